@@ -1,0 +1,311 @@
+//! Checked sparse rows: the form in which every matrix enters the library.
+//!
+//! Compressed sparse rows (CSR) with 64-bit offsets, 32-bit term ids and 32-bit floats: 8 bytes a nonzero and 8 bytes a
+//! row. The parts may be borrowed, so that a matrix owned by somebody else (NumPy, a memory map) need not be copied.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, ErrorKind, Result, RowProblem};
+
+/// The largest number of rows a matrix may have: sums over this many rows cannot overflow.
+pub const MAX_ROWS: u64 = 1 << 30;
+
+/// The largest number of terms (columns) a matrix may have: term directories stay below 2 GiB.
+pub const MAX_TERMS: u64 = 1 << 28;
+
+/// Sparse rows that have been checked: in every row the term ids ascend strictly and are in range, values are finite and not zero.
+///
+/// ```
+/// use docsphere::SparseRows;
+///
+/// // Two rows over four terms. The first is unsorted and has term 3 twice.
+/// let rows = SparseRows::from_parts(4, vec![0, 3, 4], vec![3, 0, 3], vec![1.0, 2.0, 1.0]);
+/// assert!(rows.is_err(), "offsets promise four nonzeros");
+///
+/// let rows = SparseRows::from_parts(4, vec![0, 3, 4], vec![3, 0, 3, 1], vec![1.0, 2.0, 1.0, 5.0])?;
+/// assert_eq!(rows.row(0).terms, [0, 3]);
+/// assert_eq!(rows.row(0).values, [2.0, 2.0]);
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct SparseRows<'a> {
+    n_terms: usize,
+    offsets: Cow<'a, [u64]>,
+    terms: Cow<'a, [u32]>,
+    values: Cow<'a, [f32]>,
+}
+
+/// One row: its terms, ascending, and their values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row<'a> {
+    /// Term ids, strictly ascending.
+    pub terms: &'a [u32],
+    /// The value of each term.
+    pub values: &'a [f32],
+}
+
+impl<'a> Row<'a> {
+    /// Pairs of term and value, in ascending order of term.
+    pub fn iter(self) -> impl Iterator<Item = (u32, f32)> + 'a {
+        self.terms.iter().copied().zip(self.values.iter().copied())
+    }
+
+    /// The number of nonzeros.
+    pub fn nnz(self) -> usize {
+        self.terms.len()
+    }
+
+    /// The Euclidean length, summed in f64 in ascending order of term.
+    pub fn length(self) -> f64 {
+        self.values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt()
+    }
+}
+
+impl<'a> SparseRows<'a> {
+    /// Builds rows from CSR parts, checking everything.
+    ///
+    /// Row `i` has the nonzeros `offsets[i]..offsets[i + 1]`. Rows that are not sorted are sorted, terms that occur several times
+    /// in a row are added up, explicit zeros are dropped; parts that need none of this are kept as they are, without a copy.
+    ///
+    /// # Errors
+    /// Offsets that do not start at 0, fall, or do not end at the number of nonzeros; parts of different lengths; a term id not
+    /// below `n_terms`; a value that is not finite; more than [`MAX_ROWS`] rows or [`MAX_TERMS`] terms.
+    pub fn from_parts(
+        n_terms: usize,
+        offsets: impl Into<Cow<'a, [u64]>>,
+        terms: impl Into<Cow<'a, [u32]>>,
+        values: impl Into<Cow<'a, [f32]>>,
+    ) -> Result<Self> {
+        let rows =
+            SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
+        check_size("the number of terms", n_terms as u64, MAX_TERMS)?;
+        check_size("the number of rows", rows.offsets.len().saturating_sub(1) as u64, MAX_ROWS)?;
+        rows.check_offsets()?;
+        if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised() }
+    }
+
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// The number of terms (columns).
+    pub fn n_terms(&self) -> usize {
+        self.n_terms
+    }
+
+    /// The number of nonzeros of all rows.
+    pub fn nnz(&self) -> usize {
+        self.terms.len()
+    }
+
+    /// Row `index`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn row(&self, index: usize) -> Row<'_> {
+        let range = self.offsets[index] as usize..self.offsets[index + 1] as usize;
+        Row { terms: &self.terms[range.clone()], values: &self.values[range] }
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.n_rows()).map(|i| self.row(i))
+    }
+
+    /// Where each row starts, and the number of nonzeros at the end: `n_rows + 1` numbers.
+    pub fn offsets(&self) -> &[u64] {
+        &self.offsets
+    }
+
+    /// The term ids of all rows, one after the other.
+    pub fn terms(&self) -> &[u32] {
+        &self.terms
+    }
+
+    /// The values of all rows, one after the other.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// Bytes that the three parts take: `8 * nnz + 8 * (n_rows + 1)`.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(self.offsets()) + size_of_val(self.terms()) + size_of_val(self.values())
+    }
+
+    /// The same rows with other finite values, one for each nonzero. What has become zero is dropped.
+    pub(crate) fn with_values(self, values: Vec<f32>) -> Self {
+        debug_assert_eq!(values.len(), self.terms.len());
+        let has_zero = values.contains(&0.0);
+        let rows = SparseRows { values: Cow::Owned(values), ..self };
+        if has_zero {
+            rows.canonicalised().expect("no terms are repeated, so none add up to infinity")
+        } else {
+            rows
+        }
+    }
+
+    fn check_offsets(&self) -> Result<()> {
+        let offsets = &self.offsets;
+        let nnz = self.terms.len() as u64;
+        if self.values.len() as u64 != nnz {
+            return Err(Error::structure(
+                "the number of values",
+                format!("{nnz}, one for each term id"),
+                self.values.len(),
+            ));
+        }
+        match (offsets.first(), offsets.last()) {
+            (None, _) | (_, None) => {
+                return Err(Error::structure("the number of offsets", "at least 1", 0));
+            }
+            (Some(&first), _) if first != 0 => return Err(Error::structure("the first offset", 0, first)),
+            (_, Some(&last)) if last != nnz => {
+                return Err(Error::structure(
+                    "the last offset",
+                    format!("{nnz}, the number of nonzeros"),
+                    last,
+                ));
+            }
+            _ => {}
+        }
+        match offsets.windows(2).position(|pair| pair[0] > pair[1]) {
+            None => Ok(()),
+            Some(row) => Err(Error::structure(
+                "each offset",
+                "at least the one before it",
+                format!("{} after {} at row {row}", offsets[row + 1], offsets[row]),
+            )),
+        }
+    }
+
+    fn check_rows(&self) -> Result<Order> {
+        let mut order = Order::Canonical;
+        for (index, row) in self.iter().enumerate() {
+            let mut above = 0u64;
+            for (term, value) in row.iter() {
+                let problem = if term as usize >= self.n_terms {
+                    RowProblem::TermOutOfRange { term: u64::from(term), n_terms: self.n_terms as u64 }
+                } else if !value.is_finite() {
+                    RowProblem::NotFinite { term, value }
+                } else {
+                    if u64::from(term) < above || value == 0.0 {
+                        order = Order::NeedsWork;
+                    }
+                    above = u64::from(term) + 1;
+                    continue;
+                };
+                return Err(ErrorKind::Row { row: index as u64, problem }.into());
+            }
+        }
+        Ok(order)
+    }
+
+    /// Sorts each row, adds up repeated terms, drops zeros.
+    fn canonicalised(self) -> Result<SparseRows<'a>> {
+        let mut offsets = Vec::with_capacity(self.offsets.len());
+        let mut terms = Vec::with_capacity(self.terms.len());
+        let mut values = Vec::with_capacity(self.terms.len());
+        let mut pairs: Vec<(u32, f32)> = Vec::new();
+        offsets.push(0);
+        for (index, row) in self.iter().enumerate() {
+            pairs.clear();
+            pairs.extend(row.iter());
+            // Stable, so that repeated terms are added in the order in which they were given.
+            pairs.sort_by_key(|&(term, _)| term);
+            for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+                let term = group[0].0;
+                let sum: f64 = group.iter().map(|&(_, value)| f64::from(value)).sum();
+                let value = sum as f32;
+                if !value.is_finite() {
+                    let problem = RowProblem::TooLarge { term, value: sum };
+                    return Err(ErrorKind::Row { row: index as u64, problem }.into());
+                }
+                if value != 0.0 {
+                    terms.push(term);
+                    values.push(value);
+                }
+            }
+            offsets.push(terms.len() as u64);
+        }
+        Ok(SparseRows {
+            n_terms: self.n_terms,
+            offsets: offsets.into(),
+            terms: terms.into(),
+            values: values.into(),
+        })
+    }
+}
+
+#[derive(PartialEq)]
+enum Order {
+    Canonical,
+    NeedsWork,
+}
+
+fn check_size(what: &'static str, got: u64, limit: u64) -> Result<()> {
+    if got > limit { Err(ErrorKind::TooLarge { what, limit, got }.into()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(n_terms: usize, offsets: &[u64], terms: &[u32], values: &[f32]) -> String {
+        SparseRows::from_parts(n_terms, offsets, terms, values).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn canonical_parts_are_borrowed_not_copied() {
+        let (offsets, terms, values) = (vec![0, 2, 2, 3], vec![1, 5, 0], vec![1.0, 2.0, 3.0]);
+        let rows = SparseRows::from_parts(6, &offsets[..], &terms[..], &values[..]).unwrap();
+        assert!(std::ptr::eq(rows.values().as_ptr(), values.as_ptr()));
+        assert_eq!(rows.n_rows(), 3);
+        assert_eq!(rows.row(1).nnz(), 0);
+        assert_eq!(rows.memory_bytes(), 3 * 8 + 4 * 8);
+    }
+
+    #[test]
+    fn rows_are_sorted_repeated_terms_added_and_zeros_dropped() {
+        let rows =
+            SparseRows::from_parts(9, vec![0, 4, 6], vec![7, 2, 7, 3, 4, 4], vec![1., 2., 3., 0., 5., -5.]);
+        let rows = rows.unwrap();
+        assert_eq!(rows.offsets(), [0, 2, 2]);
+        assert_eq!(rows.terms(), [2, 7]);
+        assert_eq!(rows.values(), [2., 4.]);
+    }
+
+    #[test]
+    fn parts_that_contradict_each_other_are_refused_with_the_reason() {
+        assert_eq!(
+            message(4, &[0, 2], &[1], &[1.0]),
+            "not a valid sparse matrix: the last offset should be 1, the number of nonzeros, got 2"
+        );
+        assert_eq!(
+            message(4, &[0, 1], &[1], &[]),
+            "not a valid sparse matrix: the number of values should be 1, one for each term id, got 0"
+        );
+        assert_eq!(
+            message(4, &[0, 2, 1, 3], &[0, 1, 2], &[1.; 3]),
+            "not a valid sparse matrix: each offset should be at least the one before it, got 1 after 2 at row 1"
+        );
+        assert!(message(4, &[], &[], &[]).contains("at least 1"));
+        assert!(message(4, &[1, 1], &[0], &[1.0]).contains("the first offset should be 0, got 1"));
+    }
+
+    #[test]
+    fn bad_entries_are_refused_with_their_row() {
+        assert_eq!(
+            message(4, &[0, 1, 2], &[0, 4], &[1.; 2]),
+            "row 1: term id 4 is out of range; ids run from 0 to 4 - 1"
+        );
+        assert_eq!(
+            message(4, &[0, 1], &[2], &[f32::NAN]),
+            "row 0: the value of term 2 is NaN; values must be finite"
+        );
+        assert!(message(4, &[0, 1], &[2], &[f32::INFINITY]).contains("inf"));
+        assert!(message(4, &[0, 2], &[2, 2], &[f32::MAX; 2]).contains("too large for a 32-bit float"));
+        assert!(message(1 << 29, &[0], &[], &[]).contains("the number of terms is limited to 268435456"));
+    }
+}

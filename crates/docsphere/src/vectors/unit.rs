@@ -1,0 +1,166 @@
+//! Rows of length one.
+
+use super::rows::{Row, SparseRows};
+use crate::ids::DocId;
+
+/// A row whose length differs from one by no more than this is taken to have length one and is not touched.
+///
+/// Rounding a normalised row to f32 changes its length by at most 6e-8, and rows that other programs normalised in f32
+/// come with a few 1e-7. So normalising is idempotent, and a matrix that is already normalised is not copied.
+pub const UNIT_TOLERANCE: f64 = 5e-7;
+
+/// Sparse rows of length one, and apart from them the *zero rows*: documents without any term, which have no direction
+/// and cannot be clustered.
+///
+/// ```
+/// use docsphere::{DocId, SparseRows, UnitRows};
+///
+/// let rows = SparseRows::from_parts(3, vec![0, 2, 2], vec![0, 2], vec![3.0, 4.0])?;
+/// let rows = UnitRows::new(rows);
+/// assert_eq!(rows.row(0).values, [0.6, 0.8]);
+/// assert_eq!(rows.zero_rows(), [DocId::new(1)]);
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnitRows<'a> {
+    rows: SparseRows<'a>,
+    zero_rows: Vec<DocId>,
+    non_negative: bool,
+    max_row_nnz: usize,
+}
+
+impl<'a> UnitRows<'a> {
+    /// Normalises every row to length one. Copies the values only if some row needs it.
+    pub fn new(rows: SparseRows<'a>) -> Self {
+        let mut zero_rows = Vec::new();
+        let mut scaled: Option<Vec<f32>> = None;
+        let mut max_row_nnz = 0;
+        for (index, row) in rows.iter().enumerate() {
+            max_row_nnz = max_row_nnz.max(row.nnz());
+            if row.nnz() == 0 {
+                zero_rows.push(DocId::new(index as u32)); // fits: at most MAX_ROWS rows
+                continue;
+            }
+            let length = row.length();
+            if (length - 1.0).abs() <= UNIT_TOLERANCE {
+                continue;
+            }
+            let start = rows.offsets()[index] as usize;
+            let values = scaled.get_or_insert_with(|| rows.values().to_vec());
+            for value in &mut values[start..start + row.nnz()] {
+                *value = (f64::from(*value) / length) as f32;
+            }
+        }
+        let rows = match scaled {
+            Some(values) => rows.with_values(values),
+            None => rows,
+        };
+        let non_negative = rows.values().iter().all(|&value| value >= 0.0);
+        UnitRows { rows, zero_rows, non_negative, max_row_nnz }
+    }
+
+    /// The number of rows, zero rows included.
+    pub fn n_rows(&self) -> usize {
+        self.rows.n_rows()
+    }
+
+    /// The number of terms.
+    pub fn n_terms(&self) -> usize {
+        self.rows.n_terms()
+    }
+
+    /// The number of nonzeros.
+    pub fn nnz(&self) -> usize {
+        self.rows.nnz()
+    }
+
+    /// Row `index`; empty for a zero row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn row(&self, index: usize) -> Row<'_> {
+        self.rows.row(index)
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        self.rows.iter()
+    }
+
+    /// The documents without any term, ascending.
+    pub fn zero_rows(&self) -> &[DocId] {
+        &self.zero_rows
+    }
+
+    /// The number of rows that can be clustered: those that are not zero rows.
+    pub fn n_nonzero_rows(&self) -> usize {
+        self.n_rows() - self.zero_rows.len()
+    }
+
+    /// Whether no value is negative, as in all text vectors. Some filters work only then.
+    pub fn is_non_negative(&self) -> bool {
+        self.non_negative
+    }
+
+    /// The number of nonzeros of the longest row.
+    pub fn max_row_nnz(&self) -> usize {
+        self.max_row_nnz
+    }
+
+    /// The rows as a plain sparse matrix.
+    pub fn as_sparse(&self) -> &SparseRows<'a> {
+        &self.rows
+    }
+}
+
+impl<'a> From<SparseRows<'a>> for UnitRows<'a> {
+    fn from(rows: SparseRows<'a>) -> Self {
+        UnitRows::new(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normalising_twice_is_normalising_once_and_copies_nothing() {
+        let parts = SparseRows::from_parts(4, vec![0, 3, 4], vec![0, 1, 3, 2], vec![0.1, 7.0, -3.3, 1e30]);
+        let once = UnitRows::new(parts.unwrap());
+        let values = once.as_sparse().values().to_vec();
+        let again =
+            SparseRows::from_parts(4, once.as_sparse().offsets(), once.as_sparse().terms(), &values[..]);
+        let twice = UnitRows::new(again.unwrap());
+        assert_eq!(once.as_sparse().values(), twice.as_sparse().values());
+        assert!(std::ptr::eq(twice.as_sparse().values().as_ptr(), values.as_ptr()));
+        assert!(!once.is_non_negative());
+        assert_eq!(once.row(1).values, [1.0]);
+    }
+
+    #[test]
+    fn scaling_a_row_by_a_power_of_two_changes_no_bit() {
+        let unit = |factor: f32| {
+            let values = [0.3f32, 1.7, 2.9].map(|v| v * factor).to_vec();
+            UnitRows::new(SparseRows::from_parts(3, vec![0, 3], vec![0, 1, 2], values).unwrap())
+        };
+        assert_eq!(unit(1.0), unit(2.0));
+        assert_eq!(unit(1.0), unit(0.25));
+    }
+
+    #[test]
+    fn a_value_that_vanishes_beside_a_huge_one_is_dropped() {
+        let rows = SparseRows::from_parts(3, vec![0, 2, 3], vec![0, 1, 2], vec![1e38, 1e-30, 5.0]).unwrap();
+        let rows = UnitRows::new(rows);
+        assert_eq!(rows.as_sparse().offsets(), [0, 1, 2]);
+        assert_eq!(rows.row(1).terms, [2]);
+    }
+
+    #[test]
+    fn zero_rows_are_known() {
+        let rows = SparseRows::from_parts(2, vec![0, 0, 1, 1], vec![1], vec![2.0]).unwrap();
+        let rows = UnitRows::new(rows);
+        assert_eq!(rows.zero_rows(), [DocId::new(0), DocId::new(2)]);
+        assert_eq!(rows.n_nonzero_rows(), 1);
+    }
+}

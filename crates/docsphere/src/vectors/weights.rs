@@ -1,0 +1,138 @@
+//! Row weights, and the fixed point in which rows enter sums.
+//!
+//! Integer sums do not depend on the order of addition: documents can join and leave for ever, and threads or machines can
+//! add in any order, without changing a bit. A value `x` of a unit row counts as `q = round(x * 2^32)`; with row weights as
+//! `round(q * w * 2^e)`, where the power of two `2^e` brings the total weight into `(2^29, 2^30]`. So
+//!
+//! - no sum can overflow: its magnitude stays below `2^30 * 2^32 * (1 + 5e-7) < 2^63`;
+//! - weights of one give the same centroids as no weights, bit for bit, for a power of two cancels out in `sum / |sum|`;
+//! - an integer weight (below 2^21, so that `q * w` is exact in f64) gives the same centroid as repeating the row.
+
+use rayon::prelude::*;
+
+use crate::error::{ErrorKind, Result, RowProblem};
+
+const ONE: f64 = (1u64 << 32) as f64;
+
+/// The weight of every row, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowWeights<'a> {
+    given: Option<&'a [f64]>,
+    /// `2^e` as two factors, since it may be too large for a float where the weights are very small.
+    scale: [f64; 2],
+}
+
+impl<'a> RowWeights<'a> {
+    /// Every row counts once.
+    pub(crate) const UNIFORM: RowWeights<'static> = RowWeights { given: None, scale: [1.0; 2] };
+
+    /// Checks one weight for each of `n_rows` rows.
+    pub(crate) fn new(weights: &'a [f64], n_rows: usize) -> Result<Self> {
+        if weights.len() != n_rows {
+            return Err(ErrorKind::Mismatch {
+                what: "the number of row weights",
+                expected: format!("{n_rows}, the number of rows"),
+                got: weights.len().to_string(),
+            }
+            .into());
+        }
+        if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+            let problem = RowProblem::BadWeight { weight: weights[row] };
+            return Err(ErrorKind::Row { row: row as u64, problem }.into());
+        }
+        let total: f64 = weights.iter().sum();
+        if !total.is_normal() {
+            return Err(ErrorKind::Mismatch {
+                what: "the total of the row weights",
+                expected: "above 0 and finite".to_owned(),
+                got: total.to_string(),
+            }
+            .into());
+        }
+        Ok(RowWeights { given: Some(weights), scale: power_of_two_scale(total) })
+    }
+
+    /// The weight of a document as the caller gave it.
+    #[inline]
+    pub(crate) fn weight(&self, doc: usize) -> f64 {
+        self.given.map_or(1.0, |weights| weights[doc])
+    }
+
+    /// The integer by which value `x` of document `doc` counts in a sum.
+    #[inline]
+    pub(crate) fn fixed(&self, doc: usize, x: f64) -> i64 {
+        self.scaled(doc, (x * ONE).round()) as i64
+    }
+
+    /// The sum over documents of weight times value, computed in integers (40 binary places): independent of order.
+    pub(crate) fn weighted_sum(&self, values: &[f64]) -> f64 {
+        const PLACES: f64 = (1u64 << 40) as f64;
+        let fixed = |(doc, value): (usize, &f64)| self.scaled(doc, (value * PLACES).round()) as i128;
+        let sum: i128 = values.par_iter().enumerate().map(fixed).sum();
+        sum as f64 / PLACES / self.scale[0] / self.scale[1]
+    }
+
+    #[inline]
+    fn scaled(&self, doc: usize, q: f64) -> f64 {
+        self.given.map_or(q, |weights| (q * (weights[doc] * self.scale[0] * self.scale[1])).round())
+    }
+}
+
+/// The power of two that brings `total` into (2^29, 2^30], as two factors.
+fn power_of_two_scale(mut total: f64) -> [f64; 2] {
+    const TOP: f64 = (1u64 << 30) as f64;
+    let mut exponent = 0;
+    while total > TOP {
+        total /= 2.0;
+        exponent -= 1;
+    }
+    while total <= TOP / 2.0 {
+        total *= 2.0;
+        exponent += 1;
+    }
+    [2f64.powi(exponent / 2), 2f64.powi(exponent - exponent / 2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scale_is_the_power_of_two_that_fits() {
+        let scale = |total| power_of_two_scale(total).iter().product::<f64>();
+        assert_eq!(scale(f64::from(1 << 30)), 1.0);
+        assert_eq!(scale(3.0), f64::from(1 << 28));
+        assert_eq!(scale(f64::from(1 << 30) * 1.5), 0.5);
+        assert!(power_of_two_scale(f64::MIN_POSITIVE).iter().all(|factor| factor.is_finite()));
+    }
+
+    #[test]
+    fn an_integer_weight_is_a_repeated_row() {
+        let weights = [1.0, 3.0, 1.0];
+        let weights = RowWeights::new(&weights, 3).unwrap();
+        for x in [0.6f32, 1e-3, 0.999, -0.2] {
+            let x = f64::from(x);
+            assert_eq!(weights.fixed(1, x), 3 * weights.fixed(0, x));
+        }
+    }
+
+    #[test]
+    fn the_weighted_sum_is_that_of_the_given_weights() {
+        let weights = [0.5, 3.0, 0.0];
+        let weights = RowWeights::new(&weights, 3).unwrap();
+        assert_eq!(weights.weighted_sum(&[0.25, 0.75, 9.0]), 2.375);
+        assert_eq!(RowWeights::UNIFORM.weighted_sum(&[0.25, -0.75, 9.0]), 8.5);
+    }
+
+    #[test]
+    fn bad_weights_are_refused_with_their_row() {
+        let message = |weights: &[f64]| RowWeights::new(weights, 2).unwrap_err().to_string();
+        assert_eq!(
+            message(&[1.0, -1.0]),
+            "row 1: the row weight is -1; weights must be finite and not negative"
+        );
+        assert!(message(&[1.0, f64::NAN]).contains("NaN"));
+        assert_eq!(message(&[0.0, 0.0]), "the total of the row weights must be above 0 and finite, got 0");
+        assert_eq!(message(&[1.0]), "the number of row weights must be 2, the number of rows, got 1");
+    }
+}
