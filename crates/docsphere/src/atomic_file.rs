@@ -1,0 +1,171 @@
+//! Files that appear whole or not at all.
+//!
+//! The content goes to a temporary file in the folder of the target, is forced to the disk, and only then takes the
+//! target's name. Whoever opens the target sees the old content or the new, never a part, and a failed or killed write
+//! leaves the old file as it was.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Bytes gathered before they are handed to the system.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// Writes `path` with what `write` puts into the file it is given, which may also seek.
+///
+/// An existing regular file is replaced; where `path` is a symbolic link, the file it points to.
+///
+/// # Errors
+/// Those of `write`, and those of the system; the target is then untouched and no other file is left behind. Also if
+/// `path` names a folder, a device, or nothing that can be a file.
+pub(crate) fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
+) -> Result<()> {
+    replace(path, write).map_err(|error| error.at_path(path))
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
+    let target = final_target(path).map_err(write_error)?;
+    let folder = match target.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    if !folder.is_dir() {
+        let message = format!("there is no folder {}", folder.display());
+        return Err(write_error(io::Error::new(io::ErrorKind::NotFound, message)));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".docsphere-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        // Temporary files are private by default; this one becomes an ordinary file, so let the umask decide.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let temporary = builder.tempfile_in(folder).map_err(write_error)?;
+
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, temporary.as_file());
+    write(&mut out)?;
+    out.flush().map_err(write_error)?;
+    drop(out);
+    temporary.as_file().sync_all().map_err(write_error)?;
+    temporary.persist(&target).map_err(|error| write_error(error.error))?;
+    // The new name is in place; some file systems cannot sync a folder, and then there is nothing to undo.
+    #[cfg(unix)]
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// The regular file to replace or create, after symbolic links.
+fn final_target(path: &Path) -> io::Result<PathBuf> {
+    let refusal = match fs::metadata(path) {
+        Ok(found) if found.is_file() => return fs::canonicalize(path),
+        Ok(found) if found.is_dir() => "it is a folder, not a file",
+        // Renaming over a device or a pipe would destroy it.
+        Ok(_) => "it exists and is not a regular file",
+        Err(_) if path.file_name().is_none() => "the path does not name a file",
+        Err(_) => return Ok(path.to_owned()),
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, refusal))
+}
+
+fn write_error(source: io::Error) -> Error {
+    Error::io("write", source)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, SeekFrom};
+
+    use super::*;
+
+    fn put(path: &Path, content: &[u8]) -> Result<()> {
+        write_atomically(path, |out| out.write_all(content).map_err(write_error))
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_created_and_replaced_and_may_be_written_out_of_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        put(&path, b"first").unwrap();
+        write_atomically(&path, |out| {
+            let mut steps = || {
+                out.write_all(b"__cond")?;
+                out.seek(SeekFrom::Start(0))?;
+                out.write_all(b"se")?;
+                out.seek(SeekFrom::End(0))
+            };
+            steps().map(drop).map_err(write_error)
+        })
+        .unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(names(folder.path()), ["a.bin"]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        put(&path, b"old").unwrap();
+        let error = write_atomically(&path, |out| {
+            out.write_all(b"half of the new").map_err(write_error)?;
+            Err(Error::malformed("test", "a", "b"))
+        })
+        .unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: not valid test: expected a, found b", path.display()));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(folder.path()), ["a.bin"]);
+    }
+
+    #[test]
+    fn targets_that_are_no_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = folder.path().display();
+        assert_eq!(
+            put(folder.path(), b"").unwrap_err().to_string(),
+            format!("{shown}: cannot write: it is a folder, not a file")
+        );
+        assert_eq!(
+            put(&folder.path().join("none/a.bin"), b"").unwrap_err().to_string(),
+            format!("{shown}/none/a.bin: cannot write: there is no folder {shown}/none")
+        );
+        for unnamed in ["", "missing/.."] {
+            let error = put(Path::new(unnamed), b"").unwrap_err().to_string();
+            assert!(error.ends_with("cannot write: the path does not name a file"), "{error}");
+        }
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_a_device_is_safe_and_the_umask_decides_the_permissions() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        put(&file, b"old").unwrap();
+        symlink("file", &link).unwrap();
+        put(&link, b"new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+
+        let plain = folder.path().join("plain");
+        fs::write(&plain, b"").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&file), mode(&plain));
+
+        let error = put(Path::new("/dev/null"), b"").unwrap_err().to_string();
+        assert_eq!(error, "/dev/null: cannot write: it exists and is not a regular file");
+    }
+}

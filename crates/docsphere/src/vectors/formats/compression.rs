@@ -1,0 +1,309 @@
+//! Compressed files: gzip and zstd, transparent to the formats.
+//!
+//! Reading looks at the first bytes and never at the name, so a file that somebody renamed is still read. Files made of
+//! several gzip members or zstd frames are read to the end. Damage and truncation are errors, never short data.
+//!
+//! Writing goes by the name: `.gz` is gzip, `.zst` is zstd (with a checksum), anything else is plain.
+//!
+//! Memory: two buffers of 256 KiB; zstd adds its window, at most 128 MiB, usually a few.
+//!
+//! References: gzip, [RFC 1952](https://doi.org/10.17487/RFC1952); zstd, [RFC 8878](https://doi.org/10.17487/RFC8878).
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Read, Seek, Write};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::atomic_file::write_atomically;
+use crate::error::{Error, Result};
+
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// What a file is packed with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    /// By the first bytes of the content.
+    fn sniff(start: &[u8]) -> Self {
+        match start {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
+            // A skippable frame: parallel and seekable compressors may begin with one.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+
+    /// By the ending of the name.
+    fn from_path(path: &Path) -> Self {
+        match path.extension() {
+            Some(ending) if ending.eq_ignore_ascii_case("gz") => Compression::Gzip,
+            Some(ending) if ending.eq_ignore_ascii_case("zst") => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+}
+
+/// The name without `.gz` or `.zst`.
+pub(super) fn without_ending(path: &Path) -> &Path {
+    match (Compression::from_path(path), path.file_stem()) {
+        (Compression::Gzip | Compression::Zstd, Some(stem)) => Path::new(stem),
+        _ => path,
+    }
+}
+
+/// Something to read that can also seek.
+pub(super) trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
+/// Opens a file and unpacks it on the fly. Errors of the reader go through [`read_error`].
+pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+    let (compression, file) = open_sniffed(path)?;
+    unpack(compression, file).map_err(|error| read_error(error).at_path(path))
+}
+
+/// Opens a file for a reader that must seek. A plain file is read in place; a compressed file or a pipe is first read
+/// into memory.
+pub(super) fn open_seekable(path: &Path) -> Result<Box<dyn ReadSeek>> {
+    let located = |error| read_error(error).at_path(path);
+    let (compression, mut file) = open_sniffed(path)?;
+    if compression == Compression::None && file.get_mut().1.rewind().is_ok() {
+        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, file.into_inner().1)));
+    }
+    let mut content = Vec::new();
+    unpack(compression, file).and_then(|mut input| input.read_to_end(&mut content)).map_err(located)?;
+    Ok(Box::new(Cursor::new(content)))
+}
+
+/// A file of which the first bytes have been read already.
+type Sniffed = io::Chain<Cursor<Vec<u8>>, File>;
+
+fn open_sniffed(path: &Path) -> Result<(Compression, Sniffed)> {
+    let located = |source| Error::io("read", source).at_path(path);
+    let mut file = File::open(path).map_err(located)?;
+    if file.metadata().map_err(located)?.is_dir() {
+        let message = "it is a folder, not a file";
+        return Err(located(io::Error::new(io::ErrorKind::IsADirectory, message)));
+    }
+    let mut start = Vec::new();
+    (&mut file).take(4).read_to_end(&mut start).map_err(located)?;
+    Ok((Compression::sniff(&start), Cursor::new(start).chain(file)))
+}
+
+fn unpack(compression: Compression, file: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
+    let packed = BufReader::with_capacity(BUFFER_BYTES, file);
+    Ok(match compression {
+        Compression::None => Box::new(packed),
+        Compression::Gzip => Unpacked::boxed("gzip", MultiGzDecoder::new(packed)),
+        Compression::Zstd => Unpacked::boxed("zstd", zstd::Decoder::with_buffer(packed)?),
+    })
+}
+
+/// A decompressor whose complaints about the data can be told from the system's errors.
+struct Unpacked<R> {
+    format: &'static str,
+    decoder: R,
+}
+
+impl<R: Read + 'static> Unpacked<R> {
+    fn boxed(format: &'static str, decoder: R) -> Box<dyn BufRead> {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, Unpacked { format, decoder }))
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(buffer).map_err(|error| {
+            if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+                return error;
+            }
+            let found = if error.kind() == io::ErrorKind::UnexpectedEof {
+                "the end of the file in the middle of it".to_owned()
+            } else {
+                error.to_string()
+            };
+            io::Error::new(io::ErrorKind::InvalidData, Damage { format: self.format, found })
+        })
+    }
+}
+
+/// Compressed data that cannot be unpacked, on its way through an [`io::Error`].
+#[derive(Debug)]
+struct Damage {
+    format: &'static str,
+    found: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "damaged {} data: {}", self.format, self.found)
+    }
+}
+
+impl std::error::Error for Damage {}
+
+/// The library's error for a failed read, which says whether the system failed or the compressed data is damaged.
+pub(super) fn read_error(error: io::Error) -> Error {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
+        Some(damage) => Error::malformed(damage.format, "undamaged compressed data", &damage.found),
+        None => Error::io("read", error),
+    }
+}
+
+/// Writes `path` atomically with what `write` produces, packed as the name says.
+pub(super) fn write_packed(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let failed = |source| Error::io("write", source);
+    write_atomically(path, |file| match Compression::from_path(path) {
+        Compression::None => write(file),
+        Compression::Gzip => {
+            let encoder = GzEncoder::new(file, flate2::Compression::default());
+            let mut out = BufWriter::with_capacity(BUFFER_BYTES, encoder);
+            write(&mut out)?;
+            let encoder = out.into_inner().map_err(|error| failed(error.into_error()))?;
+            encoder.finish().map(drop).map_err(failed)
+        }
+        Compression::Zstd => {
+            let mut encoder = zstd::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL).map_err(failed)?;
+            encoder.include_checksum(true).map_err(failed)?;
+            let mut out = BufWriter::with_capacity(BUFFER_BYTES, encoder);
+            write(&mut out)?;
+            let encoder = out.into_inner().map_err(|error| failed(error.into_error()))?;
+            encoder.finish().map(drop).map_err(failed)
+        }
+    })
+}
+
+/// Whether [`write_packed`] would pack a file of this name.
+pub(super) fn packs(path: &Path) -> bool {
+    Compression::from_path(path) != Compression::None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::{Format, read_as, trials};
+    use super::*;
+
+    const TEXT: &[u8] = b"3\n6\n2\n1 1 0.5\n3 4 1\n";
+
+    fn pack(ending: &str, content: &[u8]) -> Vec<u8> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(format!("packed{ending}"));
+        write_packed(&path, |out| out.write_all(content).map_err(|source| Error::io("write", source)))
+            .unwrap();
+        fs::read(path).unwrap()
+    }
+
+    fn unpacked(packed: &[u8]) -> Result<Vec<u8>> {
+        let mut content = Vec::new();
+        let packed = packed.to_vec();
+        let compression = Compression::sniff(&packed[..packed.len().min(4)]);
+        let mut input = unpack(compression, Cursor::new(packed)).map_err(read_error)?;
+        input.read_to_end(&mut content).map_err(read_error)?;
+        Ok(content)
+    }
+
+    #[test]
+    fn names_decide_what_is_written_and_content_what_is_read() {
+        assert_eq!(pack("", TEXT), TEXT);
+        assert_eq!(pack(".gz", TEXT)[..2], [0x1f, 0x8b]);
+        assert_eq!(pack(".ZST", TEXT)[..4], [0x28, 0xb5, 0x2f, 0xfd]);
+        for ending in ["", ".gz", ".zst"] {
+            assert_eq!(unpacked(&pack(ending, TEXT)).unwrap(), TEXT);
+        }
+        assert_eq!(without_ending(Path::new("a/b.mtx.gz")), Path::new("b.mtx"));
+        assert_eq!(without_ending(Path::new("a/b.mtx")), Path::new("a/b.mtx"));
+    }
+
+    #[test]
+    fn several_members_or_frames_are_read_to_the_end() {
+        for ending in [".gz", ".zst"] {
+            let packed = [pack(ending, b"one "), pack(ending, b""), pack(ending, b"two")].concat();
+            assert_eq!(unpacked(&packed).unwrap(), b"one two");
+        }
+        let skippable = [&[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3][..], &pack(".zst", TEXT)].concat();
+        assert_eq!(unpacked(&skippable).unwrap(), TEXT);
+    }
+
+    #[test]
+    fn a_truncated_file_is_an_error_wherever_it_ends() {
+        for (ending, format) in [(".gz", "gzip"), (".zst", "zstd")] {
+            let packed = pack(ending, TEXT);
+            for length in 4..packed.len() {
+                let error = unpacked(&packed[..length]).unwrap_err().to_string();
+                let expected = format!(
+                    "not valid {format}: expected undamaged compressed data, \
+                     found the end of the file in the middle of it"
+                );
+                assert_eq!(error, expected, "{length} of {} bytes", packed.len());
+            }
+        }
+    }
+
+    #[test]
+    fn changed_bytes_are_never_taken_for_other_data() {
+        let content = TEXT.repeat(20);
+        for ending in [".gz", ".zst"] {
+            let packed = pack(ending, &content);
+            for position in 4..packed.len() {
+                for bit in 0..8 {
+                    let mut damaged = packed.clone();
+                    damaged[position] ^= 1 << bit;
+                    // Some bytes of a gzip header carry no data.
+                    if let Ok(found) = unpacked(&damaged) {
+                        assert_eq!(found, content, "{ending}: bit {bit} of byte {position}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_reported_with_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docword.gz");
+        let packed = pack(".gz", TEXT);
+        let mut damaged = packed.clone();
+        let last = damaged.len() - 8; // the checksum
+        damaged[last] ^= 1;
+        for bytes in [&packed[..packed.len() - 1], &damaged, &[&packed[..], b"garbage"].concat()] {
+            fs::write(&path, bytes).unwrap();
+            for format in Format::ALL {
+                let error = read_as(&path, format).unwrap_err().to_string();
+                assert!(error.starts_with(path.to_str().unwrap()), "{error}");
+            }
+            let error = read_as(&path, Format::BagOfWords).unwrap_err().to_string();
+            let expected = "docword.gz: not valid gzip: expected undamaged compressed data, found ";
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, rows) = trials::matrices().pop().unwrap();
+        for (format, file) in [(Format::Npz, "a.npz"), (Format::MatrixMarket, "a.mtx.gz")] {
+            let path = folder.path().join(file);
+            super::super::write(&path, &rows).unwrap();
+            let mut cat = std::process::Command::new("cat")
+                .arg(&path)
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let pipe = cat.stdout.take().unwrap();
+            let number = std::os::fd::AsRawFd::as_raw_fd(&pipe);
+            assert_eq!(read_as(format!("/dev/fd/{number}"), format).unwrap(), rows);
+            cat.wait().unwrap();
+        }
+    }
+}

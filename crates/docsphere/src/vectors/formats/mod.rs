@@ -1,0 +1,293 @@
+//! Matrix files: SciPy `.npz`, Matrix Market, svmlight, UCI bag-of-words.
+//!
+//! [`read`] and [`write()`] guess the format from the file's name, [`read_as`] and [`write_as`] are told. Each format has a
+//! module with what only it can do, and with the same over any reader or writer:
+//!
+//! | format | names | module | keeps |
+//! |---|---|---|---|
+//! | [`Format::Npz`] | `*.npz` | [`npz`] | everything; the fastest and smallest |
+//! | [`Format::MatrixMarket`] | `*.mtx` | [`mtx`] | everything |
+//! | [`Format::Svmlight`] | `*.svmlight`, `*.svm`, `*.libsvm` | [`svmlight`] | all but the number of terms; drops targets |
+//! | [`Format::BagOfWords`] | `docword*` | [`bow`] | everything; the vocabulary is a file of its own |
+//!
+//! All may be compressed with gzip or zstd: reading notices by the content, writing goes by a name that ends in `.gz` or
+//! `.zst`. Files are written atomically. Values pass through every format without changing a bit; 64-bit floats are
+//! rounded to 32 bits on the way in, and those that become zero are dropped.
+//!
+//! A damaged or lying file is an error that names the file, for text the line, and what was expected: never a panic, and
+//! never memory for data that is not there.
+//!
+//! ```
+//! use docsphere::{SparseRows, formats};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! let path = folder.path().join("two-rows.mtx.gz");
+//! let rows = SparseRows::from_parts(3, vec![0, 1, 3], vec![2, 0, 1], vec![0.5, 1.0, 2.0])?;
+//! formats::write(&path, &rows)?;
+//! assert_eq!(formats::read(&path)?, rows);
+//! # Ok::<(), docsphere::Error>(())
+//! ```
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::SparseRows;
+use crate::error::{Error, ErrorKind, Result};
+
+pub mod bow;
+mod compression;
+mod entries;
+mod lines;
+pub mod mtx;
+mod npy;
+pub mod npz;
+mod numbers;
+pub mod svmlight;
+#[cfg(test)]
+mod trials;
+
+pub use bow::{BagOfWords, read_bag_of_words, write_bag_of_words};
+pub use svmlight::{IdBase, SvmlightOptions};
+
+/// A matrix file format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// SciPy sparse matrix, see [`npz`].
+    Npz,
+    /// Matrix Market coordinate file, see [`mtx`].
+    MatrixMarket,
+    /// svmlight or LIBSVM file, see [`svmlight`].
+    Svmlight,
+    /// UCI bag-of-words, see [`bow`].
+    BagOfWords,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 4] = [Format::Npz, Format::MatrixMarket, Format::Svmlight, Format::BagOfWords];
+
+    /// The name by which users choose the format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Npz => "npz",
+            Format::MatrixMarket => "mtx",
+            Format::Svmlight => "svmlight",
+            Format::BagOfWords => "bow",
+        }
+    }
+
+    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of letters do not matter.
+    ///
+    /// ```
+    /// use docsphere::formats::Format;
+    ///
+    /// assert_eq!(Format::from_path("data/docword.kos.txt.gz")?, Format::BagOfWords);
+    /// assert!(Format::from_path("matrix.txt").is_err());
+    /// # Ok::<(), docsphere::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for all other names.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = compression::without_ending(path).file_name().unwrap_or_default();
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        match ending {
+            "npz" => Ok(Format::Npz),
+            "mtx" => Ok(Format::MatrixMarket),
+            "svmlight" | "svm" | "libsvm" => Ok(Format::Svmlight),
+            _ if name.starts_with("docword") => Ok(Format::BagOfWords),
+            _ => Err(Error::from(ErrorKind::Unsupported {
+                what: "guessing the format from this file name".to_owned(),
+                hint: "known are *.npz, *.mtx, *.svmlight, *.svm, *.libsvm and docword*, each also with \
+                       .gz or .zst; for other names state the format: npz, mtx, svmlight or bow"
+                    .to_owned(),
+            })
+            .at_path(path)),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
+            let expected = format!("one of {}", Format::ALL.map(Format::name).join(", "));
+            ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
+        })
+    }
+}
+
+/// Reads a matrix file whose name tells its format.
+///
+/// # Errors
+/// A name that tells no format, and all that [`read_as`] reports.
+pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
+    let path = path.as_ref();
+    read_as(path, Format::from_path(path)?)
+}
+
+/// Reads a matrix file.
+///
+/// # Errors
+/// A file that cannot be read, that is damaged, that breaks the rules of its format, or that holds more than
+/// [`MAX_ROWS`](super::MAX_ROWS) rows or [`MAX_TERMS`](super::MAX_TERMS) terms.
+pub fn read_as(path: impl AsRef<Path>, format: Format) -> Result<SparseRows<'static>> {
+    match format {
+        Format::Npz => npz::read(path),
+        Format::MatrixMarket => mtx::read(path),
+        Format::Svmlight => svmlight::read(path, &SvmlightOptions::default()),
+        Format::BagOfWords => bow::read_bag_of_words(path, None).map(|bag| bag.rows),
+    }
+}
+
+/// Writes a matrix file in the format that its name tells.
+///
+/// # Errors
+/// A name that tells no format, and all that [`write_as`] reports.
+pub fn write(path: impl AsRef<Path>, rows: &SparseRows<'_>) -> Result<()> {
+    let path = path.as_ref();
+    write_as(path, rows, Format::from_path(path)?)
+}
+
+/// Writes a matrix file. The file appears whole or, on an error, not at all.
+///
+/// # Errors
+/// Those of the system.
+pub fn write_as(path: impl AsRef<Path>, rows: &SparseRows<'_>, format: Format) -> Result<()> {
+    match format {
+        Format::Npz => npz::write(path, rows),
+        Format::MatrixMarket => mtx::write(path, rows),
+        Format::Svmlight => svmlight::write(path, rows),
+        Format::BagOfWords => bow::write_bag_of_words(path, rows, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn file_name(format: Format) -> &'static str {
+        match format {
+            Format::Npz => "matrix.npz",
+            Format::MatrixMarket => "matrix.mtx",
+            Format::Svmlight => "matrix.svmlight",
+            Format::BagOfWords => "docword.matrix.txt",
+        }
+    }
+
+    #[test]
+    fn every_matrix_makes_the_round_trip_through_every_format_and_compression() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, rows) in trials::matrices() {
+            for format in Format::ALL {
+                for ending in ["", ".gz", ".zst"] {
+                    let path = folder.path().join(format!("{}{ending}", file_name(format)));
+                    write(&path, &rows).unwrap();
+                    let back = match format {
+                        Format::Svmlight => {
+                            let options = SvmlightOptions {
+                                n_terms: Some(rows.n_terms()),
+                                ..SvmlightOptions::default()
+                            };
+                            svmlight::read(&path, &options)
+                        }
+                        _ => read(&path),
+                    };
+                    assert_eq!(back.unwrap(), rows, "{name} as {format}{ending}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn compression_is_known_by_content_not_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, rows) = trials::matrices().pop().unwrap();
+        for format in Format::ALL {
+            for ending in ["", ".gz", ".zst"] {
+                let path = folder.path().join(format!("{}{ending}", file_name(format)));
+                write(&path, &rows).unwrap();
+                let renamed = folder.path().join("renamed.gz");
+                fs::rename(path, &renamed).unwrap();
+                assert_eq!(read_as(&renamed, format).unwrap().nnz(), rows.nnz(), "{format}{ending}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_tell_the_format() {
+        let cases = [
+            ("a/b.npz", Format::Npz),
+            ("b.NPZ.GZ", Format::Npz),
+            ("b.mtx.zst", Format::MatrixMarket),
+            ("b.svm", Format::Svmlight),
+            ("b.libsvm.gz", Format::Svmlight),
+            ("b.svmlight", Format::Svmlight),
+            ("x/docword.kos.txt.gz", Format::BagOfWords),
+            ("docword", Format::BagOfWords),
+            ("docword.npz", Format::Npz),
+        ];
+        for (name, format) in cases {
+            assert_eq!(Format::from_path(name).unwrap(), format, "{name}");
+        }
+        for unknown in ["", "..", "a.txt", "npz", "mtx.gz", "a.npz.bz2", "a.npz.gz.gz", "vocab.kos.txt"] {
+            assert!(Format::from_path(unknown).is_err(), "{unknown}");
+        }
+        assert_eq!(
+            read("some/a.txt").unwrap_err().to_string(),
+            "some/a.txt: guessing the format from this file name is not supported; known are *.npz, *.mtx, \
+             *.svmlight, *.svm, *.libsvm and docword*, each also with .gz or .zst; for other names state \
+             the format: npz, mtx, svmlight or bow"
+        );
+    }
+
+    #[test]
+    fn format_names_are_parsed_as_they_are_printed() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
+        }
+        assert_eq!(
+            "csv".parse::<Format>().unwrap_err().to_string(),
+            "format must be one of npz, mtx, svmlight, bow, got \"csv\""
+        );
+    }
+
+    #[test]
+    fn folders_missing_and_empty_files_are_clear_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = folder.path().display();
+        let empty = folder.path().join("empty");
+        fs::write(&empty, b"").unwrap();
+        for format in Format::ALL {
+            let message = |path: &Path| read_as(path, format).unwrap_err().to_string();
+            assert_eq!(message(folder.path()), format!("{shown}: cannot read: it is a folder, not a file"));
+            let missing = message(&folder.path().join("none"));
+            assert!(missing.starts_with(&format!("{shown}/none: cannot read: ")), "{missing}");
+            let empty = message(&empty);
+            assert!(empty.starts_with(&format!("{shown}/empty: not valid ")), "{empty}");
+            assert!(empty.ends_with(", found an empty file"), "{empty}");
+        }
+    }
+
+    #[test]
+    fn a_failed_write_names_the_file() {
+        let (_, rows) = trials::matrices().pop().unwrap();
+        for format in Format::ALL {
+            let error = write_as("no/such/folder/a.gz", &rows, format).unwrap_err().to_string();
+            assert_eq!(error, "no/such/folder/a.gz: cannot write: there is no folder no/such/folder");
+        }
+    }
+}
