@@ -1,0 +1,173 @@
+//! Unit centroids, stored sparse.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::ids::ClusterId;
+use crate::vectors::{Row, SparseRows, UnitRows};
+
+/// The centroids of all clusters: sparse vectors of length one, or without entries for an empty cluster.
+///
+/// Memory: 8 bytes an entry; while a run goes on, 8 more for the integer sum behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Centroids {
+    n_terms: usize,
+    list: Vec<Centroid>,
+}
+
+/// One centroid. The terms are shared with the integer sum that it was computed from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Centroid {
+    pub(super) terms: Arc<[u32]>,
+    pub(super) values: Box<[f32]>,
+}
+
+impl Centroid {
+    pub(crate) fn as_row(&self) -> Row<'_> {
+        Row { terms: &self.terms, values: &self.values }
+    }
+
+    /// A centroid that points where a unit row points.
+    pub(crate) fn from_row(row: Row<'_>) -> Self {
+        Centroid { terms: row.terms.into(), values: row.values.into() }
+    }
+
+    /// The squared Euclidean distance, summed in f64 over the union of the terms in ascending order.
+    pub(crate) fn squared_distance(&self, other: &Self) -> f64 {
+        let (mut a, mut b) = (self.as_row().iter().peekable(), other.as_row().iter().peekable());
+        let mut sum = 0.0;
+        loop {
+            let difference = match (a.peek().copied(), b.peek().copied()) {
+                (None, None) => return sum,
+                (Some((s, x)), Some((t, y))) if s == t => {
+                    a.next();
+                    b.next();
+                    f64::from(x) - f64::from(y)
+                }
+                (Some((s, x)), other) if other.is_none_or(|(t, _)| s < t) => {
+                    a.next();
+                    f64::from(x)
+                }
+                (_, other) => {
+                    b.next();
+                    f64::from(other.map_or(0.0, |(_, y)| y))
+                }
+            };
+            sum += difference * difference;
+        }
+    }
+}
+
+impl Centroids {
+    pub(crate) fn new(n_terms: usize, list: Vec<Centroid>) -> Self {
+        Centroids { n_terms, list }
+    }
+
+    /// Takes the rows of a matrix as centroids, after normalising them. Zero rows become empty centroids.
+    pub fn from_rows(rows: SparseRows<'_>) -> Self {
+        let rows = UnitRows::new(rows);
+        Centroids::new(rows.n_terms(), rows.iter().map(Centroid::from_row).collect())
+    }
+
+    /// The number of clusters, empty ones included.
+    pub fn n_clusters(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The number of terms.
+    pub fn n_terms(&self) -> usize {
+        self.n_terms
+    }
+
+    /// The number of entries of all centroids.
+    pub fn nnz(&self) -> usize {
+        self.list.iter().map(|centroid| centroid.terms.len()).sum()
+    }
+
+    /// The entries of one centroid; none for an empty cluster.
+    ///
+    /// # Panics
+    /// If there is no such cluster.
+    pub fn centroid(&self, cluster: ClusterId) -> Row<'_> {
+        self.row(cluster.index())
+    }
+
+    /// All centroids as a sparse matrix, one row a cluster.
+    ///
+    /// # Errors
+    /// None in practice: centroids always form a valid matrix.
+    pub fn to_sparse_rows(&self) -> Result<SparseRows<'static>> {
+        let mut offsets = vec![0u64];
+        let (mut terms, mut values) = (Vec::with_capacity(self.nnz()), Vec::with_capacity(self.nnz()));
+        for centroid in &self.list {
+            terms.extend_from_slice(&centroid.terms);
+            values.extend_from_slice(&centroid.values);
+            offsets.push(terms.len() as u64);
+        }
+        SparseRows::from_parts(self.n_terms, offsets, terms, values)
+    }
+
+    #[inline]
+    pub(crate) fn row(&self, cluster: usize) -> Row<'_> {
+        self.list[cluster].as_row()
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self, cluster: usize) -> bool {
+        self.list[cluster].terms.is_empty()
+    }
+
+    /// Clusters with a centroid that can attract documents, ascending.
+    pub(crate) fn live(&self) -> Vec<u32> {
+        (0..self.n_clusters()).filter(|&j| !self.is_empty(j)).map(|j| j as u32).collect()
+    }
+
+    /// Whether no value is negative. Always so for centroids of rows without negative values.
+    pub(crate) fn is_non_negative(&self) -> bool {
+        self.list.iter().all(|centroid| centroid.values.iter().all(|&value| value >= 0.0))
+    }
+
+    pub(crate) fn get(&self, cluster: usize) -> &Centroid {
+        &self.list[cluster]
+    }
+
+    pub(crate) fn set(&mut self, cluster: usize, centroid: Centroid) {
+        self.list[cluster] = centroid;
+    }
+
+    /// Bytes of all entries.
+    pub fn memory_bytes(&self) -> usize {
+        8 * self.nnz() + size_of_val(&self.list[..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn centroid(entries: &[(u32, f32)]) -> Centroid {
+        Centroid {
+            terms: entries.iter().map(|e| e.0).collect(),
+            values: entries.iter().map(|e| e.1).collect(),
+        }
+    }
+
+    #[test]
+    fn squared_distance_runs_over_the_union_of_terms() {
+        let a = centroid(&[(0, 1.0), (3, 2.0), (7, 4.0)]);
+        let b = centroid(&[(1, 3.0), (3, 5.0), (9, 1.0)]);
+        assert_eq!(a.squared_distance(&b), 1.0 + 9.0 + 9.0 + 16.0 + 1.0);
+        assert_eq!(b.squared_distance(&a), a.squared_distance(&b));
+        assert_eq!(a.squared_distance(&Centroid::default()), 21.0);
+        assert_eq!(a.squared_distance(&a), 0.0);
+    }
+
+    #[test]
+    fn centroids_from_rows_are_normalised_and_round_trip() {
+        let rows = SparseRows::from_parts(5, vec![0, 2, 2, 3], vec![1, 4, 0], vec![3.0, 4.0, 9.0]).unwrap();
+        let centroids = Centroids::from_rows(rows);
+        assert_eq!(centroids.centroid(ClusterId::new(0)).values, [0.6, 0.8]);
+        assert_eq!(centroids.live(), [0, 2]);
+        assert_eq!(Centroids::from_rows(centroids.to_sparse_rows().unwrap()), centroids);
+    }
+}
