@@ -1,0 +1,85 @@
+//! Stage 2: the first centroids.
+//!
+//! | [`Init`] | seeds |
+//! |---|---|
+//! | `Random` | documents drawn uniformly |
+//! | `PlusPlus` | spherical k-means++: documents far from the seeds so far are likelier |
+//! | `Greedy` | k-means++ with several candidates at each step |
+//! | `Given` | centroids from the caller |
+//!
+//! Every draw follows from the seed (a `u64`), the number of the run and the rows.
+
+mod doc_index;
+mod draw;
+mod plus_plus;
+mod random;
+
+use draw::SeedRng;
+
+use crate::error::Result;
+use crate::update::{Centroid, Centroids};
+use crate::vectors::{RowWeights, UnitRows};
+
+/// How the first centroids are found.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Init {
+    /// Documents drawn at random, each at most once.
+    Random,
+    /// Spherical k-means++.
+    #[default]
+    PlusPlus,
+    /// Greedy spherical k-means++: several candidates at each step, the best is kept.
+    Greedy {
+        /// Candidates a step; `None` for 2 + ln k, rounded down.
+        candidates: Option<usize>,
+    },
+    /// These centroids. Those without entries start as empty clusters.
+    Given(Centroids),
+}
+
+impl Init {
+    /// The name on the command line and in files.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Init::Random => "random",
+            Init::PlusPlus => "k-means++",
+            Init::Greedy { .. } => "greedy-k-means++",
+            Init::Given(_) => "given",
+        }
+    }
+}
+
+/// What seeding works on.
+pub(crate) struct Seeding<'a> {
+    pub(crate) rows: &'a UnitRows<'a>,
+    pub(crate) weights: RowWeights<'a>,
+    pub(crate) n_clusters: usize,
+    pub(crate) seed: u64,
+    pub(crate) run: usize,
+}
+
+impl Seeding<'_> {
+    /// The first centroids. `progress` gets the number of seeds found so far, and may end it all.
+    pub(crate) fn centroids(
+        &self,
+        init: &Init,
+        progress: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Centroids> {
+        let (rows, weights, k) = (self.rows, self.weights, self.n_clusters);
+        let mut rng = SeedRng::new(self.seed, self.run);
+        let seeds = match init {
+            Init::Given(centroids) => return Ok(centroids.clone()),
+            Init::Random => random::draw_seeds(rows, weights, k, &mut rng, progress)?,
+            Init::PlusPlus => plus_plus::draw_seeds(rows, weights, k, 1, &mut rng, progress)?,
+            Init::Greedy { candidates } => {
+                let candidates = candidates.unwrap_or(2 + (k as f64).ln() as usize);
+                plus_plus::draw_seeds(rows, weights, k, candidates, &mut rng, progress)?
+            }
+        };
+        let mut list: Vec<Centroid> = seeds.iter().map(|&doc| Centroid::from_row(rows.row(doc))).collect();
+        // More clusters than distinct rows: the others start empty.
+        list.resize(k, Centroid::default());
+        Ok(Centroids::new(rows.n_terms(), list))
+    }
+}
