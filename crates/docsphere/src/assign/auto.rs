@@ -1,0 +1,99 @@
+//! `auto`: in each iteration the strategy that is expected to be the fastest.
+//!
+//! `inverted` is the fastest way to compare all documents with all centroids. Once most clusters stand still, `ncc` has less to do. Both need
+//! no memory of earlier iterations but labels and similarities, so the choice is free each time. The estimate:
+//!
+//! - `inverted`: one unit for each posting that will be read (the sum over terms of document frequency times centroid frequency, an exact count), and
+//!   an eighth for each pair of document and centroid, for clearing and searching the accumulators;
+//! - `ncc`: [`PROBE_COST`] units for each term of a document times the number of centroids that it must be compared with.
+//!
+//! **Cost.** `4 * n_terms` bytes for the document frequencies, and one pass over terms and labels an iteration.
+
+use super::inverted::Inverted;
+use super::ncc::Ncc;
+use super::{Assigner, Counters, Step, Used};
+use crate::update::Assignment;
+
+/// What a table look-up costs in postings read. See `benches/strategies.rs`.
+const PROBE_COST: f64 = 4.0;
+
+/// What a pair of document and centroid costs in postings read.
+const PAIR_COST: f64 = 0.125;
+
+/// See the [module](self).
+#[derive(Default)]
+pub(super) struct Auto {
+    inverted: Inverted,
+    ncc: Ncc,
+    doc_frequencies: Vec<u32>,
+    picked: Pick,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Pick {
+    #[default]
+    Inverted,
+    Ncc,
+}
+
+impl Auto {
+    fn picked(&self) -> &dyn Assigner {
+        match self.picked {
+            Pick::Inverted => &self.inverted,
+            Pick::Ncc => &self.ncc,
+        }
+    }
+
+    fn picked_mut(&mut self) -> &mut dyn Assigner {
+        match self.picked {
+            Pick::Inverted => &mut self.inverted,
+            Pick::Ncc => &mut self.ncc,
+        }
+    }
+
+    fn pick(&mut self, step: &Step<'_>) -> Pick {
+        let Some(movement) = step.movement else { return Pick::Inverted };
+        let n_docs = step.rows.n_nonzero_rows() as f64;
+        let n_live = step.live.len() as f64;
+
+        if self.doc_frequencies.is_empty() {
+            self.doc_frequencies = vec![0; step.rows.n_terms()];
+            for &term in step.rows.as_sparse().terms() {
+                self.doc_frequencies[term as usize] += 1;
+            }
+        }
+        let n_postings: f64 = (0..step.centroids.n_clusters())
+            .flat_map(|cluster| step.centroids.row(cluster).terms)
+            .map(|&term| f64::from(self.doc_frequencies[term as usize]))
+            .sum();
+        let inverted = n_postings + PAIR_COST * n_docs * n_live;
+
+        let n_in_changed = movement.n_docs_in_changed() as f64;
+        let n_pairs = n_in_changed * n_live + (n_docs - n_in_changed) * movement.changed().len() as f64;
+        let ncc = PROBE_COST * n_pairs * step.rows.nnz() as f64 / n_docs;
+        if ncc < inverted { Pick::Ncc } else { Pick::Inverted }
+    }
+}
+
+impl Assigner for Auto {
+    fn prepare(&mut self, step: &Step<'_>) {
+        self.picked = self.pick(step);
+        if self.picked == Pick::Ncc {
+            // Posting lists are built anew each time anyway: give their memory back.
+            self.inverted = Inverted::default();
+        }
+        self.picked_mut().prepare(step);
+    }
+
+    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
+        self.picked_mut().assign(step, assignment)
+    }
+
+    fn used(&self) -> Used {
+        self.picked().used()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.inverted.memory_bytes() + self.ncc.memory_bytes() + size_of_val(&self.doc_frequencies[..])
+    }
+}

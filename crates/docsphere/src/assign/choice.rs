@@ -1,0 +1,71 @@
+//! The tie rule, in one place.
+
+use super::Step;
+use super::chunks::Slot;
+use crate::update::Assignment;
+
+/// The best cluster found so far for one document.
+///
+/// Offers may come in any order: on equal similarity the old label stays, else the smallest id wins.
+pub(super) struct Choice {
+    old: u32,
+    label: u32,
+    similarity: f64,
+}
+
+impl Choice {
+    /// Begins with the similarity to the old label's centroid.
+    pub(super) fn from_own(label: u32, similarity: f64) -> Self {
+        Choice { old: label, label, similarity }
+    }
+
+    /// Begins with nothing: no old label, or one whose centroid is empty.
+    pub(super) fn open() -> Self {
+        Choice { old: Assignment::NO_LABEL, label: Assignment::NO_LABEL, similarity: f64::NEG_INFINITY }
+    }
+
+    /// The similarity that a winner must at least have; `None` if nothing has been found yet.
+    pub(super) fn reached(&self) -> Option<f64> {
+        (self.label != Assignment::NO_LABEL).then_some(self.similarity)
+    }
+
+    /// A cluster other than the old label.
+    #[inline]
+    pub(super) fn offer(&mut self, cluster: u32, similarity: f64) {
+        let wins_tie = similarity == self.similarity && self.label != self.old && cluster < self.label;
+        if similarity > self.similarity || wins_tie {
+            self.label = cluster;
+            self.similarity = similarity;
+        }
+    }
+
+    /// Writes the outcome. Without any offer every centroid has similarity 0 or is empty: the smallest live id.
+    pub(super) fn settle(self, step: &Step<'_>, mut slot: Slot<'_>) {
+        if self.label != Assignment::NO_LABEL {
+            slot.set(self.label, self.similarity);
+        } else if let Some(&first) = step.live.first() {
+            slot.set(first, 0.0);
+        } else {
+            let kept = if *slot.label == Assignment::NO_LABEL { 0 } else { *slot.label };
+            slot.set(kept, 0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(mut choice: Choice, offers: &[(u32, f64)]) -> (u32, f64) {
+        offers.iter().for_each(|&(cluster, similarity)| choice.offer(cluster, similarity));
+        (choice.label, choice.similarity)
+    }
+
+    #[test]
+    fn ties_keep_the_old_label_else_the_smallest_id() {
+        assert_eq!(outcome(Choice::from_own(5, 0.5), &[(1, 0.5), (9, 0.5)]), (5, 0.5));
+        assert_eq!(outcome(Choice::from_own(5, 0.5), &[(9, 0.7), (1, 0.7), (3, 0.7)]), (1, 0.7));
+        assert_eq!(outcome(Choice::open(), &[(4, 0.0), (2, 0.0), (7, 0.0)]), (2, 0.0));
+        assert_eq!(outcome(Choice::open(), &[(4, -0.5), (2, -0.7)]), (4, -0.5));
+    }
+}

@@ -1,0 +1,69 @@
+//! `index`: the dot-product index with several thresholds, the paper's section 3.2.
+//!
+//! The similarity to the own centroid is a baseline that any winner must reach. The index (see `overlap.rs`, with proof) gives a
+//! list of centroids that contains all that reach the highest threshold not above this baseline; only those are compared. Below the
+//! smallest threshold, and in the first assignment, the list is that of all centroids that share a term; the others have similarity 0.
+//!
+//! With negative values the filter is off (a centroid without common terms may then be the best), every document is compared
+//! with every centroid, and the trace says so.
+//!
+//! **Cost.** Two passes over postings for each document, then a dot product for each candidate. The index is built again in each
+//! iteration. Memory: the tables of `lookup.rs` and the maps of `overlap.rs`, on text some 40 bytes an entry of the centroids with four thresholds.
+//!
+//! Reference: Knittel, Koch, Ertl, DocEng 2021, section 3.2, doi:10.1145/3469096.3474937.
+
+use super::baseline::{full_scan, own_choice, scan};
+use super::chunks::for_each_document;
+use super::lookup::Lookup;
+use super::overlap::{OverlapCounts, OverlapIndex};
+use super::{Assigner, Counters, Step, Strategy, Used};
+use crate::update::Assignment;
+
+/// See the [module](self).
+pub(super) struct Index {
+    lambdas: Vec<f64>,
+    lookup: Lookup,
+    /// `None` while the filter is off.
+    overlap: Option<OverlapIndex>,
+}
+
+impl Index {
+    pub(super) fn new(lambdas: Vec<f64>) -> Self {
+        Index { lambdas, lookup: Lookup::default(), overlap: None }
+    }
+}
+
+impl Assigner for Index {
+    fn prepare(&mut self, step: &Step<'_>) {
+        self.lookup.prepare(step);
+        // The old index goes before the new one comes, to save memory.
+        self.overlap = None;
+        if step.allows_index() {
+            self.overlap = Some(OverlapIndex::build(step.centroids, &self.lambdas, step.rows.max_row_nnz()));
+        }
+    }
+
+    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
+        let scratch = || (OverlapCounts::new(step.centroids.n_clusters()), Vec::new());
+        for_each_document(assignment, scratch, |(counts, candidates), counters, slot| {
+            let row = step.rows.row(slot.doc);
+            if row.nnz() == 0 {
+                return;
+            }
+            let Some(overlap) = &self.overlap else {
+                return full_scan(&self.lookup, step, row, counters, slot);
+            };
+            let choice = own_choice(&self.lookup, step, row, counters, *slot.label);
+            counters.postings += overlap.candidates(row, choice.reached(), counts, candidates);
+            scan(&self.lookup, step, row, counters, (choice, slot), candidates);
+        })
+    }
+
+    fn used(&self) -> Used {
+        Used { strategy: Strategy::Index, filters_off: self.overlap.is_none() }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.lookup.memory_bytes() + self.overlap.as_ref().map_or(0, OverlapIndex::memory_bytes)
+    }
+}

@@ -1,0 +1,61 @@
+//! Labels as callers see them.
+
+use crate::ids::{ClusterId, DocId};
+use crate::update::Assignment;
+
+/// The cluster of every document, -1 for a zero row.
+///
+/// ```
+/// use docsphere::{ClusterId, DocId, Labels};
+///
+/// let labels = Labels::from(vec![2, -1]);
+/// assert_eq!(labels.get(DocId::new(0)), Some(ClusterId::new(2)));
+/// assert_eq!(labels.get(DocId::new(1)), None);
+/// assert_eq!(labels.as_slice(), [2, -1]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels(Vec<i32>);
+
+impl Labels {
+    /// The cluster of a document; `None` for a zero row.
+    ///
+    /// # Panics
+    /// If there is no such document.
+    pub fn get(&self, doc: DocId) -> Option<ClusterId> {
+        u32::try_from(self.0[doc.index()]).ok().map(ClusterId::new)
+    }
+
+    /// All labels in document order, -1 for none.
+    pub fn as_slice(&self) -> &[i32] {
+        &self.0
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no documents.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<Vec<i32>> for Labels {
+    fn from(labels: Vec<i32>) -> Self {
+        Labels(labels)
+    }
+}
+
+impl From<Labels> for Vec<i32> {
+    fn from(labels: Labels) -> Self {
+        labels.0
+    }
+}
+
+impl From<&Assignment> for Labels {
+    fn from(assignment: &Assignment) -> Self {
+        // NO_LABEL is all ones, so it becomes -1; cluster numbers stay below 2^31.
+        Labels(assignment.labels.iter().map(|&label| label as i32).collect())
+    }
+}

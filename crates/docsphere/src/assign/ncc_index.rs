@@ -1,0 +1,80 @@
+//! `ncc-index`: both strategies of the paper, its full approach.
+//!
+//! The index's list of candidates is filtered by the rule of `ncc`: a document whose own centroid did not change is compared only with those
+//! candidates that did. Building the index does not pay when few clusters change, so it is built only while more than `index_min_changed` of them
+//! (about 100, says the paper's discussion) did; otherwise the strategy is `ncc` alone. With negative values it is `ncc` alone, too, and the trace says so.
+//!
+//! **Cost.** As `index`, less what the filter saves. Memory as `index`.
+//!
+//! Reference: Knittel, Koch, Ertl, DocEng 2021, sections 3.2 and 4.3, doi:10.1145/3469096.3474937.
+
+use super::baseline::{own_choice, scan};
+use super::choice::Choice;
+use super::chunks::for_each_document;
+use super::lookup::Lookup;
+use super::ncc::scan_changed;
+use super::overlap::{OverlapCounts, OverlapIndex};
+use super::{Assigner, Counters, Step, Strategy, Used};
+use crate::update::Assignment;
+
+/// See the [module](self).
+pub(super) struct NccIndex {
+    lambdas: Vec<f64>,
+    min_changed: usize,
+    lookup: Lookup,
+    /// `None` while the index is off.
+    overlap: Option<OverlapIndex>,
+    filters_off: bool,
+}
+
+impl NccIndex {
+    pub(super) fn new(lambdas: Vec<f64>, min_changed: usize) -> Self {
+        NccIndex { lambdas, min_changed, lookup: Lookup::default(), overlap: None, filters_off: false }
+    }
+}
+
+impl Assigner for NccIndex {
+    fn prepare(&mut self, step: &Step<'_>) {
+        self.lookup.prepare(step);
+        self.overlap = None;
+        self.filters_off = !step.allows_index();
+        if step.n_changed() > self.min_changed && !self.filters_off {
+            self.overlap = Some(OverlapIndex::build(step.centroids, &self.lambdas, step.rows.max_row_nnz()));
+        }
+    }
+
+    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
+        let scratch = || (OverlapCounts::new(step.centroids.n_clusters()), Vec::new());
+        for_each_document(assignment, scratch, |(counts, candidates), counters, slot| {
+            let row = step.rows.row(slot.doc);
+            if row.nnz() == 0 {
+                return;
+            }
+            let Some(overlap) = &self.overlap else {
+                return scan_changed(&self.lookup, step, row, counters, slot);
+            };
+            match step.movement {
+                Some(movement) if step.is_unchanged(*slot.label) => {
+                    let choice = Choice::from_own(*slot.label, *slot.similarity);
+                    counters.postings += overlap.candidates(row, choice.reached(), counts, candidates);
+                    candidates.retain(|&cluster| movement.is_changed(cluster as usize));
+                    scan(&self.lookup, step, row, counters, (choice, slot), candidates);
+                }
+                _ => {
+                    let choice = own_choice(&self.lookup, step, row, counters, *slot.label);
+                    counters.postings += overlap.candidates(row, choice.reached(), counts, candidates);
+                    scan(&self.lookup, step, row, counters, (choice, slot), candidates);
+                }
+            }
+        })
+    }
+
+    fn used(&self) -> Used {
+        let strategy = if self.overlap.is_some() { Strategy::NccIndex } else { Strategy::Ncc };
+        Used { strategy, filters_off: self.filters_off }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.lookup.memory_bytes() + self.overlap.as_ref().map_or(0, OverlapIndex::memory_bytes)
+    }
+}
