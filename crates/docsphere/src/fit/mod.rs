@@ -1,0 +1,71 @@
+//! Stage 5: the whole run. Options, the only loop, the record of what happened.
+
+mod driver;
+mod params;
+mod trace;
+
+pub use params::{Params, SphericalKMeans, ValidParams};
+pub use trace::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
+
+use crate::assign::Labels;
+use crate::model::Model;
+use crate::observer::Observer;
+
+/// What a fit may be given beside rows and params.
+#[derive(Default)]
+pub struct FitOptions<'a> {
+    pub(crate) weights: Option<&'a [f64]>,
+    pub(crate) observer: Option<&'a mut dyn Observer>,
+}
+
+impl<'a> FitOptions<'a> {
+    /// A weight for each row: how often it counts. Rows of weight 0 are labelled, but move no centroid.
+    #[must_use]
+    pub fn weights(mut self, weights: &'a [f64]) -> Self {
+        self.weights = Some(weights);
+        self
+    }
+
+    /// Someone who watches the run and may stop it.
+    #[must_use]
+    pub fn observer(mut self, observer: &'a mut dyn Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+}
+
+impl std::fmt::Debug for FitOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let observer = self.observer.as_ref().map(|_| "…");
+        f.debug_struct("FitOptions").field("weights", &self.weights).field("observer", &observer).finish()
+    }
+}
+
+/// The result of a fit. Labels, centroids and objective belong together: each label is the best for the returned centroids.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Fit {
+    /// Centroids and how they came about; labels new rows.
+    pub model: Model,
+    /// The cluster of each row, -1 for zero rows.
+    pub labels: Labels,
+    /// The similarity of each row to its centroid, 0 for zero rows.
+    pub similarities: Vec<f64>,
+    /// The weighted sum of the similarities: what the algorithm makes as great as it can.
+    pub objective: f64,
+    /// The number of iterations.
+    pub n_iter: usize,
+    /// Why the run ended.
+    pub stop: StopReason,
+    /// Clusters without any document: there are some only if k is above the number of distinct rows.
+    pub n_empty_clusters: usize,
+    /// What happened, iteration by iteration.
+    pub trace: Trace,
+}
+
+impl Fit {
+    /// Whether the run came to its end by itself, rather than by `max_iter` or the observer.
+    pub fn converged(&self) -> bool {
+        self.stop.is_converged()
+    }
+}

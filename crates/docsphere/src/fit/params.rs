@@ -1,0 +1,269 @@
+//! Options of a fit: names, defaults, ranges. The one place for all three.
+
+use crate::assign::{AssignerSettings, Strategy};
+use crate::error::{ErrorKind, Result};
+use crate::fit::{Fit, FitOptions, driver};
+use crate::seeding::Init;
+use crate::vectors::UnitRows;
+
+/// Where it all begins: [`SphericalKMeans::params`].
+#[derive(Debug)]
+pub struct SphericalKMeans;
+
+impl SphericalKMeans {
+    /// The default options for so many clusters.
+    pub fn params(n_clusters: usize) -> Params {
+        Params::new(n_clusters)
+    }
+}
+
+/// Options of a fit, not yet checked.
+///
+/// | option | default | meaning |
+/// |---|---|---|
+/// | `n_clusters` | | the number of clusters, k |
+/// | `init` | k-means++ | how the first centroids are found |
+/// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
+/// | `max_iter` | 100 | iterations of a run at most |
+/// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to go on until no label changes |
+/// | `seed` | 0 | where all random numbers come from |
+/// | `strategy` | auto | how labels are found; changes time and memory, never the result |
+/// | `lambdas` | 0.1, 0.25, 0.4, 0.6 | thresholds of the paper's index |
+/// | `index_min_changed` | 100 | `ncc-index` builds its index only while more clusters than this changed |
+/// | `n_threads` | all cores | threads; never changes the result |
+#[derive(Clone, Debug)]
+pub struct Params {
+    pub(super) n_clusters: usize,
+    pub(super) init: Init,
+    pub(super) n_init: usize,
+    pub(super) max_iter: usize,
+    pub(super) tol: f64,
+    pub(super) seed: u64,
+    pub(super) strategy: Strategy,
+    pub(super) lambdas: Vec<f64>,
+    pub(super) index_min_changed: usize,
+    pub(super) n_threads: Option<usize>,
+}
+
+/// Options that have been checked: only these can fit.
+#[derive(Clone, Debug)]
+pub struct ValidParams(Params);
+
+/// Cluster numbers must fit into an `i32`.
+const MAX_CLUSTERS: usize = i32::MAX as usize;
+
+impl Params {
+    fn new(n_clusters: usize) -> Self {
+        Params {
+            n_clusters,
+            init: Init::default(),
+            n_init: 1,
+            max_iter: 100,
+            tol: 1e-4,
+            seed: 0,
+            strategy: Strategy::default(),
+            lambdas: vec![0.1, 0.25, 0.4, 0.6],
+            index_min_changed: 100,
+            n_threads: None,
+        }
+    }
+
+    /// How the first centroids are found.
+    #[must_use]
+    pub fn init(mut self, init: Init) -> Self {
+        self.init = init;
+        self
+    }
+
+    /// The number of runs with different seeds.
+    #[must_use]
+    pub fn n_init(mut self, n_init: usize) -> Self {
+        self.n_init = n_init;
+        self
+    }
+
+    /// The largest number of iterations of a run.
+    #[must_use]
+    pub fn max_iter(mut self, max_iter: usize) -> Self {
+        self.max_iter = max_iter;
+        self
+    }
+
+    /// A run stops when every centroid moved by less than this, as a squared distance.
+    #[must_use]
+    pub fn tol(mut self, tol: f64) -> Self {
+        self.tol = tol;
+        self
+    }
+
+    /// Where all random numbers come from.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How labels are found.
+    #[must_use]
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// The thresholds of the paper's index, in any order.
+    #[must_use]
+    pub fn lambdas(mut self, lambdas: impl Into<Vec<f64>>) -> Self {
+        self.lambdas = lambdas.into();
+        self
+    }
+
+    /// `ncc-index` builds its index only while more clusters than this changed.
+    #[must_use]
+    pub fn index_min_changed(mut self, index_min_changed: usize) -> Self {
+        self.index_min_changed = index_min_changed;
+        self
+    }
+
+    /// The number of threads.
+    #[must_use]
+    pub fn n_threads(mut self, n_threads: usize) -> Self {
+        self.n_threads = Some(n_threads);
+        self
+    }
+
+    /// Checks every option by itself.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parameter`] for the first option that is out of its range.
+    pub fn check(mut self) -> Result<ValidParams> {
+        in_range(
+            "n_clusters",
+            (1..=MAX_CLUSTERS).contains(&self.n_clusters),
+            "from 1 to 2147483647",
+            self.n_clusters,
+        )?;
+        in_range("n_init", self.n_init >= 1, "at least 1", self.n_init)?;
+        in_range("max_iter", self.max_iter >= 1, "at least 1", self.max_iter)?;
+        in_range("tol", self.tol.is_finite() && self.tol >= 0.0, "a finite number, at least 0", self.tol)?;
+        if let Some(n_threads) = self.n_threads {
+            in_range("n_threads", (1..=4096).contains(&n_threads), "from 1 to 4096", n_threads)?;
+        }
+        for &lambda in &self.lambdas {
+            in_range("lambdas", lambda > 0.0 && lambda <= 1.0, "numbers above 0, at most 1", lambda)?;
+        }
+        in_range(
+            "lambdas",
+            (1..=64).contains(&self.lambdas.len()),
+            "from 1 to 64 numbers",
+            self.lambdas.len(),
+        )?;
+        self.lambdas.sort_unstable_by(f64::total_cmp);
+        self.lambdas.dedup();
+        match &self.init {
+            Init::Greedy { candidates: Some(candidates) } => {
+                in_range("candidates", *candidates >= 1, "at least 1", candidates)?;
+            }
+            Init::Given(centroids) => {
+                let n_given = centroids.n_clusters();
+                let expected = format!("{n_given}, the number of given centroids");
+                in_range("n_clusters", self.n_clusters == n_given, &expected, self.n_clusters)?;
+                in_range("n_init", self.n_init == 1, "1 with given centroids", self.n_init)?;
+                let found = "only empty centroids";
+                in_range("init", centroids.nnz() > 0, "at least one centroid that is not zero", found)?;
+            }
+            _ => {}
+        }
+        Ok(ValidParams(self))
+    }
+
+    /// Checks the options, then clusters the rows. See [`ValidParams::fit`].
+    ///
+    /// # Errors
+    /// As [`Params::check`] and [`ValidParams::fit`].
+    pub fn fit(self, rows: &UnitRows<'_>) -> Result<Fit> {
+        self.check()?.fit(rows)
+    }
+}
+
+impl ValidParams {
+    /// Clusters the rows.
+    ///
+    /// # Errors
+    /// More clusters than rows that are not zero; given centroids over another number of terms.
+    pub fn fit(&self, rows: &UnitRows<'_>) -> Result<Fit> {
+        self.fit_with(rows, FitOptions::default())
+    }
+
+    /// Clusters the rows, with row weights or an observer.
+    ///
+    /// # Errors
+    /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one for each row; a stop by the observer before there was a result.
+    pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
+        driver::fit(rows, &self.0, options)
+    }
+}
+
+impl Params {
+    pub(super) fn assigner_settings(&self) -> AssignerSettings {
+        AssignerSettings { lambdas: self.lambdas.clone(), index_min_changed: self.index_min_changed }
+    }
+}
+
+fn in_range(name: &'static str, ok: bool, expected: &str, got: impl ToString) -> Result<()> {
+    if ok {
+        return Ok(());
+    }
+    Err(ErrorKind::Parameter { name, expected: expected.to_owned(), got: got.to_string() }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::update::Centroids;
+    use crate::vectors::SparseRows;
+
+    fn message(params: Params) -> String {
+        params.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_refused_with_name_range_and_value() {
+        let params = || SphericalKMeans::params(3);
+        assert_eq!(message(SphericalKMeans::params(0)), "n_clusters must be from 1 to 2147483647, got 0");
+        assert_eq!(message(params().n_init(0)), "n_init must be at least 1, got 0");
+        assert_eq!(message(params().max_iter(0)), "max_iter must be at least 1, got 0");
+        assert_eq!(message(params().tol(f64::NAN)), "tol must be a finite number, at least 0, got NaN");
+        assert_eq!(message(params().n_threads(0)), "n_threads must be from 1 to 4096, got 0");
+        assert_eq!(
+            message(params().lambdas([0.5, 1.5])),
+            "lambdas must be numbers above 0, at most 1, got 1.5"
+        );
+        assert_eq!(message(params().lambdas([])), "lambdas must be from 1 to 64 numbers, got 0");
+        assert_eq!(
+            message(params().init(Init::Greedy { candidates: Some(0) })),
+            "candidates must be at least 1, got 0"
+        );
+    }
+
+    #[test]
+    fn given_centroids_must_fit_the_other_options() {
+        let given = |values: Vec<f32>| {
+            let rows = SparseRows::from_parts(2, vec![0, 1, 2], vec![0, 1], values).unwrap();
+            Init::Given(Centroids::from_rows(rows))
+        };
+        let params = |k| SphericalKMeans::params(k).init(given(vec![1.0, 1.0]));
+        assert!(params(2).check().is_ok());
+        assert_eq!(message(params(3)), "n_clusters must be 2, the number of given centroids, got 3");
+        assert_eq!(message(params(2).n_init(5)), "n_init must be 1 with given centroids, got 5");
+        assert_eq!(
+            message(SphericalKMeans::params(2).init(given(vec![0.0, 0.0]))),
+            "init must be at least one centroid that is not zero, got only empty centroids"
+        );
+    }
+
+    #[test]
+    fn lambdas_are_sorted_and_repeated_ones_dropped() {
+        let params = SphericalKMeans::params(3).lambdas([0.6, 0.1, 0.6]).check().unwrap();
+        assert_eq!(params.0.lambdas, [0.1, 0.6]);
+    }
+}

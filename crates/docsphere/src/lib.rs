@@ -1,0 +1,88 @@
+//! Exact spherical k-means for sparse documents, fast for thousands of clusters.
+//!
+//! Documents are sparse vectors of length one; a cluster's centroid is the direction of the sum of its documents; each
+//! document belongs to the centroid with the greatest cosine similarity. The accelerations only skip work that provably
+//! cannot change a label: every [`Strategy`] and every number of threads gives the same bits.
+//!
+//! # The stages, in order
+//!
+//! 1. [`SparseRows`], then [`UnitRows`]: a matrix is checked and its rows brought to length one. [`formats`] reads and writes files.
+//! 2. [`Init`]: the first centroids, at random, by k-means++, its greedy form, or given.
+//! 3. and 4. Labels to centroids, rows to labels, in turn, in one loop.
+//! 5. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.
+//! 6. [`Model`]: labels new rows, is saved to a file and loaded again.
+//!
+//! # Example
+//!
+//! ```
+//! use docsphere::{SparseRows, SphericalKMeans, UnitRows};
+//!
+//! // Four documents over five terms: two about (0, 1), two about (2, 3).
+//! let rows = SparseRows::from_parts(
+//!     5,
+//!     vec![0, 2, 4, 6, 9],
+//!     vec![0, 1, 0, 1, 2, 3, 2, 3, 4],
+//!     vec![1.0, 2.0, 2.0, 1.0, 1.0, 1.0, 2.0, 3.0, 0.5],
+//! )?;
+//! let rows = UnitRows::new(rows);
+//!
+//! let fit = SphericalKMeans::params(2).seed(7).fit(&rows)?;
+//! let labels = fit.labels.as_slice();
+//! assert_eq!(labels[0], labels[1]);
+//! assert_eq!(labels[2], labels[3]);
+//! assert_ne!(labels[0], labels[2]);
+//! assert!(fit.converged());
+//!
+//! // New documents.
+//! let new = UnitRows::new(SparseRows::from_parts(5, vec![0, 1], vec![3], vec![1.0])?);
+//! assert_eq!(fit.model.predict(&new)?.labels.as_slice(), [labels[2]]);
+//! # Ok::<(), docsphere::Error>(())
+//! ```
+//!
+//! # Rules for the hard cases
+//!
+//! - **Zero rows** have label -1 and similarity 0, and take no part.
+//! - **Ties**: the old label if it is among the best, else the smallest cluster.
+//! - **Empty clusters** are refilled with the worst-fitting documents, in a fixed order.
+//! - **k above the number of distinct rows**: the surplus clusters stay empty ([`Fit::n_empty_clusters`]); above the number of rows: an error.
+//! - **Duplicates** share a cluster, unless a tie between equal centroids keeps them apart.
+//! - **Negative values** are allowed; the paper's index then switches itself off ([`IterationRecord::filters_off`]).
+//! - **Row weights** ([`FitOptions::weights`]): an integer weight equals a repeated row; weight 0 is labelled but moves nothing.
+//!
+//! # Memory
+//!
+//! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 28 bytes a row, 20 bytes an entry of the centroids, 8 bytes a term and thread, and what
+//! the strategy holds ([`IterationRecord::strategy_bytes`]; for `inverted` 8 bytes an entry of the centroids and 8 a term). There is never an array
+//! of clusters times terms.
+
+#![deny(missing_docs)]
+
+pub(crate) mod atomic_file;
+mod error;
+mod ids;
+mod observer;
+
+mod vectors;
+
+mod seeding;
+
+mod update;
+
+mod assign;
+
+mod fit;
+
+mod model;
+
+pub use assign::{Counters, Labels, Strategy};
+pub use error::{Error, ErrorKind, Result, RowProblem};
+pub use fit::{
+    Fit, FitOptions, IterationRecord, Params, RunRecord, SphericalKMeans, StageSeconds, StopReason, Trace,
+    ValidParams,
+};
+pub use ids::{ClusterId, DocId, TermId};
+pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
+pub use observer::{Event, Observer};
+pub use seeding::Init;
+pub use update::Centroids;
+pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows, formats};

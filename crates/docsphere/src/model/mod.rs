@@ -1,0 +1,91 @@
+//! Stage 6: the result of a fit, to be kept and used again.
+
+mod container;
+mod file;
+mod predict;
+
+use serde::{Deserialize, Serialize};
+
+pub use file::FORMAT_VERSION;
+pub use predict::{Nearest, Neighbour, Prediction, Predictor};
+
+use crate::error::Result;
+use crate::update::Centroids;
+use crate::vectors::UnitRows;
+
+/// Centroids, and how they came about.
+///
+/// ```
+/// use docsphere::{Model, SparseRows, SphericalKMeans, UnitRows};
+///
+/// let rows = SparseRows::from_parts(3, vec![0, 1, 3, 4], vec![0, 0, 1, 2], vec![1.0, 3.0, 1.0, 1.0])?;
+/// let rows = UnitRows::new(rows);
+/// let fit = SphericalKMeans::params(2).fit(&rows)?;
+///
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("clusters.docsphere");
+/// fit.model.save(&path)?;
+/// let model = Model::load(&path)?;
+/// assert_eq!(model.predict(&rows)?.labels, fit.labels);
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    centroids: Centroids,
+    info: ModelInfo,
+}
+
+/// How a model came about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelInfo {
+    /// How the first centroids were found.
+    pub init: String,
+    /// The number of runs that the best was kept of.
+    pub n_init: usize,
+    /// The largest number of iterations that was allowed.
+    pub max_iter: usize,
+    /// The tolerance.
+    pub tol: f64,
+    /// The seed.
+    pub seed: u64,
+    /// The number of rows that were clustered, zero rows included.
+    pub n_docs: usize,
+    /// The objective reached.
+    pub objective: f64,
+    /// The number of iterations.
+    pub n_iter: usize,
+    /// Whether the run came to its end by itself.
+    pub converged: bool,
+    /// The version of docsphere that made the model.
+    pub version: String,
+}
+
+impl Model {
+    pub(crate) fn new(centroids: Centroids, info: ModelInfo) -> Self {
+        Model { centroids, info }
+    }
+
+    /// The centroids.
+    pub fn centroids(&self) -> &Centroids {
+        &self.centroids
+    }
+
+    /// How the model came about.
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    /// The nearest cluster of each row. To ask more than once, keep a [`Model::predictor`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) if the rows are over another number of terms.
+    pub fn predict(&self, rows: &UnitRows<'_>) -> Result<Prediction> {
+        self.predictor().predict(rows)
+    }
+
+    /// A search structure over the centroids.
+    pub fn predictor(&self) -> Predictor {
+        Predictor::new(self)
+    }
+}

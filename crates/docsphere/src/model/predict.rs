@@ -1,0 +1,171 @@
+//! Labels for new rows.
+//!
+//! All similarities of a row at once through posting lists, as the strategy `inverted` does. A tie goes to the smallest cluster id; a zero row gets no label.
+
+use rayon::prelude::*;
+
+use super::Model;
+use crate::assign::{Labels, Postings, greatest};
+use crate::error::{ErrorKind, Result};
+use crate::ids::{ClusterId, DocId};
+use crate::vectors::UnitRows;
+
+/// Searches the centroids of a [`Model`]: build once, ask often. Takes 8 bytes an entry of the centroids and 8 a term.
+pub struct Predictor {
+    postings: Postings,
+    n_terms: usize,
+    n_live: usize,
+}
+
+/// The nearest cluster of each row.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Prediction {
+    /// The cluster of each row, -1 for zero rows.
+    pub labels: Labels,
+    /// The similarity to its centroid, 0 for zero rows.
+    pub similarities: Vec<f64>,
+}
+
+/// A cluster and how similar its centroid is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Neighbour {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The similarity of the row to its centroid.
+    pub similarity: f64,
+}
+
+/// The nearest clusters of each row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nearest {
+    offsets: Vec<usize>,
+    neighbours: Vec<Neighbour>,
+}
+
+impl Nearest {
+    /// The nearest clusters of a row, most similar first, on ties in ascending order of cluster. None for a zero row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn of(&self, doc: DocId) -> &[Neighbour] {
+        &self.neighbours[self.offsets[doc.index()]..self.offsets[doc.index() + 1]]
+    }
+
+    /// The number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.offsets.len() - 1
+    }
+}
+
+impl std::fmt::Debug for Predictor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Predictor").field("n_clusters", &self.postings.n_clusters()).finish_non_exhaustive()
+    }
+}
+
+impl Predictor {
+    pub(super) fn new(model: &Model) -> Self {
+        let centroids = model.centroids();
+        let mut postings = Postings::default();
+        postings.build(centroids);
+        Predictor { postings, n_terms: centroids.n_terms(), n_live: centroids.live().len() }
+    }
+
+    /// The nearest cluster of each row.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`] if the rows are over another number of terms than the model.
+    pub fn predict(&self, rows: &UnitRows<'_>) -> Result<Prediction> {
+        self.check(rows)?;
+        let found: Vec<(i32, f64)> = (0..rows.n_rows())
+            .into_par_iter()
+            .with_min_len(256)
+            .map_init(
+                || self.accumulators(),
+                |similarities, doc| {
+                    let row = rows.row(doc);
+                    if row.nnz() == 0 {
+                        return (-1, 0.0);
+                    }
+                    self.postings.similarities(row, similarities);
+                    greatest(similarities).map_or((0, 0.0), |(cluster, best)| (cluster as i32, best))
+                },
+            )
+            .collect();
+        let (labels, similarities): (Vec<i32>, Vec<f64>) = found.into_iter().unzip();
+        Ok(Prediction { labels: labels.into(), similarities })
+    }
+
+    /// The `m` nearest clusters of each row; fewer if there are fewer clusters.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`]; `m` of 0.
+    pub fn nearest(&self, rows: &UnitRows<'_>, m: usize) -> Result<Nearest> {
+        self.check(rows)?;
+        if m == 0 {
+            let (expected, got) = ("at least 1".to_owned(), "0".to_owned());
+            return Err(ErrorKind::Parameter { name: "m", expected, got }.into());
+        }
+        let lists: Vec<Vec<Neighbour>> = (0..rows.n_rows())
+            .into_par_iter()
+            .with_min_len(256)
+            .map_init(
+                || (self.accumulators(), Vec::new()),
+                |(similarities, order), doc| {
+                    let row = rows.row(doc);
+                    if row.nnz() == 0 {
+                        return Vec::new();
+                    }
+                    self.postings.similarities(row, similarities);
+                    self.first(m, similarities, order)
+                },
+            )
+            .collect();
+        let mut offsets = Vec::with_capacity(lists.len() + 1);
+        offsets.push(0);
+        offsets.extend(lists.iter().scan(0, |end, list| {
+            *end += list.len();
+            Some(*end)
+        }));
+        Ok(Nearest { offsets, neighbours: lists.concat() })
+    }
+
+    /// The m clusters with the greatest similarities, sorted. Empty clusters have minus infinity and are left out.
+    fn first(&self, m: usize, similarities: &[f64], order: &mut Vec<u32>) -> Vec<Neighbour> {
+        let m = m.min(self.n_live);
+        if m == 0 {
+            return Vec::new();
+        }
+        let by_rank = |&a: &u32, &b: &u32| {
+            similarities[b as usize].total_cmp(&similarities[a as usize]).then(a.cmp(&b))
+        };
+        order.clear();
+        order.extend(0..similarities.len() as u32);
+        order.select_nth_unstable_by(m - 1, by_rank);
+        order.truncate(m);
+        order.sort_unstable_by(by_rank);
+        let neighbour = |&cluster: &u32| Neighbour {
+            cluster: ClusterId::new(cluster),
+            similarity: similarities[cluster as usize],
+        };
+        order.iter().map(neighbour).collect()
+    }
+
+    fn accumulators(&self) -> Vec<f64> {
+        vec![0.0; self.postings.n_clusters()]
+    }
+
+    fn check(&self, rows: &UnitRows<'_>) -> Result<()> {
+        if rows.n_terms() == self.n_terms {
+            return Ok(());
+        }
+        Err(ErrorKind::Mismatch {
+            what: "the number of terms of the rows",
+            expected: format!("{}, as in the model", self.n_terms),
+            got: rows.n_terms().to_string(),
+        }
+        .into())
+    }
+}

@@ -1,0 +1,54 @@
+//! How a caller watches a run, and stops it.
+
+use std::ops::ControlFlow;
+
+use crate::fit::IterationRecord;
+
+/// What happens during a run.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A run of the `n_init` runs begins with its seeding.
+    RunStarted {
+        /// The number of the run, from 0.
+        run: usize,
+        /// How many runs there will be.
+        n_init: usize,
+    },
+    /// One more seed has been found.
+    Seeding {
+        /// Seeds found so far.
+        done: usize,
+        /// Seeds wanted.
+        total: usize,
+    },
+    /// An iteration has ended.
+    Iteration(&'a IterationRecord),
+}
+
+/// Receives the events of a run. The library itself never prints.
+///
+/// `ControlFlow::Break` stops the run: after an iteration the result so far is returned, marked with
+/// [`StopReason::Observer`](crate::StopReason::Observer); during seeding there is no result yet, and the fit ends with
+/// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), unless an earlier run of `n_init` has left one.
+///
+/// Any `FnMut(&Event) -> ControlFlow<()>` that is `Send` is an observer.
+pub trait Observer: Send {
+    /// Called for every event, in order, on a thread of the run.
+    fn observe(&mut self, event: &Event<'_>) -> ControlFlow<()>;
+}
+
+impl<F: FnMut(&Event<'_>) -> ControlFlow<()> + Send> Observer for F {
+    fn observe(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+        self(event)
+    }
+}
+
+/// The observer that looks away.
+pub(crate) struct Silent;
+
+impl Observer for Silent {
+    fn observe(&mut self, _: &Event<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
