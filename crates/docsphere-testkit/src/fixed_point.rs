@@ -1,0 +1,113 @@
+//! Definition 4: row values, and the gaps of the seeding draws, as integers.
+
+/// The integer that stands for `x`: `round(x * 2^32)`, half away from zero.
+pub(crate) fn fixed(x: f64) -> i128 {
+    (x * 4_294_967_296.0).round() as i128
+}
+
+/// How much each document counts.
+pub(crate) struct RowWeights<'a> {
+    weights: Option<&'a [f64]>,
+    /// The `e` of definition 4.
+    exponent: i32,
+}
+
+impl<'a> RowWeights<'a> {
+    /// Weights for `n_docs` documents; `None` means that each counts once.
+    ///
+    /// # Panics
+    /// If there are not `n_docs` weights, or their total is not a finite number above zero: then there is no `2^e`.
+    pub(crate) fn new(weights: Option<&'a [f64]>, n_docs: usize) -> Self {
+        let exponent = weights.map_or(0, |weights| {
+            assert_eq!(weights.len(), n_docs, "one weight a row");
+            assert!(weights.iter().all(|weight| *weight >= 0.0), "weights are not negative");
+            scale_exponent(weights.iter().sum())
+        });
+        RowWeights { weights, exponent }
+    }
+
+    /// The weight as the caller gave it; one if there are no weights.
+    pub(crate) fn of(&self, doc: usize) -> f64 {
+        self.weights.map_or(1.0, |weights| weights[doc])
+    }
+
+    /// Whether the document counts at all.
+    pub(crate) fn counts(&self, doc: usize) -> bool {
+        self.of(doc) > 0.0
+    }
+
+    /// A sum of weighed numbers, divided by 2^e.
+    pub(crate) fn without_scale(&self, sum: f64) -> f64 {
+        times_power_of_two(sum, -self.exponent)
+    }
+
+    /// `round(q * w * 2^e)` for the document's weight w; q itself if there are no weights.
+    pub(crate) fn weighed(&self, q: i128, doc: usize) -> i128 {
+        match self.weights {
+            None => q,
+            Some(weights) => (q as f64 * times_power_of_two(weights[doc], self.exponent)).round() as i128,
+        }
+    }
+}
+
+/// The e for which `total * 2^e` lies in (2^29, 2^30].
+fn scale_exponent(mut total: f64) -> i32 {
+    assert!(total > 0.0 && total.is_finite(), "the total weight is a finite number above zero, got {total}");
+    let mut exponent = 0;
+    while total > 1_073_741_824.0 {
+        total /= 2.0;
+        exponent -= 1;
+    }
+    while total <= 536_870_912.0 {
+        total *= 2.0;
+        exponent += 1;
+    }
+    exponent
+}
+
+/// `x * 2^exponent`, one doubling or halving after the other, since 2^exponent alone may be too large for a float.
+fn times_power_of_two(mut x: f64, exponent: i32) -> f64 {
+    let factor = if exponent < 0 { 0.5 } else { 2.0 };
+    for _ in 0..exponent.unsigned_abs() {
+        x *= factor;
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        let unit = 1.0 / 4_294_967_296.0;
+        assert_eq!(fixed(1.0), 1 << 32);
+        assert_eq!([fixed(2.5 * unit), fixed(-2.5 * unit), fixed(0.49 * unit)], [3, -3, 0]);
+    }
+
+    #[test]
+    fn the_total_weight_is_brought_up_to_two_to_the_thirty() {
+        assert_eq!(scale_exponent(1_073_741_824.0), 0);
+        assert_eq!(scale_exponent(1_073_741_825.0), -1);
+        assert_eq!(scale_exponent(536_870_912.0), 1);
+        assert_eq!(scale_exponent(1.0), 30);
+        assert_eq!(scale_exponent(3.0), 28);
+        assert_eq!(scale_exponent(f64::MIN_POSITIVE), 1052);
+    }
+
+    #[test]
+    fn weights_of_one_scale_everything_by_one_power_of_two() {
+        let weights = RowWeights::new(Some(&[1.0, 1.0]), 2);
+        assert_eq!(weights.weighed(7, 0), 7 << 29);
+        assert_eq!(RowWeights::new(None, 2).weighed(7, 0), 7);
+    }
+
+    #[test]
+    fn tiny_totals_are_scaled_without_overflow() {
+        let tiny = f64::MIN_POSITIVE;
+        let given = [tiny, 3.0 * tiny, 0.0];
+        let weights = RowWeights::new(Some(&given), 3);
+        assert_eq!([0, 1, 2].map(|doc| weights.weighed(1, doc)), [1 << 28, 3 << 28, 0]);
+        assert!(!weights.counts(2));
+    }
+}

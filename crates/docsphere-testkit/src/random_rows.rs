@@ -1,0 +1,118 @@
+//! Small random rows for property tests.
+//!
+//! Values are small whole numbers and rows are often repeated, so that equal similarities, equal rows and empty rows are
+//! frequent: the cases that random floats never hit.
+
+use docsphere::UnitRows;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::rows_from;
+
+/// What the random rows look like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RandomRows {
+    /// The number of rows.
+    pub n_docs: usize,
+    /// The number of terms.
+    pub n_terms: usize,
+    /// The chance that a row has a term. Small densities give zero rows.
+    pub density: f64,
+    /// The chance that a value is negative.
+    pub negative_share: f64,
+    /// The chance that a row is a copy of an earlier row.
+    pub duplicate_share: f64,
+    /// Raw values are whole numbers from 1 to this.
+    pub largest_value: u32,
+    /// The seed of the random numbers.
+    pub seed: u64,
+}
+
+impl Default for RandomRows {
+    /// 100 rows over 30 terms, about 4 terms a row, values 1 to 3, a tenth of the rows copies, nothing negative.
+    fn default() -> Self {
+        RandomRows {
+            n_docs: 100,
+            n_terms: 30,
+            density: 0.13,
+            negative_share: 0.0,
+            duplicate_share: 0.1,
+            largest_value: 3,
+            seed: 0,
+        }
+    }
+}
+
+/// The rows that follow from these parameters: the same on every platform.
+///
+/// # Panics
+/// If `largest_value` is zero, or `n_terms` is larger than a matrix may have.
+pub fn random_rows(params: &RandomRows) -> UnitRows<'static> {
+    assert!(params.largest_value > 0, "values are at least 1");
+    let mut random = ChaCha8Rng::seed_from_u64(params.seed);
+    let mut rows: Vec<Vec<(u32, f32)>> = Vec::with_capacity(params.n_docs);
+    for doc in 0..params.n_docs {
+        let row = if doc > 0 && chance(&mut random, params.duplicate_share) {
+            rows[(random.next_u64() % doc as u64) as usize].clone()
+        } else {
+            random_row(&mut random, params)
+        };
+        rows.push(row);
+    }
+    rows_from(params.n_terms, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+}
+
+fn random_row(random: &mut ChaCha8Rng, params: &RandomRows) -> Vec<(u32, f32)> {
+    let mut row = Vec::new();
+    for term in 0..params.n_terms {
+        if chance(random, params.density) {
+            let size = (1 + random.next_u32() % params.largest_value) as f32;
+            let value = if chance(random, params.negative_share) { -size } else { size };
+            row.push((term as u32, value));
+        }
+    }
+    row
+}
+
+/// True with this probability. Always draws one number, whatever the probability.
+fn chance(random: &mut ChaCha8Rng, probability: f64) -> bool {
+    let fraction = (random.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0; // 53 bits: in [0, 1)
+    fraction < probability
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_names_the_rows() {
+        let params = RandomRows { seed: 3, ..RandomRows::default() };
+        assert_eq!(random_rows(&params), random_rows(&params));
+        assert_ne!(random_rows(&params), random_rows(&RandomRows { seed: 4, ..params }));
+    }
+
+    #[test]
+    fn the_shares_are_about_as_asked_for() {
+        let params =
+            RandomRows { n_docs: 2000, negative_share: 0.25, duplicate_share: 0.5, ..RandomRows::default() };
+        let rows = random_rows(&params);
+        let per_row = rows.nnz() as f64 / rows.n_rows() as f64;
+        assert!((per_row - 30.0 * 0.13).abs() < 0.3, "{per_row} terms a row");
+        let negative = rows.as_sparse().values().iter().filter(|&&value| value < 0.0).count();
+        let negative_share = negative as f64 / rows.nnz() as f64;
+        assert!((negative_share - 0.25).abs() < 0.04, "{negative_share} negative");
+        let distinct: std::collections::BTreeSet<Vec<(u32, u32)>> = rows
+            .iter()
+            .map(|row| row.iter().map(|(term, value)| (term, value.to_bits())).collect())
+            .collect();
+        assert!((800..1100).contains(&distinct.len()), "{} distinct rows", distinct.len());
+    }
+
+    #[test]
+    fn small_densities_give_zero_rows_and_large_ones_full_rows() {
+        let sparse = random_rows(&RandomRows { density: 0.03, ..RandomRows::default() });
+        assert!(!sparse.zero_rows().is_empty() && sparse.n_nonzero_rows() > 0);
+        let full = random_rows(&RandomRows { density: 1.0, ..RandomRows::default() });
+        assert_eq!(full.nnz(), 3000);
+    }
+}

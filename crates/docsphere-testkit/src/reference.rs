@@ -1,0 +1,583 @@
+//! Spherical k-means by the definitions of `ARCHITECTURE.md`, slow and obvious: the gold standard.
+//!
+//! One thread. Every iteration compares every document with every centroid and adds up every cluster from scratch. Nothing is skipped,
+//! nothing is carried along except what the definitions carry along: labels, similarities and centroids. The numbers in the comments
+//! are those of the definitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use docsphere::UnitRows;
+
+use crate::fixed_point::{RowWeights, fixed};
+use crate::plain_seeding::{PlainSeeding, vector};
+
+/// Terms and values, ascending by term, without zeros. Empty for an empty centroid.
+pub type SparseVector = Vec<(u32, f32)>;
+
+/// The label of a document that has none: a zero row, or one that has not been assigned yet.
+pub const NO_LABEL: i32 = -1;
+
+/// A document whose similarity to its own centroid is at least this is not taken to refill an empty cluster.
+const SITS_ON_CENTROID: f64 = 1.0 - 2e-6;
+
+/// A given centroid whose length is this near to one is taken as it is.
+const UNIT_TOLERANCE: f64 = 5e-7;
+
+/// Where the first centroids come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReferenceSeeding {
+    /// Documents drawn by their row weights.
+    Random,
+    /// k-means++.
+    PlusPlus,
+    /// k-means++ with several candidates a step.
+    Greedy {
+        /// Documents drawn a step.
+        candidates: usize,
+    },
+    /// These centroids, brought to length one like rows. They may be empty.
+    Given(Vec<SparseVector>),
+}
+
+/// What a reference fit depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceParams {
+    /// The number of clusters.
+    pub n_clusters: usize,
+    /// Where the first centroids come from.
+    pub seeding: ReferenceSeeding,
+    /// The seed of the random numbers.
+    pub seed: u64,
+    /// The number of the run: the stream of the random numbers.
+    pub run: u64,
+    /// The largest number of iterations after the first assignment.
+    pub max_iter: usize,
+    /// The run stops when the largest squared movement of a centroid is below this; 0 for never.
+    pub tol: f64,
+    /// One weight a document, or none.
+    pub weights: Option<Vec<f64>>,
+}
+
+impl ReferenceParams {
+    /// Random seeds, seed 0, run 0, at most 100 iterations, run to the last change of a label, no weights.
+    pub fn new(n_clusters: usize) -> Self {
+        ReferenceParams {
+            n_clusters,
+            seeding: ReferenceSeeding::Random,
+            seed: 0,
+            run: 0,
+            max_iter: 100,
+            tol: 0.0,
+            weights: None,
+        }
+    }
+
+    /// As [`new`](Self::new), with these centroids to start from.
+    pub fn given(centroids: Vec<SparseVector>) -> Self {
+        let n_clusters = centroids.len();
+        ReferenceParams { seeding: ReferenceSeeding::Given(centroids), ..Self::new(n_clusters) }
+    }
+}
+
+/// Why the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceStop {
+    /// Every document kept the label that it had before the iteration.
+    NoLabelChanged,
+    /// No centroid moved as far as `tol`.
+    CentroidsStandStill,
+    /// `max_iter` iterations have passed.
+    MaxIter,
+}
+
+/// A document that an empty cluster took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refill {
+    /// The cluster that was empty.
+    pub cluster: usize,
+    /// The document that it took.
+    pub doc: usize,
+}
+
+/// What happened in one iteration. Iteration 0 is the first assignment: all documents with a label count as moved, no cluster as changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceIteration {
+    /// The objective after the assignment.
+    pub objective: f64,
+    /// Documents whose label after the assignment is not the one they had before the update, that is, before the refill.
+    pub moved: usize,
+    /// Clusters whose centroid has other bits than before, or that were refilled; ascending.
+    pub changed: Vec<usize>,
+    /// The empty clusters that found a document, ascending.
+    pub refilled: Vec<Refill>,
+    /// The largest squared movement of a centroid.
+    pub max_squared_movement: f64,
+}
+
+/// The result of a reference fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceFit {
+    /// The cluster of each document; [`NO_LABEL`] for zero rows.
+    pub labels: Vec<i32>,
+    /// The similarity of each document to its centroid.
+    pub similarities: Vec<f64>,
+    /// The centroids that the labels belong to. Empty: an empty cluster.
+    pub centroids: Vec<SparseVector>,
+    /// The weighted sum of the similarities.
+    pub objective: f64,
+    /// Iterations after the first assignment.
+    pub n_iter: usize,
+    /// Why the loop ended.
+    pub stop: ReferenceStop,
+    /// One record an iteration, the first assignment included: `n_iter + 1` records.
+    pub history: Vec<ReferenceIteration>,
+}
+
+/// Labels and similarities for given centroids.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceAssignment {
+    /// The cluster of each document; [`NO_LABEL`] for zero rows.
+    pub labels: Vec<i32>,
+    /// The similarity of each document to that cluster's centroid.
+    pub similarities: Vec<f64>,
+}
+
+/// Clusters the rows.
+///
+/// # Panics
+/// If the parameters do not fit the rows or each other: another number of weights than rows, of given centroids than clusters; all
+/// weights zero.
+pub fn reference_fit(rows: &UnitRows<'_>, params: &ReferenceParams) -> ReferenceFit {
+    let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
+    let mut centroids = first_centroids(rows, params);
+    let mut now = reference_assign(rows, &centroids, &vec![NO_LABEL; rows.n_rows()]);
+    let mut history = vec![ReferenceIteration {
+        objective: objective(&now.similarities, &weights),
+        moved: now.labels.iter().filter(|&&label| label != NO_LABEL).count(),
+        changed: Vec::new(),
+        refilled: Vec::new(),
+        max_squared_movement: 0.0,
+    }];
+    let mut stop = ReferenceStop::MaxIter;
+    for _ in 1..=params.max_iter {
+        let update = update(rows, &weights, &now, &centroids);
+        let next = reference_assign(rows, &update.centroids, &update.labels);
+        let moved = (0..rows.n_rows()).filter(|&doc| next.labels[doc] != now.labels[doc]).count();
+        let max_squared_movement = largest_squared_movement(&centroids, &update.centroids);
+        history.push(ReferenceIteration {
+            objective: objective(&next.similarities, &weights),
+            moved,
+            changed: changed_clusters(&centroids, &update),
+            refilled: update.refilled,
+            max_squared_movement,
+        });
+        now = next;
+        centroids = update.centroids;
+        if moved == 0 {
+            stop = ReferenceStop::NoLabelChanged;
+            break;
+        }
+        if max_squared_movement < params.tol {
+            stop = ReferenceStop::CentroidsStandStill;
+            break;
+        }
+    }
+    ReferenceFit {
+        objective: objective(&now.similarities, &weights),
+        labels: now.labels,
+        similarities: now.similarities,
+        centroids,
+        n_iter: history.len() - 1,
+        stop,
+        history,
+    }
+}
+
+fn first_centroids(rows: &UnitRows<'_>, params: &ReferenceParams) -> Vec<SparseVector> {
+    let plain = PlainSeeding {
+        rows,
+        weights: params.weights.as_deref(),
+        n_clusters: params.n_clusters,
+        seed: params.seed,
+        run: params.run,
+    };
+    let docs = match &params.seeding {
+        ReferenceSeeding::Random => plain.random(),
+        ReferenceSeeding::PlusPlus => plain.plus_plus(),
+        ReferenceSeeding::Greedy { candidates } => plain.greedy(*candidates),
+        ReferenceSeeding::Given(centroids) => {
+            assert_eq!(centroids.len(), params.n_clusters, "one given centroid a cluster");
+            return centroids.iter().map(unit_vector).collect();
+        }
+    };
+    let mut centroids: Vec<_> = docs.iter().map(|doc| vector(rows.row(doc.index()))).collect();
+    centroids.resize(params.n_clusters, Vec::new());
+    centroids
+}
+
+/// Definition 1, for a given centroid.
+fn unit_vector(raw: &SparseVector) -> SparseVector {
+    assert!(raw.is_sorted_by(|a, b| a.0 < b.0), "given centroids have ascending terms");
+    let length = raw.iter().fold(0.0, |sum, &(_, v)| sum + f64::from(v) * f64::from(v)).sqrt();
+    let mut unit = raw.clone();
+    if (length - 1.0).abs() > UNIT_TOLERANCE {
+        unit.iter_mut().for_each(|(_, v)| *v = (f64::from(*v) / length) as f32);
+    }
+    unit.retain(|&(_, v)| v != 0.0);
+    unit
+}
+
+/// Definition 2: the similarity of every row to one centroid.
+pub fn similarities_to(rows: &UnitRows<'_>, centroid: &SparseVector) -> Vec<f64> {
+    let mut value_of_term = vec![0f32; rows.n_terms()];
+    for &(term, value) in centroid {
+        // A centroid may know terms that the rows do not: none of them can have such a term.
+        if let Some(slot) = value_of_term.get_mut(term as usize) {
+            *slot = value;
+        }
+    }
+    let similarity = |row: docsphere::Row<'_>| {
+        row.iter().fold(0.0, |sum, (term, x)| sum + f64::from(x) * f64::from(value_of_term[term as usize]))
+    };
+    rows.iter().map(similarity).collect()
+}
+
+/// Definition 3: the labels for these centroids. `old_labels` decide ties; [`NO_LABEL`] where there is no old label.
+///
+/// # Panics
+/// If there is not one old label a row.
+pub fn reference_assign(
+    rows: &UnitRows<'_>,
+    centroids: &[SparseVector],
+    old_labels: &[i32],
+) -> ReferenceAssignment {
+    assert_eq!(old_labels.len(), rows.n_rows(), "one old label a row");
+    let mut best: Vec<Option<(i32, f64)>> = vec![None; rows.n_rows()];
+    for (cluster, centroid) in centroids.iter().enumerate() {
+        if centroid.is_empty() {
+            continue; // attracts nothing
+        }
+        let cluster = cluster as i32;
+        for (doc, similarity) in similarities_to(rows, centroid).into_iter().enumerate() {
+            // Clusters come in ascending order, so on a tie the smaller id stands already.
+            let wins = best[doc].is_none_or(|(_, highest)| {
+                similarity > highest || (similarity == highest && old_labels[doc] == cluster)
+            });
+            if wins {
+                best[doc] = Some((cluster, similarity));
+            }
+        }
+    }
+    let mut assignment = ReferenceAssignment { labels: Vec::new(), similarities: Vec::new() };
+    for (doc, row) in rows.iter().enumerate() {
+        let (label, similarity) = match best[doc] {
+            _ if row.nnz() == 0 => (NO_LABEL, 0.0),
+            Some(found) => found,
+            None => (old_labels[doc].max(0), 0.0), // every centroid is empty
+        };
+        assignment.labels.push(label);
+        assignment.similarities.push(similarity);
+    }
+    assignment
+}
+
+/// Definition 7, for similarities to the own centroid. `None` means that each document counts once.
+///
+/// # Panics
+/// If there is not one weight a similarity, or all are zero.
+pub fn reference_objective(similarities: &[f64], weights: Option<&[f64]>) -> f64 {
+    objective(similarities, &RowWeights::new(weights, similarities.len()))
+}
+
+fn objective(similarities: &[f64], weights: &RowWeights<'_>) -> f64 {
+    let two_to_40 = 1_099_511_627_776.0;
+    let mut sum = 0i128;
+    for (doc, similarity) in similarities.iter().enumerate() {
+        sum += weights.weighed((similarity * two_to_40).round() as i128, doc);
+    }
+    weights.without_scale(sum as f64 / two_to_40)
+}
+
+struct Update {
+    /// The labels after the refill: those that the sums belong to.
+    labels: Vec<i32>,
+    refilled: Vec<Refill>,
+    centroids: Vec<SparseVector>,
+}
+
+/// One update: refills the empty clusters, then computes every centroid from its members.
+fn update(
+    rows: &UnitRows<'_>,
+    weights: &RowWeights<'_>,
+    now: &ReferenceAssignment,
+    old_centroids: &[SparseVector],
+) -> Update {
+    let mut labels = now.labels.clone();
+    let mut refilled: Vec<Refill> = Vec::new();
+    for cluster in 0..old_centroids.len() {
+        if members(&labels, weights, cluster).next().is_some() {
+            continue;
+        }
+        if let Some(doc) = worst_fitting(rows, weights, &labels, &now.similarities, &refilled) {
+            labels[doc] = cluster as i32;
+            refilled.push(Refill { cluster, doc });
+        }
+    }
+    let centroids = (0..old_centroids.len())
+        .map(|cluster| centroid(rows, weights, &labels, cluster, &old_centroids[cluster]))
+        .collect();
+    Update { labels, refilled, centroids }
+}
+
+/// Definition 6: the documents of a cluster with weight above zero.
+fn members(labels: &[i32], weights: &RowWeights<'_>, cluster: usize) -> impl Iterator<Item = usize> {
+    (0..labels.len()).filter(move |&doc| labels[doc] == cluster as i32 && weights.counts(doc))
+}
+
+/// The document that the next empty cluster takes, if any may be taken.
+fn worst_fitting(
+    rows: &UnitRows<'_>,
+    weights: &RowWeights<'_>,
+    labels: &[i32],
+    similarities: &[f64],
+    refilled: &[Refill],
+) -> Option<usize> {
+    let mut n_members: BTreeMap<i32, usize> = BTreeMap::new();
+    for doc in (0..labels.len()).filter(|&doc| weights.counts(doc)) {
+        *n_members.entry(labels[doc]).or_default() += 1;
+    }
+    let may_be_taken = |&doc: &usize| {
+        labels[doc] != NO_LABEL
+            && weights.counts(doc)
+            && similarities[doc] < SITS_ON_CENTROID
+            && n_members[&labels[doc]] >= 2
+            && refilled.iter().all(|taken| rows.row(taken.doc) != rows.row(doc))
+    };
+    // `min_by` returns the first of equal ones: the lowest document id.
+    (0..labels.len()).filter(may_be_taken).min_by(|&a, &b| similarities[a].total_cmp(&similarities[b]))
+}
+
+/// Definition 5: the unit vector of the members' integer sum. Without members there is none; if they cancel out, it stays.
+fn centroid(
+    rows: &UnitRows<'_>,
+    weights: &RowWeights<'_>,
+    labels: &[i32],
+    cluster: usize,
+    old: &SparseVector,
+) -> SparseVector {
+    let mut sum: BTreeMap<u32, i128> = BTreeMap::new();
+    let mut is_empty = true;
+    for doc in members(labels, weights, cluster) {
+        is_empty = false;
+        for (term, x) in rows.row(doc).iter() {
+            *sum.entry(term).or_default() += weights.weighed(fixed(f64::from(x)), doc);
+        }
+    }
+    sum.retain(|_, s| *s != 0);
+    if is_empty {
+        return Vec::new();
+    }
+    if sum.is_empty() {
+        return old.clone();
+    }
+    let length = sum.values().fold(0.0, |squares, &s| squares + s as f64 * s as f64).sqrt();
+    sum.into_iter().map(|(term, s)| (term, (s as f64 / length) as f32)).collect()
+}
+
+/// Definition 8: the squared movement of the centroid that moved furthest.
+fn largest_squared_movement(old: &[SparseVector], new: &[SparseVector]) -> f64 {
+    old.iter().zip(new).map(|(old, new)| squared_movement(old, new)).fold(0.0, f64::max)
+}
+
+fn squared_movement(old: &SparseVector, new: &SparseVector) -> f64 {
+    let old: BTreeMap<u32, f32> = old.iter().copied().collect();
+    let new: BTreeMap<u32, f32> = new.iter().copied().collect();
+    let terms: BTreeSet<u32> = old.keys().chain(new.keys()).copied().collect();
+    let value = |vector: &BTreeMap<u32, f32>, term| f64::from(vector.get(&term).copied().unwrap_or(0.0));
+    terms.into_iter().fold(0.0, |sum, term| {
+        let step = value(&new, term) - value(&old, term);
+        sum + step * step
+    })
+}
+
+/// Definition 8: the clusters whose centroid has other bits than before, or that were refilled.
+fn changed_clusters(old: &[SparseVector], update: &Update) -> Vec<usize> {
+    let is_refilled = |cluster| update.refilled.iter().any(|refill| refill.cluster == cluster);
+    let is_changed = |&cluster: &usize| old[cluster] != update.centroids[cluster] || is_refilled(cluster);
+    (0..old.len()).filter(is_changed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random_rows::{RandomRows, random_rows};
+    use crate::rows_from;
+
+    const HALF_ROOT: f32 = std::f32::consts::FRAC_1_SQRT_2;
+
+    fn one_hot(term: u32) -> SparseVector {
+        vec![(term, 1.0)]
+    }
+
+    #[test]
+    fn four_documents_by_hand() {
+        // a = e0, b = (e0 + e1) / sqrt 2, c = e2, d = (0.6 e1 + 0.8 e2); seeds e0 and e2.
+        let rows = rows_from(3, &[&[(0, 5.0)], &[(0, 1.0), (1, 1.0)], &[(2, 0.5)], &[(1, 3.0), (2, 4.0)]]);
+        let fit = reference_fit(&rows, &ReferenceParams::given(vec![one_hot(0), one_hot(2)]));
+        assert_eq!(fit.labels, [0, 0, 1, 1]);
+        assert_eq!((fit.n_iter, fit.stop), (1, ReferenceStop::NoLabelChanged));
+        // Centroid 0 = (1 + 0.7071, 0.7071) / 1.8478 = (cos 22.5°, sin 22.5°).
+        assert_eq!(fit.centroids[0], [(0, 0.923_879_5), (1, 0.382_683_43)]);
+        // Centroid 1 = (0.6, 1.8) / sqrt(3.6) = (1, 3) / sqrt 10.
+        assert_eq!(fit.centroids[1], [(1, 0.316_227_76), (2, 0.948_683_3)]);
+        let by_hand = [0.923_879_5, 0.923_879_5, 0.948_683_3, 0.6 * 0.316_227_8 + 0.8 * 0.948_683_3];
+        for (similarity, expected) in fit.similarities.iter().zip(by_hand) {
+            assert!((similarity - expected).abs() < 1e-7, "{similarity} {expected}");
+        }
+        assert!((fit.objective - by_hand.iter().sum::<f64>()).abs() < 1e-6);
+        // Seeds: 1 + 0.7071 + 1 + 0.8. Then centroid 0 turns by 22.5 degrees: 2 - 2 cos 22.5°.
+        assert!((fit.history[0].objective - 3.507_106_8).abs() < 1e-6);
+        assert_eq!((fit.history[0].moved, fit.history[1].moved), (4, 0));
+        assert!((fit.history[1].max_squared_movement - 0.152_240_9).abs() < 1e-6);
+        assert_eq!(fit.history[1].changed, [0, 1]);
+    }
+
+    #[test]
+    fn exact_ties_keep_the_old_label_and_take_the_smallest_id_at_first() {
+        let rows = rows_from(2, &[&[(0, 1.0), (1, 1.0)]]);
+        let centroids = [vec![], one_hot(0), one_hot(1)];
+        assert_eq!(reference_assign(&rows, &centroids, &[NO_LABEL]).labels, [1]);
+        assert_eq!(reference_assign(&rows, &centroids, &[2]).labels, [2]);
+        assert_eq!(
+            reference_assign(&rows, &centroids, &[0]).labels,
+            [1],
+            "an empty centroid attracts nothing"
+        );
+        assert_eq!(reference_assign(&rows, &centroids, &[2]).similarities, [f64::from(HALF_ROOT)]);
+    }
+
+    #[test]
+    fn rows_without_any_choice() {
+        let rows = rows_from(2, &[&[], &[(1, -1.0)]]);
+        let negative = reference_assign(&rows, &[vec![], one_hot(1)], &[NO_LABEL, NO_LABEL]);
+        assert_eq!((negative.labels, negative.similarities), (vec![-1, 1], vec![0.0, -1.0]));
+        let nothing = reference_assign(&rows, &[vec![], vec![]], &[NO_LABEL, 1]);
+        assert_eq!((nothing.labels, nothing.similarities), (vec![-1, 1], vec![0.0, 0.0]));
+        assert_eq!(reference_assign(&rows, &[vec![], vec![]], &[-1, -1]).labels, [-1, 0]);
+    }
+
+    #[test]
+    fn the_worst_fitting_document_refills_an_empty_cluster() {
+        // Everything is nearest to seed 0; seed 1 attracts nothing. Document 2 fits worst.
+        let rows = rows_from(9, &[&[(0, 1.0)], &[(0, 2.0), (1, 1.0)], &[(0, 1.0), (1, 2.0)], &[]]);
+        let fit = reference_fit(&rows, &ReferenceParams::given(vec![one_hot(0), one_hot(8)]));
+        assert_eq!(fit.history[1].refilled, [Refill { cluster: 1, doc: 2 }]);
+        assert_eq!(fit.labels, [0, 0, 1, -1]);
+        assert_eq!(fit.history[1].moved, 1, "moved counts from before the refill");
+        assert_eq!(fit.n_iter, 2);
+        assert!(fit.history[2].changed.is_empty());
+        assert_eq!(fit.centroids[1], vector(rows.row(2)));
+    }
+
+    #[test]
+    fn a_cluster_that_finds_no_document_stays_empty() {
+        let twin = &[(0, 1.0), (1, 1.0)][..];
+        let rows = rows_from(9, &[twin, twin, twin]);
+        let fit = reference_fit(&rows, &ReferenceParams::given(vec![one_hot(0), one_hot(8), one_hot(7)]));
+        // Similarity 0.7 to the seed: the first may be taken, its twins may not, being equal to a taken row.
+        assert_eq!(fit.history[1].refilled, [Refill { cluster: 1, doc: 0 }]);
+        // Now documents 1 and 2 tie between clusters 0 and 1 and keep their label; document 0 sits on cluster 1.
+        assert_eq!(fit.labels, [1, 0, 0]);
+        assert!(fit.centroids[2].is_empty());
+        assert_eq!(fit.centroids[0], fit.centroids[1]);
+        assert_eq!(fit.stop, ReferenceStop::NoLabelChanged);
+    }
+
+    #[test]
+    fn members_that_cancel_out_leave_the_centroid_where_it_was() {
+        let rows = rows_from(2, &[&[(0, 1.0), (1, 2.0)], &[(0, -1.0), (1, -2.0)]]);
+        let fit = reference_fit(&rows, &ReferenceParams::given(vec![one_hot(1)]));
+        assert_eq!(fit.centroids, [one_hot(1)]);
+        assert_eq!(fit.labels, [0, 0]);
+        assert_eq!(fit.objective, 0.0);
+        assert_eq!(fit.history[1].max_squared_movement, 0.0);
+    }
+
+    #[test]
+    fn the_three_ways_to_stop() {
+        let rows = random_rows(&RandomRows { n_docs: 300, seed: 4, ..RandomRows::default() });
+        let params = ReferenceParams::new(12);
+        let full = reference_fit(&rows, &params);
+        assert_eq!(full.stop, ReferenceStop::NoLabelChanged);
+        assert!(full.n_iter > 3, "{} iterations", full.n_iter);
+        assert_eq!(full.history.len(), full.n_iter + 1);
+        let cut = reference_fit(&rows, &ReferenceParams { max_iter: 2, ..params.clone() });
+        assert_eq!((cut.stop, cut.n_iter), (ReferenceStop::MaxIter, 2));
+        assert_eq!(cut.history[..], full.history[..3]);
+        let movement = full.history[1].max_squared_movement;
+        let at = |tol| reference_fit(&rows, &ReferenceParams { tol, ..params.clone() });
+        assert!(at(movement).n_iter > 1, "below tol, not at it");
+        let loose = at(movement * 1.01);
+        assert_eq!((loose.stop, loose.n_iter), (ReferenceStop::CentroidsStandStill, 1));
+        let none = reference_fit(&rows, &ReferenceParams { max_iter: 0, ..params.clone() });
+        assert_eq!((none.stop, none.n_iter), (ReferenceStop::MaxIter, 0));
+        assert_eq!(none.objective, full.history[0].objective);
+    }
+
+    #[test]
+    fn labels_similarities_and_objective_belong_to_the_centroids() {
+        for (max_iter, tol) in [(100, 0.0), (2, 0.0), (100, 0.05)] {
+            let rows = random_rows(&RandomRows { n_docs: 120, seed: 8, ..RandomRows::default() });
+            let params = ReferenceParams { max_iter, tol, ..ReferenceParams::new(9) };
+            let fit = reference_fit(&rows, &params);
+            let again = reference_assign(&rows, &fit.centroids, &fit.labels);
+            assert_eq!((&again.labels, &again.similarities), (&fit.labels, &fit.similarities));
+            assert_eq!(reference_objective(&fit.similarities, None), fit.objective);
+        }
+    }
+
+    #[test]
+    fn the_objective_never_falls_unless_a_cluster_was_refilled() {
+        for seed in 0..20 {
+            let negative_share = if seed % 2 == 0 { 0.0 } else { 0.3 };
+            let rows = random_rows(&RandomRows { negative_share, seed, ..RandomRows::default() });
+            let seeding = ReferenceSeeding::Greedy { candidates: 3 };
+            let fit = reference_fit(&rows, &ReferenceParams { seeding, seed, ..ReferenceParams::new(8) });
+            for pair in fit.history.windows(2) {
+                let fell = pair[0].objective - pair[1].objective;
+                // Centroids are rounded to f32: 6e-8 a document.
+                assert!(fell < 1e-5 || !pair[1].refilled.is_empty(), "seed {seed}: fell by {fell}");
+            }
+        }
+    }
+
+    #[test]
+    fn weights_of_one_are_no_weights() {
+        let rows = random_rows(&RandomRows { seed: 21, ..RandomRows::default() });
+        for seeding in [ReferenceSeeding::Random, ReferenceSeeding::PlusPlus] {
+            let plain = ReferenceParams { seeding, ..ReferenceParams::new(7) };
+            let ones = ReferenceParams { weights: Some(vec![1.0; rows.n_rows()]), ..plain.clone() };
+            assert_eq!(reference_fit(&rows, &plain), reference_fit(&rows, &ones));
+        }
+    }
+
+    #[test]
+    fn weight_two_is_a_row_twice() {
+        let once = random_rows(&RandomRows { n_docs: 80, seed: 6, ..RandomRows::default() });
+        let weights: Vec<f64> = (0..80).map(|doc| f64::from(1 + doc % 3)).collect();
+        let copies: Vec<usize> = (0..80).flat_map(|doc| vec![doc; 1 + doc % 3]).collect();
+        let lists: Vec<SparseVector> = copies.iter().map(|&doc| once.row(doc).iter().collect()).collect();
+        let repeated = rows_from(once.n_terms(), &lists.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let seeds = (0..6).map(|doc| vector(once.row(doc * 9))).collect();
+        let params = ReferenceParams::given(seeds);
+        let weighted = reference_fit(&once, &ReferenceParams { weights: Some(weights), ..params.clone() });
+        let plain = reference_fit(&repeated, &params);
+        assert!(weighted.history.iter().all(|iteration| iteration.refilled.is_empty()));
+        assert_eq!(weighted.centroids, plain.centroids);
+        assert_eq!(weighted.n_iter, plain.n_iter);
+        assert!((weighted.objective - plain.objective).abs() < 1e-9);
+        for (position, &doc) in copies.iter().enumerate() {
+            assert_eq!(plain.labels[position], weighted.labels[doc]);
+        }
+    }
+}
