@@ -1,0 +1,224 @@
+//! Every strategy, with 1, 2 and 7 threads, returns the bits of the slow reference: labels, similarities, centroids, objective, iterations, and
+//! in every iteration the moved documents, changed and refilled clusters and the movement.
+//!
+//! To add a strategy: one line at the end of this file.
+
+use std::sync::LazyLock;
+
+use docsphere::{
+    Centroids, ClusterId, Fit, FitOptions, Init, SparseRows, SphericalKMeans, StopReason, Strategy, UnitRows,
+};
+use docsphere_testkit::edge_cases::{EdgeCase, edge_cases};
+use docsphere_testkit::random_rows::{RandomRows, random_rows};
+use docsphere_testkit::reference::{
+    ReferenceFit, ReferenceParams, ReferenceSeeding, ReferenceStop, SparseVector, reference_fit,
+};
+use docsphere_testkit::zipf::ZipfText;
+use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
+use proptest::test_runner::TestRunner;
+
+const THREADS: [usize; 3] = [1, 2, 7];
+
+/// A library fit with the parameters of a reference fit.
+pub(crate) fn fit_like(
+    rows: &UnitRows<'_>,
+    params: &ReferenceParams,
+    strategy: Strategy,
+    n_threads: usize,
+) -> Fit {
+    let init = match &params.seeding {
+        ReferenceSeeding::Random => Init::Random,
+        ReferenceSeeding::PlusPlus => Init::PlusPlus,
+        ReferenceSeeding::Greedy { candidates } => Init::Greedy { candidates: Some(*candidates) },
+        ReferenceSeeding::Given(centroids) => Init::Given(given(rows.n_terms(), centroids)),
+    };
+    let checked = SphericalKMeans::params(params.n_clusters)
+        .init(init)
+        .seed(params.seed)
+        .max_iter(params.max_iter)
+        .tol(params.tol)
+        .strategy(strategy)
+        // So that ncc-index uses its index on small inputs, too.
+        .index_min_changed(3)
+        .n_threads(n_threads)
+        .check()
+        .unwrap();
+    let options = match &params.weights {
+        Some(weights) => FitOptions::default().weights(weights),
+        None => FitOptions::default(),
+    };
+    checked.fit_with(rows, options).unwrap()
+}
+
+fn given(n_terms: usize, centroids: &[SparseVector]) -> Centroids {
+    let mut offsets = vec![0];
+    let (mut terms, mut values) = (Vec::new(), Vec::new());
+    for &(term, value) in centroids.iter().flatten() {
+        terms.push(term);
+        values.push(value);
+    }
+    offsets.extend(centroids.iter().scan(0, |end, centroid| {
+        *end += centroid.len() as u64;
+        Some(*end)
+    }));
+    Centroids::from_rows(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap())
+}
+
+/// Fails, naming the place, unless both fits are the same to the bit.
+pub(crate) fn assert_same(fit: &Fit, reference: &ReferenceFit, place: &str) {
+    assert_eq!(fit.labels.as_slice(), reference.labels, "labels: {place}");
+    let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&fit.similarities), bits(&reference.similarities), "similarities: {place}");
+    for (cluster, expected) in reference.centroids.iter().enumerate() {
+        let centroid = fit.model.centroids().centroid(ClusterId::new(cluster as u32));
+        let got = centroid.iter().map(|(term, value)| (term, value.to_bits()));
+        let expected = expected.iter().map(|&(term, value)| (term, value.to_bits()));
+        assert!(got.eq(expected), "centroid {cluster}: {place}");
+    }
+    assert_eq!(fit.objective.to_bits(), reference.objective.to_bits(), "objective: {place}");
+    assert_eq!(fit.n_iter, reference.n_iter, "iterations: {place}");
+    let stop = match reference.stop {
+        ReferenceStop::NoLabelChanged => StopReason::NoLabelChanged,
+        ReferenceStop::CentroidsStandStill => StopReason::CentroidsStandStill,
+        ReferenceStop::MaxIter => StopReason::MaxIter,
+    };
+    assert_eq!(fit.stop, stop, "reason to stop: {place}");
+    assert_eq!(fit.trace.iterations.len(), reference.history.len(), "trace: {place}");
+    for (record, expected) in fit.trace.iterations.iter().zip(&reference.history) {
+        let place = format!("iteration {}: {place}", record.iteration);
+        assert_eq!(record.objective.to_bits(), expected.objective.to_bits(), "objective, {place}");
+        assert_eq!(record.moved_docs, expected.moved as u64, "moved, {place}");
+        assert_eq!(record.refilled_clusters, expected.refilled.len() as u64, "refilled, {place}");
+        let movement = expected.max_squared_movement;
+        assert_eq!(record.max_squared_movement.to_bits(), movement.to_bits(), "movement, {place}");
+        if record.iteration > 0 {
+            assert_eq!(record.changed_clusters, expected.changed.len() as u64, "changed, {place}");
+        }
+    }
+}
+
+fn check(
+    rows: &UnitRows<'_>,
+    params: &ReferenceParams,
+    reference: &ReferenceFit,
+    strategy: Strategy,
+    place: &str,
+) {
+    for n_threads in THREADS {
+        let fit = fit_like(rows, params, strategy, n_threads);
+        assert_same(&fit, reference, &format!("{place}, {strategy}, {n_threads} threads"));
+    }
+}
+
+fn on_edge_cases(strategy: Strategy) {
+    static CASES: LazyLock<Vec<(EdgeCase, ReferenceFit)>> = LazyLock::new(|| {
+        edge_cases()
+            .into_iter()
+            .map(|case| (case.clone(), reference_fit(&case.rows, &case.params())))
+            .collect()
+    });
+    for (case, reference) in CASES.iter() {
+        check(&case.rows, &case.params(), reference, strategy, case.name);
+    }
+}
+
+/// Random rows with many ties, and how to cluster them.
+pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (RandomRows, ReferenceParams)> {
+    let shape = (2usize..60, 1usize..25, 0.02f64..0.6, 1u32..4, any::<u64>());
+    let kind = prop_oneof![4 => Just((0.0, 0.1)), 1 => Just((0.0, 0.7)), 1 => Just((0.3, 0.1))];
+    let run =
+        (1usize..20, 0usize..4, any::<u64>(), prop_oneof![Just(0.0), Just(1e-4), Just(0.05)], any::<bool>());
+    (shape, kind, run).prop_map(|(shape, kind, run)| {
+        let (n_docs, n_terms, density, largest_value, seed) = shape;
+        let (negative_share, duplicate_share) = kind;
+        let rows =
+            RandomRows { n_docs, n_terms, density, negative_share, duplicate_share, largest_value, seed };
+        let (n_clusters, seeding, seed, tol, weighted) = run;
+        let seeding = match seeding {
+            0 => ReferenceSeeding::Random,
+            1 => ReferenceSeeding::Greedy { candidates: 3 },
+            _ => ReferenceSeeding::PlusPlus,
+        };
+        let weights = weighted.then(|| (0..n_docs).map(|doc| [1.0, 0.5, 3.0, 0.0][doc % 4]).collect());
+        (rows, ReferenceParams { n_clusters, seeding, seed, run: 0, max_iter: 20, tol, weights })
+    })
+}
+
+/// Lowers k to what the rows allow; `None` if nothing can be clustered.
+pub(crate) fn fitted_to(rows: &UnitRows<'_>, params: &ReferenceParams) -> Option<ReferenceParams> {
+    let has_weight = |doc: usize| params.weights.as_ref().is_none_or(|weights| weights[doc] > 0.0);
+    let n_usable = (0..rows.n_rows()).filter(|&doc| rows.row(doc).nnz() > 0 && has_weight(doc)).count();
+    let n_clusters = params.n_clusters.min(n_usable);
+    (n_clusters > 0).then(|| ReferenceParams { n_clusters, ..params.clone() })
+}
+
+fn on_random_rows(strategy: Strategy) {
+    let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
+    let result = TestRunner::new(config).run(&random_case(), |(shape, params)| {
+        let rows = random_rows(&shape);
+        if let Some(params) = fitted_to(&rows, &params) {
+            check(&rows, &params, &reference_fit(&rows, &params), strategy, "random rows");
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+fn on_text_like_rows(strategy: Strategy) {
+    type Case = (UnitRows<'static>, ReferenceParams, ReferenceFit);
+    static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
+        let case = |n_docs, mean_terms, n_clusters, max_iter| {
+            let rows = ZipfText { n_docs, n_terms: 8_000, n_topics: 60, mean_terms, seed: 5 }.rows();
+            let seeding = ReferenceSeeding::PlusPlus;
+            let params = ReferenceParams { seeding, max_iter, tol: 1e-4, ..ReferenceParams::new(n_clusters) };
+            let reference = reference_fit(&rows, &params);
+            (rows, params, reference)
+        };
+        vec![case(3_000, 40, 30, 40), case(3_000, 25, 300, 30), case(4_000, 12, 2_000, 5)]
+    });
+    for (rows, params, reference) in CASES.iter() {
+        let place = format!("text-like rows, k = {}", params.n_clusters);
+        check(rows, params, reference, strategy, &place);
+    }
+}
+
+macro_rules! conformance {
+    ($($module:ident => $strategy:expr,)*) => {
+        $(mod $module {
+            use docsphere::Strategy;
+
+            #[test]
+            fn edge_cases() {
+                super::on_edge_cases($strategy);
+            }
+
+            #[test]
+            fn random_rows() {
+                super::on_random_rows($strategy);
+            }
+
+            #[test]
+            fn text_like_rows() {
+                super::on_text_like_rows($strategy);
+            }
+        })*
+
+        #[test]
+        fn every_strategy_is_covered() {
+            let covered = [$($strategy),*];
+            for strategy in Strategy::ALL {
+                assert!(covered.contains(&strategy), "{strategy} has no line in tests/conformance.rs");
+            }
+        }
+    };
+}
+
+conformance! {
+    auto => Strategy::Auto,
+    baseline => Strategy::Baseline,
+    ncc => Strategy::Ncc,
+    index => Strategy::Index,
+    ncc_index => Strategy::NccIndex,
+    inverted => Strategy::Inverted,
+}

@@ -1,0 +1,51 @@
+//! Prose that names files and numbers: is it still true?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use docsphere::Strategy;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What stands between backquotes and looks like a path: has a slash or ends in a known extension.
+fn paths_in(text: &str) -> Vec<String> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let is_path = |word: &str| {
+        let known = [".rs", ".md", ".toml", ".py"].iter().any(|end| word.ends_with(end));
+        let plain = word.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c));
+        plain && (known || word.ends_with('/')) && !word.starts_with('.')
+    };
+    quoted.filter(|word| is_path(word)).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_path_that_architecture_and_contributing_name_exists() {
+    let mut n_paths = 0;
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        for path in paths_in(&text) {
+            let places = ["", "crates/docsphere", "crates/docsphere/src", "crates/docsphere-testkit"];
+            let exists = places.iter().any(|place| root().join(place).join(&path).exists())
+                || folders().iter().any(|folder| folder.join(&path).exists());
+            assert!(exists, "{document} names {path}, which does not exist");
+            n_paths += 1;
+        }
+    }
+    assert!(n_paths > 20, "only {n_paths} paths found: has the way of quoting changed?");
+}
+
+/// The stage folders: the code map names files within them.
+fn folders() -> Vec<PathBuf> {
+    let stages = fs::read_dir(root().join("crates/docsphere/src")).unwrap();
+    stages.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn the_guide_has_a_line_for_every_strategy() {
+    let text = fs::read_to_string(root().join("docs/strategies.md")).unwrap();
+    for strategy in Strategy::ALL {
+        assert!(text.contains(&format!("| `{strategy}` |")), "docs/strategies.md has no row for {strategy}");
+    }
+}

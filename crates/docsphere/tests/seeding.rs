@@ -1,0 +1,84 @@
+//! The index over the documents draws the same seeds as the plain O(N k) method.
+//!
+//! Seeds are seen through the first objective of a fit with one iteration: the conformance suite compares everything that follows from them.
+//! Here the draws themselves are compared, on inputs that span several blocks of the index.
+
+use docsphere::{FitOptions, Init, SphericalKMeans, UnitRows};
+use docsphere_testkit::plain_seeding::PlainSeeding;
+use docsphere_testkit::random_rows::{RandomRows, random_rows};
+use docsphere_testkit::reference::{ReferenceParams, ReferenceSeeding, reference_fit};
+use docsphere_testkit::zipf::ZipfText;
+
+use crate::conformance::{assert_same, fit_like};
+use docsphere::Strategy;
+
+/// Centroids after zero iterations cannot be had, so the seeds are checked through a whole short fit.
+fn same_as_plain(rows: &UnitRows<'_>, n_clusters: usize, weights: Option<Vec<f64>>) {
+    let seedings =
+        [ReferenceSeeding::Random, ReferenceSeeding::PlusPlus, ReferenceSeeding::Greedy { candidates: 5 }];
+    for seeding in seedings {
+        let params = ReferenceParams {
+            seeding: seeding.clone(),
+            seed: 11,
+            max_iter: 1,
+            weights: weights.clone(),
+            ..ReferenceParams::new(n_clusters)
+        };
+        let reference = reference_fit(rows, &params);
+        for n_threads in [1, 2, 7] {
+            let fit = fit_like(rows, &params, Strategy::Inverted, n_threads);
+            assert_same(&fit, &reference, &format!("{seeding:?}, {n_threads} threads"));
+        }
+    }
+}
+
+#[test]
+fn on_text_like_rows_over_several_blocks() {
+    let rows = ZipfText { n_docs: 40_000, n_terms: 5_000, n_topics: 20, mean_terms: 6, seed: 8 }.rows();
+    same_as_plain(&rows, 25, None);
+}
+
+#[test]
+fn with_row_weights_negative_values_and_duplicates() {
+    let rows = random_rows(&RandomRows {
+        n_docs: 300,
+        negative_share: 0.2,
+        duplicate_share: 0.4,
+        ..RandomRows::default()
+    });
+    let weights = (0..300).map(|doc| [1.0, 0.0, 2.5][doc % 3]).collect();
+    same_as_plain(&rows, 40, Some(weights));
+    same_as_plain(&rows, 40, None);
+}
+
+#[test]
+fn the_default_number_of_greedy_candidates_grows_with_the_logarithm_of_k() {
+    let rows = ZipfText { n_docs: 400, n_terms: 800, n_topics: 10, mean_terms: 8, seed: 2 }.rows();
+    let objective = |candidates| {
+        let params = SphericalKMeans::params(60).init(Init::Greedy { candidates }).max_iter(1);
+        params.fit(&rows).unwrap().objective
+    };
+    assert_eq!(objective(None), objective(Some(6)), "2 + ln 60 = 6.09");
+    assert_ne!(objective(None), objective(Some(5)));
+}
+
+#[test]
+fn runs_and_seeds_draw_differently_and_the_plain_method_agrees_on_each_run() {
+    let rows = ZipfText { n_docs: 500, n_terms: 900, n_topics: 10, mean_terms: 8, seed: 2 }.rows();
+    let plain = |seed, run| PlainSeeding { rows: &rows, weights: None, n_clusters: 9, seed, run }.plus_plus();
+    assert_ne!(plain(1, 0), plain(1, 1));
+    assert_ne!(plain(1, 0), plain(2, 0));
+
+    let fit = SphericalKMeans::params(9).seed(1).n_init(4).max_iter(3).check().unwrap();
+    let fit = fit.fit_with(&rows, FitOptions::default()).unwrap();
+    let by_run = |run| {
+        let seeding = ReferenceSeeding::PlusPlus;
+        let params =
+            ReferenceParams { seeding, seed: 1, run, max_iter: 3, tol: 1e-4, ..ReferenceParams::new(9) };
+        reference_fit(&rows, &params).objective
+    };
+    let objectives: Vec<f64> = fit.trace.runs.iter().map(|run| run.objective).collect();
+    assert_eq!(objectives, [0, 1, 2, 3].map(by_run));
+    let best = objectives.iter().copied().fold(f64::MIN, f64::max);
+    assert_eq!(fit.objective, best, "the best run is kept");
+}

@@ -1,0 +1,16 @@
+//! The integration tests, as one binary. Each module says what belongs into it.
+
+/// Every strategy and thread count against the slow reference: the same bits.
+mod conformance;
+/// Prose that names files and numbers: is it still true?
+mod documents;
+/// The loop and its stated policies, as a caller sees them.
+mod fit;
+/// Model files and predictions.
+mod model;
+/// The paper's claim, in counts of similarities.
+mod paper_claim;
+/// Facts that hold for all inputs.
+mod properties;
+/// The seeds that the index over documents draws, against the plain method.
+mod seeding;
