@@ -51,9 +51,9 @@
 //!
 //! # Memory
 //!
-//! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 28 bytes a row, 20 bytes an entry of the centroids, 8 bytes a term and thread, and what
-//! the strategy holds ([`IterationRecord::strategy_bytes`]; for `inverted` 8 bytes an entry of the centroids and 8 a term). There is never an array
-//! of clusters times terms.
+//! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 20 bytes a row, and 24 for each row that moves while centroids are updated; 16 bytes an entry of the
+//! centroids, twice that while they are updated; 8 bytes a term and thread; and what the strategy holds ([`IterationRecord::strategy_bytes`]; for `inverted` 8 bytes
+//! an entry of the centroids and 8 a term). k-means++ needs 6 bytes a nonzero before the loop begins. There is never an array of clusters times terms.
 
 #![deny(missing_docs)]
 
@@ -86,3 +86,8 @@ pub use observer::{Event, Observer};
 pub use seeding::Init;
 pub use update::Centroids;
 pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows, formats};
+
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;

@@ -6,7 +6,7 @@
 //! **Cost.** One multiply-add for each posting of the row's terms, and two passes over k accumulators for each document. Memory: 8 bytes an entry of
 //! the centroids, `8 * n_terms`, and `8 * k` a thread. The best of the simple ways for text at any k.
 //!
-//! Reference: Aoyama, Saito, "Structured inverted-file k-means clustering for high-dimensional sparse data", 2021, doi:10.48550/arXiv.2103.16141.
+//! Reference: Aoyama, Saito, Ikeda, "Inverted-file k-means clustering: performance analysis", 2020, doi:10.48550/arXiv.2002.09094.
 
 use super::chunks::for_each_document;
 use super::postings::{Postings, greatest};

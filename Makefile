@@ -1,0 +1,46 @@
+# make demo    cluster generated, text-like data and show the result
+# make test    everything that must hold: format, lints, docs, tests, exchange of files with SciPy
+# make bench   every strategy side by side on generated data
+# make memory  the peak memory of a run over a million rows (Linux)
+
+PYTHON ?= python3
+VENV   := .venv
+VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.txt | cut -d' ' -f1)
+
+.PHONY: demo test lint doc unit interop bench memory clean
+
+demo:
+	cargo run --release --quiet --example demo
+
+test: lint doc unit interop
+	@echo "make test: all passed"
+
+lint:
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+
+unit:
+	cargo test --workspace --quiet
+
+# Real files of SciPy and scikit-learn are read, and ours are read there.
+interop: $(VENV_READY)
+	cargo build --package docsphere --example convert --quiet
+	$(VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
+
+$(VENV_READY): crates/docsphere/tests/requirements.txt
+	$(PYTHON) -m venv --clear $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --requirement crates/docsphere/tests/requirements.txt
+	@touch $@
+
+bench:
+	cargo bench --package docsphere --bench strategies
+
+memory:
+	cargo run --release --quiet --example memory
+
+clean:
+	cargo clean
+	rm -rf $(VENV)
