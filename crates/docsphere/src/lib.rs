@@ -52,7 +52,7 @@
 //! # Memory
 //!
 //! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 20 bytes a row, and 24 for each row that moves while centroids are updated; 16 bytes an entry of the
-//! centroids, twice that while they are updated; 8 bytes a term and thread; and what the strategy holds ([`IterationRecord::strategy_bytes`]; for `inverted` 8 bytes
+//! centroids; 8 bytes a term and thread; and what the strategy holds ([`IterationRecord::strategy_bytes`]; for `inverted` 8 bytes
 //! an entry of the centroids and 8 a term). k-means++ needs 6 bytes a nonzero before the loop begins. There is never an array of clusters times terms.
 
 #![deny(missing_docs)]

@@ -8,6 +8,7 @@ mod movement;
 mod refill;
 mod sums;
 
+use std::collections::HashSet;
 use std::mem;
 
 use sums::{Change, Sums};
@@ -73,28 +74,26 @@ impl Updater {
         for refill in &refills {
             assignment.labels[refill.doc as usize] = refill.cluster;
         }
-        let changes = self.take_changes(&assignment.labels);
-        let updated = self.sums.apply(rows, weights, changes);
-
+        let refilled: HashSet<usize> = refills.iter().map(|refill| refill.cluster as usize).collect();
         let mut movement = Movement::none(centroids.n_clusters());
-        let mut updated = updated.into_iter().peekable();
-        for cluster in 0..centroids.n_clusters() {
-            let sum = updated.next_if(|(touched, _)| *touched as usize == cluster);
-            // A seed without members has no sum to follow: it is empty now.
-            let vanished = self.n_members[cluster] == 0 && !centroids.is_empty(cluster);
-            let centroid = match sum {
-                _ if vanished => Centroid::default(),
-                Some((_, Some(centroid))) if self.n_members[cluster] > 0 => centroid,
-                // Untouched, or the members cancel out: the centroid stays where it was.
-                _ => continue,
-            };
+        let mut replace = |cluster: usize, centroid: Centroid, n_members: u32| {
             let before = centroids.get(cluster);
-            let refilled = refills.iter().any(|refill| refill.cluster as usize == cluster);
-            if refilled || centroid != *before {
-                movement.record(cluster, centroid.squared_distance(before), self.n_members[cluster]);
+            if refilled.contains(&cluster) || centroid != *before {
+                movement.record(cluster, centroid.squared_distance(before), n_members);
                 centroids.set(cluster, centroid);
             }
+        };
+        let changes = self.take_changes(&assignment.labels);
+        let n_members = &self.n_members;
+        self.sums.apply(rows, weights, changes, |cluster, centroid| match centroid {
+            Some(centroid) if n_members[cluster] > 0 => replace(cluster, centroid, n_members[cluster]),
+            // The members cancel out: the centroid stays where it was. Those without members follow below.
+            _ => {}
+        });
+        for (cluster, _) in n_members.iter().enumerate().filter(|&(_, &n)| n == 0) {
+            replace(cluster, Centroid::default(), 0);
         }
+        movement.sort();
         Update { movement, n_refilled: refills.len() }
     }
 

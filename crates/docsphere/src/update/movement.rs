@@ -19,13 +19,17 @@ impl Movement {
         }
     }
 
-    /// Records the change of a cluster with so many members. Clusters are recorded in ascending order.
+    /// Records the change of a cluster with so many members. Call [`Movement::sort`] after the last.
     pub(super) fn record(&mut self, cluster: usize, squared_distance: f64, n_members: u32) {
-        debug_assert!(self.changed_list.last().is_none_or(|&last| (last as usize) < cluster));
         self.changed[cluster] = true;
         self.changed_list.push(cluster as u32);
         self.squared_distances[cluster] = squared_distance;
         self.n_docs_in_changed += u64::from(n_members);
+    }
+
+    /// Brings the changed clusters into ascending order.
+    pub(super) fn sort(&mut self) {
+        self.changed_list.sort_unstable();
     }
 
     /// Whether the centroid of this cluster is not, to the bit, what it was before the update.

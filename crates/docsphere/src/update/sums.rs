@@ -14,6 +14,9 @@ use rayon::prelude::*;
 use super::centroids::Centroid;
 use crate::vectors::{RowWeights, UnitRows};
 
+/// Clusters that are updated at the same time: enough for any number of threads.
+const BATCH_CLUSTERS: usize = 256;
+
 /// The integer sums of all clusters.
 pub(super) struct Sums {
     list: Vec<Sum>,
@@ -48,34 +51,35 @@ impl Sums {
         Sums { list: vec![Sum::default(); n_clusters], scratch: Mutex::default(), n_terms }
     }
 
-    /// Applies all changes. Returns the clusters that were touched, ascending, with their new centroid;
-    /// `None` where the members cancel out.
+    /// Applies all changes. Hands over each touched cluster, ascending, with its new centroid; `None` where the members cancel out.
+    ///
+    /// Works in batches of clusters, so that old and new sums stand side by side only for a few of them.
     pub(super) fn apply(
         &mut self,
         rows: &UnitRows<'_>,
         weights: &RowWeights<'_>,
         mut changes: Vec<Change>,
-    ) -> Vec<(u32, Option<Centroid>)> {
+        mut updated: impl FnMut(usize, Option<Centroid>),
+    ) {
         changes.par_sort_unstable_by_key(|change| change.cluster);
         let groups: Vec<&[Change]> = changes.chunk_by(|a, b| a.cluster == b.cluster).collect();
-        let updated: Vec<(u32, Sum, Option<Centroid>)> = groups
-            .par_iter()
-            .map(|group| {
-                let cluster = group[0].cluster;
-                let mut scratch = self.take_scratch();
-                let sum = scratch.updated(&self.list[cluster as usize], rows, weights, group);
-                self.scratch.lock().expect("no holder panics").push(scratch);
-                let centroid = sum.to_centroid();
-                (cluster, sum, centroid)
-            })
-            .collect();
-        updated
-            .into_iter()
-            .map(|(cluster, sum, centroid)| {
-                self.list[cluster as usize] = sum;
-                (cluster, centroid)
-            })
-            .collect()
+        for batch in groups.chunks(BATCH_CLUSTERS) {
+            let sums: Vec<(Sum, Option<Centroid>)> = batch
+                .par_iter()
+                .map(|group| {
+                    let mut scratch = self.take_scratch();
+                    let sum = scratch.updated(&self.list[group[0].cluster as usize], rows, weights, group);
+                    self.scratch.lock().expect("no holder panics").push(scratch);
+                    let centroid = sum.to_centroid();
+                    (sum, centroid)
+                })
+                .collect();
+            for (group, (sum, centroid)) in batch.iter().zip(sums) {
+                let cluster = group[0].cluster as usize;
+                self.list[cluster] = sum;
+                updated(cluster, centroid);
+            }
+        }
     }
 
     fn take_scratch(&self) -> Scratch {
@@ -167,7 +171,7 @@ mod tests {
             }
             let rows = UnitRows::new(SparseRows::from_parts(12, offsets, terms, values).unwrap());
             let change = |doc: usize, joined| Change { cluster: 0, doc: doc as u32, joined };
-            let apply = |sums: &mut Sums, changes| sums.apply(&rows, &RowWeights::UNIFORM, changes);
+            let apply = |sums: &mut Sums, changes| sums.apply(&rows, &RowWeights::UNIFORM, changes, |_, _| ());
 
             let mut incremental = Sums::new(1, 12);
             apply(&mut incremental, (0..docs.len()).map(|doc| change(doc, true)).collect());
