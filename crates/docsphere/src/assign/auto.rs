@@ -5,7 +5,8 @@
 //!
 //! - `inverted`: one unit for each posting that will be read (the sum over terms of document frequency times centroid frequency, an exact count), and
 //!   an eighth for each pair of document and centroid, for clearing and searching the accumulators;
-//! - `ncc`: [`PROBE_COST`] units for each term of a document times the number of centroids that it must be compared with.
+//! - `ncc`: [`PROBE_COST`] units for each term of a document times the number of centroids that it must be compared with, and [`TABLE_COST`] for each entry of the
+//!   centroids if their tables must be built first.
 //!
 //! **Cost.** `4 * n_terms` bytes for the document frequencies, and one pass over terms and labels an iteration.
 
@@ -14,8 +15,11 @@ use super::ncc::Ncc;
 use super::{Assigner, Counters, Step, Used};
 use crate::update::Assignment;
 
-/// What a table look-up costs in postings read. See `benches/strategies.rs`.
-const PROBE_COST: f64 = 4.0;
+/// What a table look-up costs in postings read: 4 to 5 on arXiv abstracts for k from 10 to 500 (`benches/strategies.rs`), rounded up, since a wrong change of strategy is dear.
+const PROBE_COST: f64 = 6.0;
+
+/// What an entry of a centroid costs when its table is built.
+const TABLE_COST: f64 = 16.0;
 
 /// What a pair of document and centroid costs in postings read.
 const PAIR_COST: f64 = 0.125;
@@ -70,7 +74,8 @@ impl Auto {
 
         let n_in_changed = movement.n_docs_in_changed() as f64;
         let n_pairs = n_in_changed * n_live + (n_docs - n_in_changed) * movement.changed().len() as f64;
-        let ncc = PROBE_COST * n_pairs * step.rows.nnz() as f64 / n_docs;
+        let n_stale = if self.picked == Pick::Ncc { 0 } else { step.centroids.nnz() };
+        let ncc = PROBE_COST * n_pairs * step.rows.nnz() as f64 / n_docs + TABLE_COST * n_stale as f64;
         if ncc < inverted { Pick::Ncc } else { Pick::Inverted }
     }
 }
