@@ -58,6 +58,7 @@
 #![deny(missing_docs)]
 
 pub(crate) mod atomic_file;
+pub(crate) mod container;
 mod error;
 mod ids;
 mod observer;
@@ -77,8 +78,8 @@ mod model;
 pub use assign::{Counters, Labels, Strategy};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fit::{
-    Fit, FitOptions, IterationRecord, Params, RunRecord, SphericalKMeans, StageSeconds, StopReason, Trace,
-    ValidParams,
+    Checkpoint, Fit, FitOptions, IterationRecord, Params, RunRecord, SphericalKMeans, StageSeconds,
+    StopReason, Trace, ValidParams,
 };
 pub use ids::{ClusterId, DocId, TermId};
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};

@@ -1,7 +1,9 @@
 //! How a caller watches a run, and stops it.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
+use crate::error::Error;
 use crate::fit::IterationRecord;
 
 /// What happens during a run.
@@ -24,6 +26,16 @@ pub enum Event<'a> {
     },
     /// An iteration has ended.
     Iteration(&'a IterationRecord),
+    /// A checkpoint has been written.
+    CheckpointWritten {
+        /// The file.
+        path: &'a Path,
+    },
+    /// A checkpoint could not be written. The run goes on.
+    CheckpointFailed {
+        /// Why.
+        error: &'a Error,
+    },
 }
 
 /// Receives the events of a run. The library itself never prints.

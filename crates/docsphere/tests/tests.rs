@@ -1,5 +1,7 @@
 //! The integration tests, as one binary. Each module says what belongs into it.
 
+/// Runs that were interrupted and continued.
+mod checkpoint;
 /// Every strategy and thread count against the slow reference: the same bits.
 mod conformance;
 /// Prose that names files and numbers: is it still true?

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedHead, SavedRun};
 use super::params::Params;
 use super::trace::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
 use super::{Fit, FitOptions};
-use crate::assign::{self, Assigner, Labels, Step};
+use crate::assign::{self, Assigner, Labels, Step, Strategy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Model, ModelInfo};
 use crate::observer::{Event, Observer, Silent};
@@ -21,13 +22,27 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
         None => RowWeights::UNIFORM,
     };
     check_against_data(rows, params, &weights)?;
+    let needs_fingerprint = options.resume.is_some() || options.checkpoint.is_some();
+    let fingerprint = needs_fingerprint.then(|| Fingerprint::new(rows, &weights, params));
+    if let (Some(checkpoint), Some(fingerprint)) = (&options.resume, &fingerprint) {
+        checkpoint.check_against(fingerprint)?;
+    }
     let mut silent = Silent;
-    let observer = options.observer.unwrap_or(&mut silent);
+    let mut driver = Driver {
+        rows,
+        weights,
+        params,
+        observer: options.observer.unwrap_or(&mut silent),
+        checkpoints: options.checkpoint.zip(fingerprint),
+        records: Vec::new(),
+        best: None,
+    };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(params.n_threads.unwrap_or(0))
         .build()
         .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
-    pool.install(|| best_of_runs(rows, weights, params, observer))
+    pool.install(|| driver.all_runs(options.resume))?;
+    Ok(driver.into_fit())
 }
 
 fn check_against_data(rows: &UnitRows<'_>, params: &Params, weights: &RowWeights<'_>) -> Result<()> {
@@ -52,54 +67,61 @@ fn check_against_data(rows: &UnitRows<'_>, params: &Params, weights: &RowWeights
     }
 }
 
-fn best_of_runs(
-    rows: &UnitRows<'_>,
-    weights: RowWeights<'_>,
-    params: &Params,
-    observer: &mut dyn Observer,
-) -> Result<Fit> {
-    let mut records: Vec<RunRecord> = Vec::new();
-    let mut best: Option<Run<'_>> = None;
-    for run in 0..params.n_init {
-        let mut candidate = match Run::seeded(rows, weights, params, run, observer) {
-            Ok(candidate) => candidate,
-            Err(error) if best.is_some() && matches!(error.kind(), ErrorKind::Stopped { .. }) => break,
-            Err(error) => return Err(error),
-        };
-        let stop = candidate.iterate(params, observer);
-        records.push(candidate.record(stop));
-        if best.as_ref().is_none_or(|best| candidate.objective() > best.objective()) {
-            best = Some(candidate);
-        }
-        if stop == StopReason::Observer {
-            break;
-        }
-    }
-    let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
-    Ok(best.into_fit(params, records))
-}
-
-/// One run: everything that its iterations read and write.
-struct Run<'a> {
+/// All runs of a fit.
+struct Driver<'a> {
     rows: &'a UnitRows<'a>,
     weights: RowWeights<'a>,
-    number: usize,
-    centroids: Centroids,
-    assignment: Assignment,
-    iterations: Vec<IterationRecord>,
-    seeding_seconds: f64,
+    params: &'a Params,
+    observer: &'a mut dyn Observer,
+    checkpoints: Option<(CheckpointPlan, Fingerprint)>,
+    /// The runs that have ended.
+    records: Vec<RunRecord>,
+    /// The best of them.
+    best: Option<Run>,
 }
 
-impl<'a> Run<'a> {
+impl Driver<'_> {
+    /// Does all runs that have not been done, and keeps the best.
+    fn all_runs(&mut self, resume: Option<Checkpoint>) -> Result<()> {
+        let mut resumed = resume.map(|checkpoint| {
+            self.records = checkpoint.finished;
+            self.best = checkpoint.best.map(Run::restored);
+            Run::restored(checkpoint.current)
+        });
+        if let Some(best) = &mut self.best {
+            best.assign_again(
+                self.rows,
+                assign::assigner(Strategy::Inverted, &self.params.assigner_settings()).as_mut(),
+            );
+        }
+        for number in self.records.len()..self.params.n_init {
+            let run = match resumed.take() {
+                Some(run) => Ok(run),
+                None => self.seeded(number),
+            };
+            let mut run = match run {
+                Ok(run) => run,
+                Err(error) if self.best.is_some() && matches!(error.kind(), ErrorKind::Stopped { .. }) => {
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
+            let stop = self.iterate(&mut run);
+            self.records.push(run.record(stop));
+            if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
+                self.best = Some(run);
+            }
+            if stop == StopReason::Observer {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// A run with its first centroids.
-    fn seeded(
-        rows: &'a UnitRows<'a>,
-        weights: RowWeights<'a>,
-        params: &Params,
-        number: usize,
-        observer: &mut dyn Observer,
-    ) -> Result<Self> {
-        let mut tell = |event: Event<'_>| match observer.observe(&event) {
+    fn seeded(&mut self, number: usize) -> Result<Run> {
+        let (rows, weights, params) = (self.rows, self.weights, self.params);
+        let mut tell = |event: Event<'_>| match self.observer.observe(&event) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Error::from(ErrorKind::Stopped { stage: "seeding" })),
         };
@@ -110,8 +132,6 @@ impl<'a> Run<'a> {
         let centroids =
             seeding.centroids(&params.init, &mut |done| tell(Event::Seeding { done, total: n_clusters }))?;
         Ok(Run {
-            rows,
-            weights,
             number,
             centroids,
             assignment: Assignment::none(rows.n_rows()),
@@ -121,24 +141,29 @@ impl<'a> Run<'a> {
     }
 
     /// Iterates until something stops it. Afterwards the labels are the best for the centroids.
-    fn iterate(&mut self, params: &Params, observer: &mut dyn Observer) -> StopReason {
+    fn iterate(&mut self, run: &mut Run) -> StopReason {
+        let params = self.params;
         let mut assigner = assign::assigner(params.strategy, &params.assigner_settings());
         let mut updater = Updater::new(self.rows, params.n_clusters);
-        for iteration in 0..=params.max_iter {
+        if !run.iterations.is_empty() {
+            run.assign_again(self.rows, assigner.as_mut());
+        }
+        for iteration in run.iterations.len()..=params.max_iter {
             let record = if iteration == 0 {
-                self.first_iteration(assigner.as_mut())
+                run.first_iteration(self.rows, &self.weights, assigner.as_mut())
             } else {
-                self.iteration(iteration, &mut updater, assigner.as_mut())
+                run.iteration(self.rows, &self.weights, &mut updater, assigner.as_mut())
             };
-            let asked_to_stop = observer.observe(&Event::Iteration(&record)).is_break();
+            let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
-            self.iterations.push(record);
+            run.iterations.push(record);
             if iteration > 0 && moved == 0 {
                 return StopReason::NoLabelChanged;
             }
             if iteration > 0 && movement < params.tol {
                 return StopReason::CentroidsStandStill;
             }
+            let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop) || asked_to_stop;
             if asked_to_stop {
                 return StopReason::Observer;
             }
@@ -146,28 +171,100 @@ impl<'a> Run<'a> {
         StopReason::MaxIter
     }
 
+    /// Writes a checkpoint if it is time, or if the run is about to stop. Whether the observer then asks to stop.
+    fn write_checkpoint(&mut self, run: &Run, iteration: usize, stopping: bool) -> bool {
+        let Some((plan, fingerprint)) = &self.checkpoints else { return false };
+        if !(stopping || (iteration > 0 && iteration.is_multiple_of(plan.every))) {
+            return false;
+        }
+        let checkpoint = Checkpoint {
+            fingerprint: fingerprint.clone(),
+            finished: self.records.clone(),
+            best: self.best.as_ref().map(Run::saved),
+            current: run.saved(),
+        };
+        let event = match &checkpoint.save(&plan.path) {
+            Ok(()) => self.observer.observe(&Event::CheckpointWritten { path: &plan.path }),
+            Err(error) => self.observer.observe(&Event::CheckpointFailed { error }),
+        };
+        event.is_break()
+    }
+
+    fn into_fit(self) -> Fit {
+        let best = self
+            .best
+            .expect("n_init is at least 1, and the first run has either ended or returned its error");
+        best.into_fit(self.rows, self.params, self.records)
+    }
+}
+
+/// One run: everything that its iterations read and write.
+struct Run {
+    number: usize,
+    centroids: Centroids,
+    assignment: Assignment,
+    /// What happened so far; iteration 0 is the first assignment.
+    iterations: Vec<IterationRecord>,
+    seeding_seconds: f64,
+}
+
+impl Run {
+    /// A run from a checkpoint. Similarities are not kept there: see [`Run::assign_again`].
+    fn restored(saved: SavedRun) -> Self {
+        let SavedRun { head, labels, centroids } = saved;
+        Run {
+            number: head.number,
+            centroids,
+            assignment: Assignment { similarities: vec![0.0; labels.len()], labels },
+            iterations: head.iterations,
+            seeding_seconds: head.seeding_seconds,
+        }
+    }
+
+    fn saved(&self) -> SavedRun {
+        let head = SavedHead {
+            number: self.number,
+            seeding_seconds: self.seeding_seconds,
+            iterations: self.iterations.clone(),
+        };
+        SavedRun { head, labels: self.assignment.labels.clone(), centroids: self.centroids.clone() }
+    }
+
+    /// Finds the similarities of a restored run. Labels stay: each is among the best for its centroids, and ties keep it.
+    fn assign_again(&mut self, rows: &UnitRows<'_>, assigner: &mut dyn Assigner) {
+        let step = Step::new(self.iterations.len() - 1, rows, &self.centroids, None);
+        assigner.prepare(&step);
+        assigner.assign(&step, &mut self.assignment);
+    }
+
     /// Assigns every document to its seed.
-    fn first_iteration(&mut self, assigner: &mut dyn Assigner) -> IterationRecord {
-        let step = Step::new(0, self.rows, &self.centroids, None);
-        let mut record = assign_all(&step, assigner, &mut self.assignment, &self.weights);
-        record.moved_docs = self.rows.n_nonzero_rows() as u64;
+    fn first_iteration(
+        &mut self,
+        rows: &UnitRows<'_>,
+        weights: &RowWeights<'_>,
+        assigner: &mut dyn Assigner,
+    ) -> IterationRecord {
+        let step = Step::new(0, rows, &self.centroids, None);
+        let mut record = assign_all(&step, assigner, &mut self.assignment, weights);
+        record.moved_docs = rows.n_nonzero_rows() as u64;
         record
     }
 
     /// Labels to centroids, then rows to labels.
     fn iteration(
         &mut self,
-        iteration: usize,
+        rows: &UnitRows<'_>,
+        weights: &RowWeights<'_>,
         updater: &mut Updater,
         assigner: &mut dyn Assigner,
     ) -> IterationRecord {
         let start = Instant::now();
         let labels_before = self.assignment.labels.clone();
-        let update = updater.update(self.rows, &self.weights, &mut self.assignment, &mut self.centroids);
+        let update = updater.update(rows, weights, &mut self.assignment, &mut self.centroids);
         let update_seconds = start.elapsed().as_secs_f64();
 
-        let step = Step::new(iteration, self.rows, &self.centroids, Some(&update.movement));
-        let mut record = assign_all(&step, assigner, &mut self.assignment, &self.weights);
+        let step = Step::new(self.iterations.len(), rows, &self.centroids, Some(&update.movement));
+        let mut record = assign_all(&step, assigner, &mut self.assignment, weights);
         let labels = labels_before.iter().zip(&self.assignment.labels);
         record.moved_docs = labels.filter(|(before, after)| before != after).count() as u64;
         record.refilled_clusters = update.n_refilled as u64;
@@ -190,7 +287,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn into_fit(self, params: &Params, runs: Vec<RunRecord>) -> Fit {
+    fn into_fit(self, rows: &UnitRows<'_>, params: &Params, runs: Vec<RunRecord>) -> Fit {
         let RunRecord { objective, n_iter, stop, .. } = runs[self.number];
         let mut has_documents = vec![false; self.centroids.n_clusters()];
         for &label in self.assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
@@ -202,7 +299,7 @@ impl<'a> Run<'a> {
             max_iter: params.max_iter,
             tol: params.tol,
             seed: params.seed,
-            n_docs: self.rows.n_rows(),
+            n_docs: rows.n_rows(),
             objective,
             n_iter,
             converged: stop.is_converged(),

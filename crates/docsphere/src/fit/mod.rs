@@ -1,11 +1,17 @@
 //! Stage 5: the whole run. Options, the only loop, the record of what happened.
 
+mod checkpoint;
 mod driver;
 mod params;
 mod trace;
 
+pub use checkpoint::Checkpoint;
 pub use params::{Params, SphericalKMeans, ValidParams};
 pub use trace::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
+
+use std::path::PathBuf;
+
+use checkpoint::CheckpointPlan;
 
 use crate::assign::Labels;
 use crate::model::Model;
@@ -16,6 +22,8 @@ use crate::observer::Observer;
 pub struct FitOptions<'a> {
     pub(crate) weights: Option<&'a [f64]>,
     pub(crate) observer: Option<&'a mut dyn Observer>,
+    pub(crate) checkpoint: Option<CheckpointPlan>,
+    pub(crate) resume: Option<Checkpoint>,
 }
 
 impl<'a> FitOptions<'a> {
@@ -32,12 +40,32 @@ impl<'a> FitOptions<'a> {
         self.observer = Some(observer);
         self
     }
+
+    /// Writes a checkpoint to `path` after every `every` iterations (at least 1), and when the observer stops the run. A failure to write is told to the observer
+    /// and does not end the run.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: usize) -> Self {
+        self.checkpoint = Some(CheckpointPlan { path: path.into(), every: every.max(1) });
+        self
+    }
+
+    /// Continues an interrupted run, to the bits that it would have come to. Rows, weights and options must be the same, but for strategy, threads and `max_iter`.
+    #[must_use]
+    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
+        self.resume = Some(checkpoint);
+        self
+    }
 }
 
 impl std::fmt::Debug for FitOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let observer = self.observer.as_ref().map(|_| "…");
-        f.debug_struct("FitOptions").field("weights", &self.weights).field("observer", &observer).finish()
+        f.debug_struct("FitOptions")
+            .field("weights", &self.weights)
+            .field("observer", &observer)
+            .field("checkpoint", &self.checkpoint)
+            .field("resume", &self.resume)
+            .finish()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Stage 6: the result of a fit, to be kept and used again.
 
-mod container;
 mod file;
 mod predict;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::container::Kind;
 use crate::error::Result;
 use crate::ids::ClusterId;
 use crate::vectors::{Row, SparseRows, UnitRows};
@@ -133,6 +134,49 @@ impl Centroids {
 
     pub(crate) fn set(&mut self, cluster: usize, centroid: Centroid) {
         self.list[cluster] = centroid;
+    }
+
+    /// As bytes for a file, little endian: number of clusters, of terms, of entries (8 bytes each); offsets (8 bytes each, one more than
+    /// clusters); term ids (4 bytes each); values (32-bit floats).
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let (n_clusters, nnz) = (self.n_clusters(), self.nnz());
+        let mut bytes = Vec::with_capacity(8 * (4 + n_clusters) + 8 * nnz);
+        for number in [n_clusters, self.n_terms, nnz] {
+            bytes.extend((number as u64).to_le_bytes());
+        }
+        let mut end = 0u64;
+        bytes.extend(end.to_le_bytes());
+        for centroid in &self.list {
+            end += centroid.terms.len() as u64;
+            bytes.extend(end.to_le_bytes());
+        }
+        self.list.iter().flat_map(|c| &c.terms[..]).for_each(|term| bytes.extend(term.to_le_bytes()));
+        self.list.iter().flat_map(|c| &c.values[..]).for_each(|value| bytes.extend(value.to_le_bytes()));
+        bytes
+    }
+
+    /// Reads what [`Centroids::to_bytes`] wrote. Nothing is allocated that the bytes do not account for.
+    pub(crate) fn from_bytes(bytes: &[u8], kind: &Kind) -> Result<Self> {
+        let wrong_size = || {
+            kind.damaged(
+                "a section of centroids of the size that it states",
+                format!("{} bytes", bytes.len()),
+            )
+        };
+        let long = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+        let short = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("4 bytes"));
+        let (head, rest) = bytes.split_at_checked(24).ok_or_else(wrong_size)?;
+        let [n_clusters, n_terms, nnz] = [long(&head[..8]), long(&head[8..16]), long(&head[16..])];
+        if rest.len() as u128 != u128::from(n_clusters) * 8 + 8 + u128::from(nnz) * 8 {
+            return Err(wrong_size());
+        }
+        // Each number is bounded by the section's size now.
+        let (offsets, rest) = rest.split_at(n_clusters as usize * 8 + 8);
+        let (terms, values) = rest.split_at(nnz as usize * 4);
+        let offsets: Vec<u64> = offsets.chunks_exact(8).map(long).collect();
+        let terms: Vec<u32> = terms.chunks_exact(4).map(short).collect();
+        let values: Vec<f32> = values.chunks_exact(4).map(|bytes| f32::from_bits(short(bytes))).collect();
+        Ok(Centroids::from_rows(SparseRows::from_parts(n_terms as usize, offsets, terms, values)?))
     }
 
     /// Bytes of all entries.
