@@ -58,9 +58,14 @@
 #![deny(missing_docs)]
 
 pub(crate) mod atomic_file;
+pub(crate) mod compression;
 mod error;
 mod ids;
 mod observer;
+
+mod corpus;
+
+mod text;
 
 mod vectors;
 
@@ -75,6 +80,7 @@ mod fit;
 mod model;
 
 pub use assign::{Counters, Labels, Strategy};
+pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fit::{
     Fit, FitOptions, IterationRecord, Params, RunRecord, SphericalKMeans, StageSeconds, StopReason, Trace,
@@ -84,5 +90,8 @@ pub use ids::{ClusterId, DocId, TermId};
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
 pub use seeding::Init;
+pub use text::{
+    Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
+};
 pub use update::Centroids;
 pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows, formats};
