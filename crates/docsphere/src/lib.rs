@@ -94,4 +94,7 @@ pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };
 pub use update::Centroids;
-pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows, formats};
+pub use vectors::{
+    DocumentBound, IdfKind, MAX_ROWS, MAX_TERMS, Row, SparseRows, TextModel, TfidfOptions, Transformed,
+    TransformedCorpus, UNIT_TOLERANCE, UnitRows, Vectorized, Vectorizer, Vocabulary, formats,
+};

@@ -114,15 +114,18 @@ pub(super) fn parse(rows: &Rows, id_prefix: &str, emit: Emit<'_>) -> Result<Chun
     let mut tally = ChunkTally::default();
     let mut numbered = NumberedId::new(id_prefix);
     let (mut text, mut own_id) = (String::new(), String::new());
+    let text_columns: Vec<Column> =
+        rows.text_columns.iter().map(|&at| Column::new(rows.batch.column(at))).collect();
+    let id_column = rows.id_column.map(|at| Column::new(rows.batch.column(at)));
     for row in 0..rows.batch.num_rows() {
         text.clear();
-        for (position, &column) in rows.text_columns.iter().enumerate() {
+        for (position, column) in text_columns.iter().enumerate() {
             text.push_str(if position == 0 { "" } else { "\n" });
-            push_value(rows.batch.column(column), row, &mut text);
+            column.push_value(row, &mut text);
         }
         own_id.clear();
-        if let Some(column) = rows.id_column {
-            push_value(rows.batch.column(column), row, &mut own_id);
+        if let Some(column) = &id_column {
+            column.push_value(row, &mut own_id);
         }
         let id = if own_id.is_empty() { numbered.with(rows.first_row + row as u64) } else { &own_id };
         tally.n_documents += 1;
@@ -131,24 +134,42 @@ pub(super) fn parse(rows: &Rows, id_prefix: &str, emit: Emit<'_>) -> Result<Chun
     Ok(tally)
 }
 
-/// Appends a value; null is empty.
-fn push_value(column: &ArrayRef, row: usize, text: &mut String) {
-    if column.is_null(row) {
-        return;
-    }
-    match column.data_type() {
-        DataType::Utf8 => text.push_str(column.as_string::<i32>().value(row)),
-        DataType::LargeUtf8 => text.push_str(column.as_string::<i64>().value(row)),
-        DataType::Utf8View => text.push_str(column.as_string_view().value(row)),
-        DataType::Int32 => text.push_str(&column.as_primitive::<Int32Type>().value(row).to_string()),
-        DataType::Int64 => text.push_str(&column.as_primitive::<Int64Type>().value(row).to_string()),
-        DataType::UInt32 => text.push_str(&column.as_primitive::<UInt32Type>().value(row).to_string()),
-        DataType::UInt64 => text.push_str(&column.as_primitive::<UInt64Type>().value(row).to_string()),
-        DataType::Dictionary(..) => {
-            let dictionary = column.as_any_dictionary();
-            let key = dictionary.normalized_keys()[row];
-            push_value(dictionary.values(), key, text);
+/// A column, and for a dictionary where each row's value is.
+struct Column<'a> {
+    rows: &'a ArrayRef,
+    values: &'a ArrayRef,
+    keys: Option<Vec<usize>>,
+}
+
+impl<'a> Column<'a> {
+    fn new(rows: &'a ArrayRef) -> Self {
+        match rows.as_any_dictionary_opt() {
+            Some(dictionary) if !dictionary.values().is_empty() => {
+                Column { rows, values: dictionary.values(), keys: Some(dictionary.normalized_keys()) }
+            }
+            _ => Column { rows, values: rows, keys: None },
         }
-        other => unreachable!("refused before reading: {other}"),
+    }
+
+    /// Appends a value; null is empty.
+    fn push_value(&self, row: usize, text: &mut String) {
+        if self.rows.is_null(row) {
+            return;
+        }
+        let at = self.keys.as_ref().map_or(row, |keys| keys[row]);
+        let column = self.values;
+        if column.is_null(at) {
+            return;
+        }
+        match column.data_type() {
+            DataType::Utf8 => text.push_str(column.as_string::<i32>().value(at)),
+            DataType::LargeUtf8 => text.push_str(column.as_string::<i64>().value(at)),
+            DataType::Utf8View => text.push_str(column.as_string_view().value(at)),
+            DataType::Int32 => text.push_str(&column.as_primitive::<Int32Type>().value(at).to_string()),
+            DataType::Int64 => text.push_str(&column.as_primitive::<Int64Type>().value(at).to_string()),
+            DataType::UInt32 => text.push_str(&column.as_primitive::<UInt32Type>().value(at).to_string()),
+            DataType::UInt64 => text.push_str(&column.as_primitive::<UInt64Type>().value(at).to_string()),
+            other => unreachable!("refused before reading: {other}"),
+        }
     }
 }
