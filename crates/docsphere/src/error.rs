@@ -91,6 +91,29 @@ pub enum ErrorKind {
         /// What to do instead.
         hint: String,
     },
+    /// A record of a corpus that breaks the rules of its format. Mend it, or leave such records out with
+    /// [`CorpusOptions::skip_bad_records`](crate::CorpusOptions::skip_bad_records).
+    #[error(
+        "bad {format} record: expected {expected}, found {found}; mend it, or set skip_bad_records to leave such records out"
+    )]
+    Record {
+        /// The format that the record was read as.
+        format: &'static str,
+        /// What the format demands.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A record or table without a field that was asked for. Name the fields that hold the text and the id.
+    #[error("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")]
+    MissingField {
+        /// The field asked for.
+        field: String,
+        /// The option that asked for it.
+        option: &'static str,
+        /// The fields that are there, for a message.
+        found: String,
+    },
     /// More than the data structures can number.
     #[error("{what} is limited to {limit}, got {got}")]
     TooLarge {
@@ -178,6 +201,13 @@ impl Error {
         self
     }
 
+    /// Names this file, whatever an inner layer has named.
+    #[must_use]
+    pub(crate) fn with_path(mut self, path: &Path) -> Self {
+        self.inner.path = Some(path.to_owned());
+        self
+    }
+
     /// Adds the line, counted from 1, unless an inner layer has already named one.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
@@ -197,6 +227,19 @@ impl Error {
         found: impl Into<String>,
     ) -> Self {
         ErrorKind::Malformed { format, expected: expected.into(), found: found.into() }.into()
+    }
+
+    /// An [`ErrorKind::Parameter`], unless `ok`.
+    pub(crate) fn unless(
+        ok: bool,
+        name: &'static str,
+        expected: impl Into<String>,
+        got: impl fmt::Display,
+    ) -> Result<()> {
+        if ok {
+            return Ok(());
+        }
+        Err(ErrorKind::Parameter { name, expected: expected.into(), got: got.to_string() }.into())
     }
 
     /// An [`ErrorKind::Structure`].

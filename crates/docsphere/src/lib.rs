@@ -58,10 +58,15 @@
 #![deny(missing_docs)]
 
 pub(crate) mod atomic_file;
+pub(crate) mod compression;
 pub(crate) mod container;
 mod error;
 mod ids;
 mod observer;
+
+mod corpus;
+
+mod text;
 
 mod vectors;
 
@@ -76,6 +81,7 @@ mod fit;
 mod model;
 
 pub use assign::{Counters, Labels, Strategy};
+pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fit::{
     Checkpoint, Fit, FitOptions, IterationRecord, Params, RunRecord, SphericalKMeans, StageSeconds,
@@ -85,8 +91,14 @@ pub use ids::{ClusterId, DocId, TermId};
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
 pub use seeding::Init;
+pub use text::{
+    Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
+};
 pub use update::Centroids;
-pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows, formats};
+pub use vectors::{
+    DocumentBound, IdfKind, MAX_ROWS, MAX_TERMS, Row, SparseRows, TextModel, TfidfOptions, Transformed,
+    TransformedCorpus, UNIT_TOLERANCE, UnitRows, Vectorized, Vectorizer, Vocabulary, formats,
+};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

@@ -10,6 +10,15 @@ use crate::fit::IterationRecord;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
+    /// Some more of a corpus has been read.
+    Reading {
+        /// Bytes read from the files, before they are unpacked.
+        bytes_read: u64,
+        /// Bytes of all files together.
+        bytes_total: u64,
+        /// Documents read so far.
+        n_documents: u64,
+    },
     /// A run of the `n_init` runs begins with its seeding.
     RunStarted {
         /// The number of the run, from 0.

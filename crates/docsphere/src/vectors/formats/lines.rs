@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::compression::read_error;
+use crate::compression::read_error;
 use crate::error::{Error, Result};
 
 /// The longest line of a format whose lines hold a few numbers or a word.

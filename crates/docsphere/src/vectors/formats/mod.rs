@@ -33,10 +33,10 @@ use std::path::Path;
 use std::str::FromStr;
 
 use super::SparseRows;
+use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 
 pub mod bow;
-mod compression;
 mod entries;
 mod lines;
 pub mod mtx;
@@ -45,7 +45,7 @@ pub mod npz;
 mod numbers;
 pub mod svmlight;
 #[cfg(test)]
-mod trials;
+pub(crate) mod trials;
 
 pub use bow::{BagOfWords, read_bag_of_words, write_bag_of_words};
 pub use svmlight::{IdBase, SvmlightOptions};

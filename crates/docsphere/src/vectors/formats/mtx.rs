@@ -23,10 +23,10 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use super::compression;
 use super::entries::{Layout, Promise, Values, read_entries};
 use super::lines::{Lines, SHORT_LINE, excerpt, next_token};
 use super::numbers::{parse_index, write_value};
+use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vectors::SparseRows;
 

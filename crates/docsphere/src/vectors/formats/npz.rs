@@ -20,10 +20,10 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::compression;
 use super::lines::excerpt;
 use super::npy::{self, Array, Floats};
 use crate::atomic_file::write_atomically;
+use crate::compression;
 use crate::error::{Error, ErrorKind, Result, RowProblem};
 use crate::vectors::{MAX_ROWS, MAX_TERMS, SparseRows};
 

@@ -26,9 +26,9 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use super::compression;
 use super::lines::{LONG_LINE, Lines, excerpt, next_token};
 use super::numbers::{VALUE, is_integer, parse_index, parse_value, write_value};
+use crate::compression;
 use crate::error::{Error, ErrorKind, Result, RowProblem};
 use crate::vectors::{MAX_TERMS, SparseRows};
 

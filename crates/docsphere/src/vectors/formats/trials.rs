@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::vectors::SparseRows;
 
 /// Matrices with the corners that formats get wrong, the most ordinary last.
-pub(super) fn matrices() -> Vec<(&'static str, SparseRows<'static>)> {
+pub(crate) fn matrices() -> Vec<(&'static str, SparseRows<'static>)> {
     let rows = |n_terms, offsets: &[u64], terms: &[u32], values: &[f32]| {
         SparseRows::from_parts(n_terms, offsets.to_vec(), terms.to_vec(), values.to_vec()).unwrap()
     };

@@ -13,6 +13,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Read, Seek, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -53,7 +55,7 @@ impl Compression {
 }
 
 /// The name without `.gz` or `.zst`.
-pub(super) fn without_ending(path: &Path) -> &Path {
+pub(crate) fn without_ending(path: &Path) -> &Path {
     match (Compression::from_path(path), path.file_stem()) {
         (Compression::Gzip | Compression::Zstd, Some(stem)) => Path::new(stem),
         _ => path,
@@ -61,18 +63,38 @@ pub(super) fn without_ending(path: &Path) -> &Path {
 }
 
 /// Something to read that can also seek.
-pub(super) trait ReadSeek: Read + Seek {}
+pub(crate) trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
 
 /// Opens a file and unpacks it on the fly. Errors of the reader go through [`read_error`].
-pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let (compression, file) = open_sniffed(path)?;
     unpack(compression, file).map_err(|error| read_error(error).at_path(path))
 }
 
+/// As [`open`], and adds the bytes that are read from the file, before they are unpacked, to `n_bytes`.
+pub(crate) fn open_counted(path: &Path, n_bytes: Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
+    let (compression, file) = open_sniffed(path)?;
+    unpack(compression, Counted { file, n_bytes }).map_err(|error| read_error(error).at_path(path))
+}
+
+/// A reader that counts what passes.
+struct Counted<R> {
+    file: R,
+    n_bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_read = self.file.read(buffer)?;
+        self.n_bytes.fetch_add(n_read as u64, Ordering::Relaxed);
+        Ok(n_read)
+    }
+}
+
 /// Opens a file for a reader that must seek. A plain file is read in place; a compressed file or a pipe is first read
 /// into memory.
-pub(super) fn open_seekable(path: &Path) -> Result<Box<dyn ReadSeek>> {
+pub(crate) fn open_seekable(path: &Path) -> Result<Box<dyn ReadSeek>> {
     let located = |error| read_error(error).at_path(path);
     let (compression, mut file) = open_sniffed(path)?;
     if compression == Compression::None && file.get_mut().1.rewind().is_ok() {
@@ -151,7 +173,7 @@ impl fmt::Display for Damage {
 impl std::error::Error for Damage {}
 
 /// The library's error for a failed read, which says whether the system failed or the compressed data is damaged.
-pub(super) fn read_error(error: io::Error) -> Error {
+pub(crate) fn read_error(error: io::Error) -> Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
         Some(damage) => Error::malformed(damage.format, "undamaged compressed data", &damage.found),
         None => Error::io("read", error),
@@ -159,7 +181,7 @@ pub(super) fn read_error(error: io::Error) -> Error {
 }
 
 /// Writes `path` atomically with what `write` produces, packed as the name says.
-pub(super) fn write_packed(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+pub(crate) fn write_packed(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let failed = |source| Error::io("write", source);
     write_atomically(path, |file| match Compression::from_path(path) {
         Compression::None => write(file),
@@ -182,7 +204,7 @@ pub(super) fn write_packed(path: &Path, write: impl FnOnce(&mut dyn Write) -> Re
 }
 
 /// Whether [`write_packed`] would pack a file of this name.
-pub(super) fn packs(path: &Path) -> bool {
+pub(crate) fn packs(path: &Path) -> bool {
     Compression::from_path(path) != Compression::None
 }
 
@@ -190,8 +212,8 @@ pub(super) fn packs(path: &Path) -> bool {
 mod tests {
     use std::fs;
 
-    use super::super::{Format, read_as, trials};
     use super::*;
+    use crate::vectors::formats::{self, Format, read_as, trials};
 
     const TEXT: &[u8] = b"3\n6\n2\n1 1 0.5\n3 4 1\n";
 
@@ -294,7 +316,7 @@ mod tests {
         let (_, rows) = trials::matrices().pop().unwrap();
         for (format, file) in [(Format::Npz, "a.npz"), (Format::MatrixMarket, "a.mtx.gz")] {
             let path = folder.path().join(file);
-            super::super::write(&path, &rows).unwrap();
+            formats::write(&path, &rows).unwrap();
             let mut cat = std::process::Command::new("cat")
                 .arg(&path)
                 .stdout(std::process::Stdio::piped())

@@ -1,0 +1,279 @@
+//! JSON Lines: an object a line.
+//!
+//! Only the fields that were asked for are kept; text without escapes is not copied. A lone surrogate (`\ud83d` without its other half), which
+//! some programs write where they cut a text, is replaced and counted as text that is not UTF-8.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+
+use super::input::{Corpus, Input};
+use super::parse::{ChunkLines, ChunkTally, Document, Emit, Line, NumberedId, field_list};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Parses the records of an input.
+pub(super) struct Records<'a> {
+    pub(super) corpus: &'a Corpus,
+    pub(super) input: &'a Input,
+}
+
+impl Records<'_> {
+    pub(super) fn parse(&self, mut lines: ChunkLines<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
+        let mut tally = ChunkTally::default();
+        let mut numbered = NumberedId::new(&self.input.id_prefix);
+        let mut joined = String::new();
+        while let Some((number, line)) = lines.next_line() {
+            let n_invalid = tally.n_invalid_utf8;
+            let line = match line {
+                Line::Valid(text) => Cow::Borrowed(text),
+                Line::Unknown(bytes) => tally.text(bytes),
+            };
+            let line = line.trim_ascii();
+            if line.is_empty() {
+                continue;
+            }
+            let mended;
+            let mut fields = self.fields(line);
+            if fields.is_err()
+                && let Some(text) = without_lone_surrogates(line)
+            {
+                mended = text;
+                fields = self.fields(&mended);
+                tally.n_invalid_utf8 = n_invalid + 1;
+            }
+            let fields = match fields {
+                Ok(fields) => fields,
+                Err(error) => {
+                    tally.n_invalid_utf8 = n_invalid;
+                    tally.bad_record(self.corpus, error.at_line(number))?;
+                    continue;
+                }
+            };
+            let id = fields.id.as_deref().unwrap_or_else(|| numbered.with(number));
+            let text = match &fields.texts[..] {
+                [Some(text)] => text,
+                several => {
+                    joined.clear();
+                    for (position, text) in several.iter().flatten().enumerate() {
+                        joined.push_str(if position == 0 { "" } else { "\n" });
+                        joined.push_str(text);
+                    }
+                    &joined[..]
+                }
+            };
+            tally.n_documents += 1;
+            emit(Document { id, text })?;
+        }
+        Ok(tally)
+    }
+
+    /// The wanted fields of a line.
+    fn fields<'de>(&self, line: &'de str) -> Result<Fields<'de>> {
+        let options = &self.corpus.options;
+        let mut reader = serde_json::Deserializer::from_str(line);
+        let wanted = Wanted {
+            texts: &options.text_fields,
+            id: options.id_field.as_deref().unwrap_or("id"),
+            id_is_optional: options.id_field.is_none(),
+        };
+        let fields = wanted.deserialize(&mut reader).and_then(|fields| reader.end().map(|()| fields));
+        let fields = fields.map_err(|error| bad_record(line, &error))?;
+        if let Some(missing) = fields.texts.iter().position(Option::is_none) {
+            return Err(missing_field(line, &options.text_fields[missing], "text_fields"));
+        }
+        match &options.id_field {
+            Some(name) if fields.id.is_none() => Err(missing_field(line, name, "id_field")),
+            _ => Ok(fields),
+        }
+    }
+}
+
+fn bad_record(line: &str, error: &serde_json::Error) -> Error {
+    let mut found = error.to_string();
+    // The line number of the parser is always 1 and would mislead.
+    if let Some(at) = found.find(" at line 1 column ") {
+        found.replace_range(at.., &format!(" at column {}", error.column()));
+    }
+    if line.starts_with('[') {
+        found.push_str(" (a JSON array? make it one object a line, for example with jq -c '.[]')");
+    }
+    let expected = "a JSON object with text".to_owned();
+    ErrorKind::Record { format: "JSON Lines", expected, found }.into()
+}
+
+fn missing_field(line: &str, field: &str, option: &'static str) -> Error {
+    let names: Vec<String> = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line)
+        .map(|object| object.into_iter().map(|(name, _)| name).collect())
+        .unwrap_or_default();
+    ErrorKind::MissingField { field: field.to_owned(), option, found: field_list(&names) }.into()
+}
+
+/// What is kept of a record.
+struct Fields<'de> {
+    texts: Vec<Option<Cow<'de, str>>>,
+    id: Option<Cow<'de, str>>,
+}
+
+/// Which fields to keep.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    texts: &'a [String],
+    id: &'a str,
+    /// An id that is no string or number is then as good as none.
+    id_is_optional: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+    type Value = Fields<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Wanted<'_> {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Fields { texts: vec![None; self.texts.len()], id: None };
+        // A field may be text and id at once, and a repeated field counts as its last.
+        while let Some(key) = map.next_key_seed(Key(self))? {
+            if !key.is_text && !key.is_id {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value = map.next_value_seed(Scalar)?;
+            if key.is_text && value.is_none() {
+                return Err(A::Error::custom("a text field that is a list, object or truth value"));
+            }
+            if key.is_id {
+                fields.id = value.clone().filter(|id| !id.is_empty());
+                if fields.id.is_none() && !self.id_is_optional {
+                    return Err(A::Error::custom("an id that is neither a text nor a number"));
+                }
+            }
+            for position in (0..self.texts.len()).filter(|&at| key.is_text && self.texts[at] == key.name) {
+                fields.texts[position] = value.clone();
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// The name of a field, compared with what is wanted without a copy of names that are not.
+struct Key<'a>(Wanted<'a>);
+
+struct FoundKey {
+    is_text: bool,
+    is_id: bool,
+    /// Only of a text field.
+    name: String,
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = FoundKey;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = FoundKey;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<FoundKey, E> {
+        let is_text = self.0.texts.iter().any(|wanted| wanted == name);
+        let name_of_text = if is_text { name.to_owned() } else { String::new() };
+        Ok(FoundKey { is_text, is_id: self.0.id == name, name: name_of_text })
+    }
+}
+
+/// A text, a number (its digits) or null (an empty text); `None` for anything else.
+struct Scalar;
+
+impl<'de> DeserializeSeed<'de> for Scalar {
+    type Value = Option<Cow<'de, str>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Scalar {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Some(Cow::Borrowed("")))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string().into()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string().into()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Some(number.to_string().into()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+/// The line with every lone surrogate escape replaced; `None` if it has none.
+fn without_lone_surrogates(line: &str) -> Option<String> {
+    let unit = |at: usize| -> Option<u16> {
+        let digits = line.as_bytes().get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut mended = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = memchr::memchr(b'\\', &line.as_bytes()[at..]) {
+        at += found;
+        match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                mended.push_str(&line[copied..at]);
+                mended.push_str("\\ufffd");
+                at += 6;
+                copied = at;
+            }
+            _ => at = (at + 2).min(line.len()),
+        }
+    }
+    (copied > 0).then(|| mended + &line[copied..])
+}

@@ -1,0 +1,184 @@
+//! What a term is: the options, their defaults and their ranges.
+
+use serde::{Deserialize, Serialize};
+
+use super::stop_words;
+use crate::error::{Error, Result};
+
+/// How text becomes terms. Stored in model files, so that new documents are read as the old ones were.
+///
+/// | option | default | meaning |
+/// |---|---|---|
+/// | `segmentation` | `unicode` | where words begin and end |
+/// | `lowercase` | yes | the whole text is lower-cased first, by the rules of Unicode |
+/// | `keep_urls` | no | `http://…`, `https://…` and `www.…` are dropped up to the next white space: they are unique to a document and say nothing |
+/// | `keep_numbers` | no | words without any letter are dropped: a bare number rarely says what a text is about and each is a term of its own; `covid19` and `3d` stay |
+/// | `min_chars` | 2 | shorter words are dropped; from 1 to 100 |
+/// | `stop_words` | english | words too common to say anything |
+/// | `ngrams` | 1 to 1 | runs of this many words, joined with a space, counted after stop words were dropped; from 1 to 3 |
+/// | `stemmer` | none | language of a Snowball stemmer that cuts endings |
+///
+/// ```
+/// use docsphere::{TextOptions, Tokenizer};
+///
+/// let tokenizer = Tokenizer::new(&TextOptions::default())?;
+/// assert_eq!(tokenizer.terms("The cats of 1999: https://cats.example/x"), ["cats"]);
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TextOptions {
+    /// Where words begin and end.
+    pub segmentation: Segmentation,
+    /// Whether upper and lower case are the same.
+    pub lowercase: bool,
+    /// Whether web addresses are cut into words like other text.
+    pub keep_urls: bool,
+    /// Whether words without any letter are terms.
+    pub keep_numbers: bool,
+    /// The least number of characters of a word.
+    pub min_chars: usize,
+    /// Words that are dropped.
+    pub stop_words: StopWords,
+    /// How many words make a term.
+    pub ngrams: Ngrams,
+    /// The language whose endings are cut off, by English name or ISO 639 code; `None` for no stemming.
+    pub stemmer: Option<String>,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        TextOptions {
+            segmentation: Segmentation::Unicode,
+            lowercase: true,
+            keep_urls: false,
+            keep_numbers: false,
+            min_chars: 2,
+            stop_words: StopWords::Language("english".to_owned()),
+            ngrams: Ngrams::default(),
+            stemmer: None,
+        }
+    }
+}
+
+impl TextOptions {
+    /// The options under which the terms are those of scikit-learn's `TfidfVectorizer` with its defaults.
+    pub fn sklearn() -> Self {
+        TextOptions {
+            segmentation: Segmentation::SkLearn,
+            keep_urls: true,
+            keep_numbers: true,
+            stop_words: StopWords::None,
+            ..TextOptions::default()
+        }
+    }
+
+    /// Checks every option.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of its range.
+    pub fn check(&self) -> Result<()> {
+        Error::unless((1..=100).contains(&self.min_chars), "min_chars", "from 1 to 100", self.min_chars)?;
+        let Ngrams { lo, hi } = self.ngrams;
+        let in_range = 1 <= lo && lo <= hi && hi <= 3;
+        Error::unless(in_range, "ngrams", "lo to hi with 1 <= lo <= hi <= 3", format!("{lo} to {hi}"))?;
+        if let StopWords::Language(name) = &self.stop_words {
+            stop_words::of_language(name)?;
+        }
+        self.stemming().map(drop)
+    }
+
+    pub(super) fn stemming(&self) -> Result<Option<frostem::Stemmer>> {
+        let Some(name) = &self.stemmer else { return Ok(None) };
+        match frostem::Stemmer::try_from_name(name) {
+            Ok(stemmer) => Ok(Some(stemmer)),
+            Err(_) => {
+                let known: Vec<String> =
+                    frostem::Algorithm::all().iter().map(|algorithm| algorithm.name().to_owned()).collect();
+                let expected = format!("one of {}", known.join(", "));
+                Error::unless(false, "stemmer", expected, format!("{name:?}")).map(|()| None)
+            }
+        }
+    }
+}
+
+/// Where words begin and end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Segmentation {
+    /// The word boundaries of Unicode ([UAX #29](https://www.unicode.org/reports/tr29/)): `don't`, `3.14` and `e.g` are one word each.
+    #[default]
+    Unicode,
+    /// Runs of two or more letters, digits and underscores, as scikit-learn's default `token_pattern` `(?u)\b\w\w+\b`.
+    SkLearn,
+}
+
+/// Words that are dropped. They are compared after lower-casing and before stemming.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum StopWords {
+    /// None.
+    None,
+    /// The list of a language, by English name or ISO 639 code; see [`stop_word_languages`](crate::stop_word_languages).
+    Language(String),
+    /// One's own list.
+    Own(Vec<String>),
+}
+
+/// The least and the greatest number of words in a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ngrams {
+    /// The least number of words, at least 1.
+    pub lo: usize,
+    /// The greatest number of words, at most 3.
+    pub hi: usize,
+}
+
+impl Default for Ngrams {
+    fn default() -> Self {
+        Ngrams { lo: 1, hi: 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(options: TextOptions) -> String {
+        options.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_refused_with_name_range_and_value() {
+        let default = TextOptions::default;
+        assert!(default().check().is_ok() && TextOptions::sklearn().check().is_ok());
+        assert_eq!(
+            message(TextOptions { min_chars: 0, ..default() }),
+            "min_chars must be from 1 to 100, got 0"
+        );
+        for (lo, hi) in [(0, 1), (2, 1), (1, 4)] {
+            assert_eq!(
+                message(TextOptions { ngrams: Ngrams { lo, hi }, ..default() }),
+                format!("ngrams must be lo to hi with 1 <= lo <= hi <= 3, got {lo} to {hi}")
+            );
+        }
+        let stop_words = StopWords::Language("klingon".to_owned());
+        let unknown = message(TextOptions { stop_words, ..default() });
+        assert!(unknown.starts_with("stop_words must be one of albanian, arabic, "), "{unknown}");
+        assert!(unknown.ends_with(", got \"klingon\""), "{unknown}");
+        let unknown = message(TextOptions { stemmer: Some("klingon".to_owned()), ..default() });
+        assert!(unknown.starts_with("stemmer must be one of arabic, "), "{unknown}");
+        assert!(unknown.ends_with(", got \"klingon\""), "{unknown}");
+    }
+
+    #[test]
+    fn options_survive_json_and_missing_ones_take_their_default() {
+        let options = TextOptions { stemmer: Some("de".to_owned()), ..TextOptions::sklearn() };
+        let json = serde_json::to_string(&options).unwrap();
+        assert_eq!(serde_json::from_str::<TextOptions>(&json).unwrap(), options);
+        let partial: TextOptions = serde_json::from_str(r#"{"min_chars": 3}"#).unwrap();
+        assert_eq!(partial, TextOptions { min_chars: 3, ..TextOptions::default() });
+    }
+}

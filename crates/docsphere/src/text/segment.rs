@@ -1,0 +1,197 @@
+//! Where words begin and end.
+//!
+//! Unicode's rules (UAX #29) are costly in general and simple for ASCII: a word is a run of letters, digits and underscores, and
+//! a single `.` or `'` between two letters or two digits, `:` between letters, `,` or `;` between digits joins it. Text is therefore
+//! cut at spaces into stretches of pure ASCII, which go the short way, and words with other characters, which go to the crate
+//! `unicode-segmentation`. That both ways give the same words is a property test at the foot of this file.
+//!
+//! The property that allows the cut: no word spans a space, and a space ends a word just as the end of the text does. What
+//! *follows* a space may attach to it (a combining mark), so a stretch for the general way begins with the space before it.
+
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Calls `word` for each word by the rules of Unicode that has a letter or digit in it.
+pub(super) fn unicode_words(text: &str, mut word: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    while let Some(other) = first_non_ascii(&bytes[from..]).map(|at| from + at) {
+        // The space before the word with the other character; the ASCII before that space goes the short way.
+        let space = bytes[from..other].iter().rposition(|&b| is_cut(b)).map_or(from, |at| from + at);
+        ascii_words(&text[from..space], &mut word);
+        let end = bytes[other..].iter().position(|&b| is_cut(b)).map_or(bytes.len(), |at| other + at);
+        general_words(&text[space..end]).for_each(&mut word);
+        from = end;
+    }
+    ascii_words(&text[from..], &mut word);
+}
+
+/// The words of any text. A mark that stands on a space counts as a letter in Unicode; as a word it is none.
+fn general_words(text: &str) -> impl Iterator<Item = &str> {
+    text.unicode_words().filter(|word| !word.starts_with(char::is_whitespace))
+}
+
+fn first_non_ascii(bytes: &[u8]) -> Option<usize> {
+    if bytes.is_ascii() { None } else { bytes.iter().position(|b| !b.is_ascii()) }
+}
+
+fn is_cut(byte: u8) -> bool {
+    byte == b' ' || byte == b'\n'
+}
+
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
+const UNDERSCORE: u8 = 4;
+/// Joins letters.
+const MID_LETTER: u8 = 8;
+/// Joins digits.
+const MID_DIGIT: u8 = 16;
+const WORD: u8 = LETTER | DIGIT | UNDERSCORE;
+
+/// The class of every byte; bytes above ASCII have none.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b':' => MID_LETTER,
+            b'.' | b'\'' => MID_LETTER | MID_DIGIT,
+            b',' | b';' => MID_DIGIT,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// As [`unicode_words`] for pure ASCII.
+fn ascii_words(text: &str, word: &mut impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let class = |at: usize| bytes.get(at).map_or(0, |&byte| CLASSES[byte as usize]);
+    let mut at = 0;
+    while at < bytes.len() {
+        let mut seen = class(at) & WORD;
+        if seen == 0 {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        loop {
+            at += 1;
+            let next = class(at);
+            if next & WORD != 0 {
+                seen |= next;
+                continue;
+            }
+            let (before, after) = (class(at - 1), class(at + 1));
+            let joins = (next & MID_LETTER != 0 && before & after & LETTER != 0)
+                || (next & MID_DIGIT != 0 && before & after & DIGIT != 0);
+            if !joins {
+                break;
+            }
+        }
+        if seen & (LETTER | DIGIT) != 0 {
+            word(&text[start..at]);
+        }
+    }
+}
+
+/// Calls `word` for each match of Python's `\w\w+`: two or more letters, digits (both of any script) or underscores.
+pub(super) fn sklearn_words(text: &str, mut word: impl FnMut(&str)) {
+    let bytes = text.as_bytes();
+    let (mut at, mut start, mut n_chars) = (0, 0, 0);
+    while at < bytes.len() {
+        let (inside, length) = if bytes[at] < 0x80 {
+            (CLASSES[bytes[at] as usize] & WORD != 0, 1)
+        } else {
+            let other = text[at..].chars().next().expect("not at the end");
+            (is_python_word(other), other.len_utf8())
+        };
+        if inside {
+            n_chars += 1;
+        } else {
+            if n_chars >= 2 {
+                word(&text[start..at]);
+            }
+            n_chars = 0;
+            start = at + length;
+        }
+        at += length;
+    }
+    if n_chars >= 2 {
+        word(&text[start..]);
+    }
+}
+
+/// Python's `\w` for characters above ASCII: letters and numbers, but no marks, which Rust counts as alphabetic.
+fn is_python_word(character: char) -> bool {
+    matches!(character.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        unicode_words(text, |word| words.push(word.to_owned()));
+        words
+    }
+
+    fn sklearn(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        sklearn_words(text, |word| words.push(word.to_owned()));
+        words
+    }
+
+    #[test]
+    fn words_are_those_of_unicode() {
+        assert_eq!(
+            words("The quick (\"brown\") fox can't jump 32.3 feet, right?"),
+            ["The", "quick", "brown", "fox", "can't", "jump", "32.3", "feet", "right"]
+        );
+        assert_eq!(
+            words("a_b __ _1 x:y 1,2;3 1.a 'q' e.g. caf\u{e9}-bar 東京 don’t"),
+            ["a_b", "_1", "x:y", "1,2;3", "1", "a", "q", "e.g", "café", "bar", "東", "京", "don’t"]
+        );
+        assert_eq!(words(""), [""; 0]);
+    }
+
+    #[test]
+    fn sklearn_words_are_runs_of_two_or_more_word_characters() {
+        assert_eq!(
+            sklearn("a bc don't x_y 3.14 Ünï 東京 क\u{93f} ⓐⓑ ½¾ é"),
+            ["bc", "don", "x_y", "14", "Ünï", "東京", "½¾"]
+        );
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        let ascii = prop::sample::select(b"ab1_.,:;'\" \n\r\t-9Z".map(char::from).to_vec());
+        let other = prop::sample::select(
+            "éß’·\u{301}\u{345}\u{200d}\u{200b}\u{ad}東カ٣א״👍\u{1f3fd}\u{a0}\u{2028}…\u{feff}🇩"
+                .chars()
+                .collect::<Vec<_>>(),
+        );
+        prop::collection::vec(prop_oneof![6 => ascii, 1 => other], 0..60)
+            .prop_map(|chars| chars.into_iter().collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #[test]
+        fn the_short_way_gives_the_words_of_the_general_way(text in texts()) {
+            // The crate has a short way of its own for pure ASCII: a first word that is not ASCII keeps it out of it.
+            let guarded = format!("é {text}");
+            let expected: Vec<&str> = general_words(&guarded).skip(1).collect();
+            if !text.starts_with(['\u{301}', '\u{345}', '\u{200d}', '\u{ad}', '\u{1f3fd}', '\u{feff}']) {
+                prop_assert_eq!(words(&text), expected);
+            }
+            prop_assert_eq!(words(&text), general_words(&text).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Words too common to tell documents apart, by language.
+//!
+//! The lists are those of NLTK (crate `stop-words`): short, function words only. The far longer ISO lists of the same crate also hold
+//! words with a meaning ("system", "world"), which clusters are made of.
+
+use std::borrow::Cow;
+
+use foldhash::HashSet;
+
+use super::options::StopWords;
+use crate::error::{Error, Result};
+
+/// English names of the languages and their codes, by name.
+const LANGUAGES: [(&str, &str); 32] = [
+    ("albanian", "sq"),
+    ("arabic", "ar"),
+    ("azerbaijani", "az"),
+    ("basque", "eu"),
+    ("belarusian", "be"),
+    ("bengali", "bn"),
+    ("catalan", "ca"),
+    ("chinese", "zh"),
+    ("danish", "da"),
+    ("dutch", "nl"),
+    ("english", "en"),
+    ("finnish", "fi"),
+    ("french", "fr"),
+    ("german", "de"),
+    ("greek", "el"),
+    ("hebrew", "he"),
+    ("hungarian", "hu"),
+    ("indonesian", "id"),
+    ("italian", "it"),
+    ("kazakh", "kk"),
+    ("nepali", "ne"),
+    ("norwegian", "no"),
+    ("portuguese", "pt"),
+    ("romanian", "ro"),
+    ("russian", "ru"),
+    ("slovenian", "sl"),
+    ("spanish", "es"),
+    ("swedish", "sv"),
+    ("tajik", "tg"),
+    ("tamil", "ta"),
+    ("turkish", "tr"),
+    ("uzbek", "uz"),
+];
+
+/// The languages that have a list of stop words, by English name, in order.
+pub fn stop_word_languages() -> impl ExactSizeIterator<Item = &'static str> {
+    LANGUAGES.iter().map(|&(name, _)| name)
+}
+
+/// The list of a language, by name or code.
+pub(super) fn of_language(name: &str) -> Result<&'static [&'static str]> {
+    let wanted = name.to_lowercase();
+    let code = LANGUAGES.iter().find(|&&(name, code)| name == wanted || code == wanted).map(|entry| entry.1);
+    match code.and_then(stop_words::lookup) {
+        Some(words) => Ok(words),
+        None => {
+            let known: Vec<_> = stop_word_languages().collect();
+            let expected = format!("one of {}, or an ISO 639 code", known.join(", "));
+            Error::unless(false, "stop_words", expected, format!("{name:?}")).map(|()| &[][..])
+        }
+    }
+}
+
+/// A set of stop words to ask.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StopSet {
+    words: HashSet<Box<str>>,
+    longest: usize,
+}
+
+impl StopSet {
+    pub(super) fn new(choice: &StopWords, lowercase: bool) -> Result<Self> {
+        let mut set = StopSet::default();
+        match choice {
+            StopWords::None => {}
+            StopWords::Language(name) => {
+                of_language(name)?.iter().for_each(|word| set.insert(word, lowercase))
+            }
+            StopWords::Own(words) => words.iter().for_each(|word| set.insert(word, lowercase)),
+        }
+        Ok(set)
+    }
+
+    /// Adds a word; one with an apostrophe in both ways of writing it.
+    fn insert(&mut self, word: &str, lowercase: bool) {
+        let word = word.trim();
+        let word = if lowercase { Cow::Owned(word.to_lowercase()) } else { Cow::Borrowed(word) };
+        if word.contains(['\'', '’']) {
+            self.insert_as_is(&word.replace('\'', "’"));
+            self.insert_as_is(&word.replace('’', "'"));
+        }
+        self.insert_as_is(&word);
+    }
+
+    fn insert_as_is(&mut self, word: &str) {
+        self.longest = self.longest.max(word.len());
+        self.words.insert(word.into());
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, word: &str) -> bool {
+        word.len() <= self.longest && self.words.contains(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_has_a_list_by_name_and_by_code() {
+        for (name, code) in LANGUAGES {
+            let words = of_language(name).unwrap();
+            assert!(words.len() > 20, "{name} has only {} words", words.len());
+            assert_eq!(of_language(&code.to_uppercase()).unwrap(), words);
+        }
+        assert!(LANGUAGES.is_sorted());
+        assert!(of_language("en").unwrap().contains(&"the"));
+    }
+
+    #[test]
+    fn apostrophes_are_known_in_both_ways_of_writing() {
+        let set = StopSet::new(&StopWords::Language("english".to_owned()), true).unwrap();
+        assert!(set.contains("don't") && set.contains("don’t") && set.contains("the"));
+        assert!(!set.contains("sphere") && !set.contains(""));
+        let own = StopSet::new(&StopWords::Own(vec![" Sphere ".to_owned()]), true).unwrap();
+        assert!(own.contains("sphere") && !own.contains("the"));
+    }
+}

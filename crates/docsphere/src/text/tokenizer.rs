@@ -1,0 +1,197 @@
+//! From text to terms.
+
+use std::fmt;
+
+use super::options::{Ngrams, Segmentation, TextOptions};
+use super::segment::{sklearn_words, unicode_words};
+use super::stop_words::StopSet;
+use super::urls::between_urls;
+use crate::error::Result;
+
+/// Cuts documents into terms, as [`TextOptions`] say.
+#[derive(Clone)]
+pub struct Tokenizer {
+    options: TextOptions,
+    stop_set: StopSet,
+    stemmer: Option<frostem::Stemmer>,
+}
+
+impl fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tokenizer").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Memory that a [`Tokenizer`] uses again from document to document; one for each thread.
+#[derive(Clone, Debug, Default)]
+pub struct TokenizerScratch {
+    lowered: String,
+    /// The words of a document, joined with spaces, where n-grams are asked for.
+    joined: String,
+    /// Where each word stands in `joined`.
+    spans: Vec<(usize, usize)>,
+}
+
+impl Tokenizer {
+    /// A tokenizer with these options.
+    ///
+    /// # Errors
+    /// As [`TextOptions::check`].
+    pub fn new(options: &TextOptions) -> Result<Self> {
+        options.check()?;
+        Ok(Tokenizer {
+            stop_set: StopSet::new(&options.stop_words, options.lowercase)?,
+            stemmer: options.stemming()?,
+            options: options.clone(),
+        })
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &TextOptions {
+        &self.options
+    }
+
+    /// The terms of a text, in order, repeated as often as they occur.
+    pub fn terms(&self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        self.for_each_term(text, &mut TokenizerScratch::default(), |term| terms.push(term.to_owned()));
+        terms
+    }
+
+    /// Calls `term` for every term of a text, without allocating for each.
+    #[inline]
+    pub fn for_each_term(&self, text: &str, scratch: &mut TokenizerScratch, mut term: impl FnMut(&str)) {
+        let TokenizerScratch { lowered, joined, spans } = scratch;
+        let text = if self.options.lowercase { lower_case(text, lowered) } else { text };
+        let Ngrams { lo, hi } = self.options.ngrams;
+        if hi == 1 {
+            return self.for_each_word(text, term);
+        }
+        joined.clear();
+        spans.clear();
+        self.for_each_word(text, |word| {
+            if !joined.is_empty() {
+                joined.push(' ');
+            }
+            spans.push((joined.len(), joined.len() + word.len()));
+            joined.push_str(word);
+        });
+        for n_words in lo..=hi {
+            for run in spans.windows(n_words) {
+                term(&joined[run[0].0..run[n_words - 1].1]);
+            }
+        }
+    }
+
+    /// The words that are kept, stemmed.
+    #[inline]
+    fn for_each_word(&self, text: &str, mut word: impl FnMut(&str)) {
+        let mut keep = |found: &str| {
+            if !self.is_wanted(found) {
+                return;
+            }
+            match &self.stemmer {
+                None => word(found),
+                Some(stemmer) => {
+                    let stem = stemmer.stem(found);
+                    if !stem.is_empty() {
+                        word(&stem);
+                    }
+                }
+            }
+        };
+        let mut cut = |text: &str| match self.options.segmentation {
+            Segmentation::Unicode => unicode_words(text, &mut keep),
+            Segmentation::SkLearn => sklearn_words(text, &mut keep),
+        };
+        if self.options.keep_urls { cut(text) } else { between_urls(text, cut) }
+    }
+
+    #[inline]
+    fn is_wanted(&self, word: &str) -> bool {
+        has_chars(word, self.options.min_chars)
+            && (self.options.keep_numbers || !is_number(word))
+            && !self.stop_set.contains(word)
+    }
+}
+
+/// Whether a word has at least `min_chars` characters.
+#[inline]
+fn has_chars(word: &str, min_chars: usize) -> bool {
+    // A character takes one to four bytes.
+    word.len() >= min_chars && (word.len() >= 4 * min_chars || word.chars().count() >= min_chars)
+}
+
+/// Whether a word has digits but no letter.
+#[inline]
+fn is_number(word: &str) -> bool {
+    // Almost every word begins with a letter.
+    !word.as_bytes()[0].is_ascii_alphabetic() && !word.chars().any(char::is_alphabetic)
+}
+
+/// Lower case of a text, in `lowered`. Unicode's rules, which for ASCII are a change of one bit.
+fn lower_case<'a>(text: &'a str, lowered: &'a mut String) -> &'a str {
+    lowered.clear();
+    if text.is_ascii() {
+        lowered.push_str(text);
+        lowered.make_ascii_lowercase();
+    } else {
+        *lowered = text.to_lowercase();
+    }
+    lowered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::StopWords;
+    use super::*;
+
+    fn terms(options: &TextOptions, text: &str) -> Vec<String> {
+        Tokenizer::new(options).unwrap().terms(text)
+    }
+
+    fn plain() -> TextOptions {
+        TextOptions { stop_words: StopWords::None, ..TextOptions::default() }
+    }
+
+    #[test]
+    fn each_option_does_what_it_says() {
+        let text = "The CAT sat on 2 mats in 2024, x 3D https://a.b/c ΣΊΣΥΦΟΣ";
+        assert_eq!(terms(&plain(), text), ["the", "cat", "sat", "on", "mats", "in", "3d", "σίσυφος"]);
+        assert_eq!(terms(&TextOptions::default(), text), ["cat", "sat", "mats", "3d", "σίσυφος"]);
+        let options = TextOptions { keep_numbers: true, min_chars: 1, ..TextOptions::default() };
+        assert_eq!(terms(&options, text), ["cat", "sat", "2", "mats", "2024", "x", "3d", "σίσυφος"]);
+        let options = TextOptions { keep_urls: true, ..TextOptions::default() };
+        assert_eq!(terms(&options, text), ["cat", "sat", "mats", "3d", "https", "a.b", "σίσυφος"]);
+        let options = TextOptions { lowercase: false, min_chars: 3, ..plain() };
+        assert_eq!(terms(&options, text), ["The", "CAT", "sat", "mats", "ΣΊΣΥΦΟΣ"]);
+        let options = TextOptions { stop_words: StopWords::Own(vec!["cat".to_owned()]), ..plain() };
+        assert_eq!(terms(&options, "the cat sat"), ["the", "sat"]);
+        let options = TextOptions { stemmer: Some("english".to_owned()), ..TextOptions::default() };
+        assert_eq!(terms(&options, "running cats generously"), ["run", "cat", "generous"]);
+    }
+
+    #[test]
+    fn ngrams_run_over_the_words_that_are_kept() {
+        let ngrams = |lo, hi| TextOptions { ngrams: Ngrams { lo, hi }, ..TextOptions::default() };
+        let text = "the sphere of the documents is round";
+        assert_eq!(
+            terms(&ngrams(1, 2), text),
+            ["sphere", "documents", "round", "sphere documents", "documents round"]
+        );
+        assert_eq!(terms(&ngrams(3, 3), text), ["sphere documents round"]);
+        assert_eq!(terms(&ngrams(2, 3), "sphere"), [""; 0]);
+    }
+
+    #[test]
+    fn the_parity_options_are_those_of_scikit_learn() {
+        let text = "Don't stop: 10 a_b x www.a.com";
+        assert_eq!(terms(&TextOptions::sklearn(), text), ["don", "stop", "10", "a_b", "www", "com"]);
+    }
+
+    #[test]
+    fn short_is_counted_in_characters() {
+        let options = TextOptions { min_chars: 3, ..plain() };
+        assert_eq!(terms(&options, "éé ééé ab abc"), ["ééé", "abc"]);
+    }
+}

@@ -1,0 +1,259 @@
+//! Counts terms in all documents at once, on all threads.
+//!
+//! Each chunk of documents is counted with a small table of its own, which stays in the cache. When the chunk is done, its distinct terms are
+//! looked up in one table of the whole corpus, in 64 parts with a lock each, which hands out provisional numbers. At the
+//! end the terms are sorted and the numbers replaced: which number a term had meanwhile, and so the order in which threads came, leaves no trace.
+//!
+//! Memory: 8 bytes for each distinct term of each document (number and count), and one copy of each term plus 56 bytes.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+use super::rows::MAX_TERMS;
+use crate::corpus::{ChunkWork, Document};
+use crate::error::{ErrorKind, Result};
+use crate::text::{Tokenizer, TokenizerScratch};
+
+const N_SHARDS: usize = 64;
+
+/// Counts the terms of documents.
+pub(super) struct Counting<'a> {
+    tokenizer: &'a Tokenizer,
+    hasher: RandomState,
+    shards: Vec<Mutex<Shard>>,
+    /// Tables that wait to be used again.
+    idle: Mutex<Vec<LocalCounts>>,
+}
+
+/// The counts of a chunk: rows of (provisional) terms, not sorted.
+#[derive(Default)]
+pub(super) struct ChunkCounts {
+    pub(super) ids: Vec<String>,
+    /// Where each row ends.
+    pub(super) row_ends: Vec<usize>,
+    pub(super) terms: Vec<u32>,
+    pub(super) counts: Vec<u32>,
+    local: Option<LocalCounts>,
+}
+
+/// A term of the corpus.
+pub(super) struct CountedTerm<'a> {
+    pub(super) term: &'a str,
+    pub(super) provisional: u32,
+    pub(super) n_docs: u64,
+    pub(super) n_occurrences: u64,
+}
+
+/// A part of the corpus's terms.
+#[derive(Default)]
+pub(super) struct Shard {
+    text: String,
+    terms: Vec<ShardTerm>,
+    table: HashTable<u32>,
+}
+
+struct ShardTerm {
+    hash: u64,
+    end: usize,
+    n_docs: u64,
+    n_occurrences: u64,
+}
+
+/// The table of a chunk.
+#[derive(Default)]
+struct LocalCounts {
+    scratch: TokenizerScratch,
+    text: String,
+    terms: Vec<LocalTerm>,
+    table: HashTable<u32>,
+    row_terms: Vec<u32>,
+    row_counts: Vec<u32>,
+    provisional: Vec<u32>,
+}
+
+struct LocalTerm {
+    hash: u64,
+    start: usize,
+    length: u32,
+    n_docs: u32,
+    n_occurrences: u64,
+    /// Where the count for the current document is; below the row's start if the document has not had the term.
+    slot: u32,
+}
+
+impl<'a> Counting<'a> {
+    pub(super) fn new(tokenizer: &'a Tokenizer) -> Self {
+        Counting {
+            tokenizer,
+            hasher: RandomState::default(),
+            shards: (0..N_SHARDS).map(|_| Mutex::default()).collect(),
+            idle: Mutex::default(),
+        }
+    }
+
+    /// All terms, in no order; numbers are below the second result.
+    pub(super) fn into_shards(self) -> Vec<Shard> {
+        self.shards
+            .into_iter()
+            .map(|shard| shard.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect()
+    }
+}
+
+impl Shard {
+    fn term(&self, index: usize) -> &str {
+        let start = if index == 0 { 0 } else { self.terms[index - 1].end };
+        &self.text[start..self.terms[index].end]
+    }
+
+    /// The terms of this part, which is number `shard` of all.
+    pub(super) fn counted(&self, shard: usize) -> impl Iterator<Item = CountedTerm<'_>> {
+        self.terms.iter().enumerate().map(move |(index, counted)| CountedTerm {
+            term: self.term(index),
+            provisional: (index * N_SHARDS + shard) as u32,
+            n_docs: counted.n_docs,
+            n_occurrences: counted.n_occurrences,
+        })
+    }
+
+    /// Above every provisional number of this part.
+    pub(super) fn provisional_end(&self) -> usize {
+        self.terms.len() * N_SHARDS
+    }
+
+    /// Adds what a chunk counted of a term; its index in this part.
+    fn add(&mut self, term: &str, local: &LocalTerm) -> usize {
+        let Shard { text, terms, table } = self;
+        let at = |index: usize| {
+            let start = if index == 0 { 0 } else { terms[index - 1].end };
+            &text[start..terms[index].end]
+        };
+        let found = table.find(local.hash, |&index| at(index as usize) == term).map(|&index| index as usize);
+        let index = found.unwrap_or_else(|| {
+            let index = terms.len();
+            text.push_str(term);
+            terms.push(ShardTerm { hash: local.hash, end: text.len(), n_docs: 0, n_occurrences: 0 });
+            table.insert_unique(local.hash, index as u32, |&other| terms[other as usize].hash);
+            index
+        });
+        terms[index].n_docs += u64::from(local.n_docs);
+        terms[index].n_occurrences += local.n_occurrences;
+        index
+    }
+}
+
+impl LocalCounts {
+    fn clear(&mut self) {
+        self.text.clear();
+        self.terms.clear();
+        self.table.clear();
+        self.row_terms.clear();
+        self.row_counts.clear();
+        self.provisional.clear();
+    }
+
+    /// Counts the terms of one document.
+    fn count(&mut self, tokenizer: &Tokenizer, hasher: &RandomState, document: &str) {
+        let LocalCounts { scratch, text, terms, table, row_terms, row_counts, .. } = self;
+        let row_start = row_terms.len() as u32;
+        tokenizer.for_each_term(document, scratch, |term| {
+            let hash = hasher.hash_one(term);
+            let found = table.find(hash, |&index| {
+                let known = &terms[index as usize];
+                known.hash == hash
+                    && &text.as_bytes()[known.start..known.start + known.length as usize] == term.as_bytes()
+            });
+            let index = match found {
+                Some(&index) => index,
+                None => {
+                    let index = terms.len() as u32;
+                    let (start, length) = (text.len(), term.len() as u32);
+                    text.push_str(term);
+                    terms.push(LocalTerm {
+                        hash,
+                        start,
+                        length,
+                        n_docs: 0,
+                        n_occurrences: 0,
+                        slot: u32::MAX,
+                    });
+                    table.insert_unique(hash, index, |&other| terms[other as usize].hash);
+                    index
+                }
+            };
+            let known = &mut terms[index as usize];
+            known.n_occurrences += 1;
+            if known.slot != u32::MAX && known.slot >= row_start {
+                let count = &mut row_counts[known.slot as usize];
+                *count = count.saturating_add(1);
+            } else {
+                known.slot = row_terms.len() as u32;
+                known.n_docs += 1;
+                row_terms.push(index);
+                row_counts.push(1);
+            }
+        });
+    }
+
+    /// Enters the terms of the chunk into the table of the corpus, and learns their numbers.
+    fn publish(&mut self, shards: &[Mutex<Shard>]) -> Result<()> {
+        let shard_of = |hash: u64| (hash >> 32) as usize % N_SHARDS;
+        let mut by_shard: Vec<Vec<u32>> = vec![Vec::new(); N_SHARDS];
+        for (index, term) in self.terms.iter().enumerate() {
+            by_shard[shard_of(term.hash)].push(index as u32);
+        }
+        self.provisional.resize(self.terms.len(), 0);
+        // Threads begin at different places, so that they seldom wait for each other.
+        let first = rayon::current_thread_index().unwrap_or(0) * 17;
+        for shard in (0..N_SHARDS).map(|step| (first + step) % N_SHARDS) {
+            let mut table = lock(&shards[shard]);
+            for &index in &by_shard[shard] {
+                let local = &self.terms[index as usize];
+                let term = &self.text[local.start..local.start + local.length as usize];
+                let number = table.add(term, local) * N_SHARDS + shard;
+                if number as u64 >= MAX_TERMS {
+                    let what = "the number of different terms";
+                    return Err(ErrorKind::TooLarge { what, limit: MAX_TERMS, got: number as u64 + 1 }.into());
+                }
+                self.provisional[index as usize] = number as u32;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ChunkWork for Counting<'_> {
+    type Output = ChunkCounts;
+
+    fn start(&self) -> ChunkCounts {
+        let local = lock(&self.idle).pop().unwrap_or_default();
+        ChunkCounts { local: Some(local), ..ChunkCounts::default() }
+    }
+
+    fn document(&self, chunk: &mut ChunkCounts, document: Document<'_>) -> Result<()> {
+        let local = chunk.local.as_mut().expect("not finished");
+        local.count(self.tokenizer, &self.hasher, document.text);
+        chunk.ids.push(document.id.to_owned());
+        chunk.row_ends.push(local.row_terms.len());
+        Ok(())
+    }
+
+    fn finish(&self, chunk: &mut ChunkCounts) -> Result<()> {
+        let mut local = chunk.local.take().expect("finished once");
+        local.publish(&self.shards)?;
+        // Exactly as large as need be: these stay until the end.
+        chunk.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
+        chunk.counts = local.row_counts.as_slice().to_vec();
+        local.clear();
+        lock(&self.idle).push(local);
+        Ok(())
+    }
+}
+
+/// The content of a lock. A thread that panicked while it held it ends the whole run, so nobody sees half a change.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,307 @@
+//! What was learnt from a corpus about turning text into rows: options, vocabulary, document frequencies.
+
+use std::ops::ControlFlow;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::rows::{MAX_ROWS, SparseRows};
+use super::tfidf::TfidfOptions;
+use super::unit::UnitRows;
+use super::vocabulary::Vocabulary;
+use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
+use crate::error::{Error, ErrorKind, Result};
+use crate::observer::{Observer, Silent};
+use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
+
+/// What the bytes are called in messages.
+const FORMAT: &str = "text model";
+const VERSION: u32 = 1;
+
+/// Texts given directly are handed to threads in groups of this many.
+pub(super) const TEXTS_A_CHUNK: usize = 1024;
+
+/// Turns new documents into rows over the terms of the corpus that it was fitted to.
+#[derive(Clone, Debug)]
+pub struct TextModel {
+    tokenizer: Tokenizer,
+    tfidf: TfidfOptions,
+    vocabulary: Vocabulary,
+    document_frequencies: Vec<u32>,
+    n_docs: u64,
+    /// Follows from the frequencies.
+    idf: Vec<f64>,
+}
+
+/// New documents as rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transformed {
+    /// One row for each document.
+    pub rows: UnitRows<'static>,
+    /// For each document the share of its terms that the model does not know, repeated ones counted each time; 0 for a document without terms.
+    pub unknown_shares: Vec<f32>,
+}
+
+/// The documents of a corpus as rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransformedCorpus {
+    /// The rows.
+    pub transformed: Transformed,
+    /// The id of each document.
+    pub ids: Vec<String>,
+    /// What was read.
+    pub stats: CorpusStats,
+}
+
+/// The part of the bytes that people could read.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    text: TextOptions,
+    tfidf: TfidfOptions,
+    n_docs: u64,
+}
+
+impl TextModel {
+    pub(super) fn new(
+        tokenizer: Tokenizer,
+        tfidf: TfidfOptions,
+        vocabulary: Vocabulary,
+        document_frequencies: Vec<u32>,
+        n_docs: u64,
+    ) -> Self {
+        let idf = document_frequencies.iter().map(|&df| tfidf.idf.weight(u64::from(df), n_docs)).collect();
+        TextModel { tokenizer, tfidf, vocabulary, document_frequencies, n_docs, idf }
+    }
+
+    /// How text becomes terms.
+    pub fn text_options(&self) -> &TextOptions {
+        self.tokenizer.options()
+    }
+
+    /// How terms are weighted.
+    pub fn tfidf_options(&self) -> &TfidfOptions {
+        &self.tfidf
+    }
+
+    /// The terms.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// In how many documents of the corpus each term occurs.
+    pub fn document_frequencies(&self) -> &[u32] {
+        &self.document_frequencies
+    }
+
+    /// The weight of each term, by [`IdfKind`](crate::IdfKind).
+    pub fn idf(&self) -> &[f64] {
+        &self.idf
+    }
+
+    /// The number of documents of the corpus.
+    pub fn n_docs(&self) -> u64 {
+        self.n_docs
+    }
+
+    /// Rows for new texts, on the current rayon pool.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`](crate::MAX_ROWS) texts.
+    pub fn transform<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Result<Transformed> {
+        let work = Transforming(self);
+        let chunk = |texts: &[S]| {
+            let mut chunk = work.start();
+            for text in texts {
+                work.document(&mut chunk, Document { id: "", text: text.as_ref() })?;
+            }
+            work.finish(&mut chunk).map(|()| chunk)
+        };
+        let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).map(chunk).collect();
+        Ok(self.assemble(chunks?)?.0)
+    }
+
+    /// Rows for the documents of a corpus, on the current rayon pool.
+    ///
+    /// # Errors
+    /// As [`Corpus::for_each_document`], and [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`](crate::MAX_ROWS) documents.
+    pub fn transform_corpus(
+        &self,
+        corpus: &Corpus,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<TransformedCorpus> {
+        let mut silent = Silent;
+        let mut chunks = Vec::new();
+        let stats = corpus.map_chunks(observer.unwrap_or(&mut silent), &Transforming(self), |chunk| {
+            chunks.push(chunk);
+            ControlFlow::Continue(())
+        })?;
+        let (transformed, ids) = self.assemble(chunks)?;
+        Ok(TransformedCorpus { transformed, ids, stats })
+    }
+
+    fn assemble(&self, chunks: Vec<TransformedChunk>) -> Result<(Transformed, Vec<String>)> {
+        let mut unknown_shares = Vec::new();
+        let mut parts = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            unknown_shares.extend(chunk.unknown_shares);
+            parts.push(chunk.rows);
+        }
+        let (rows, ids) = join(parts, self.vocabulary.len())?;
+        Ok((Transformed { rows, unknown_shares }, ids))
+    }
+
+    /// The model as bytes, little endian: version (4), length of the description (8), the description as JSON, the number of terms (8), the document
+    /// frequency of each (4 each), the vocabulary.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let description =
+            Description { text: self.text_options().clone(), tfidf: self.tfidf, n_docs: self.n_docs };
+        let description = serde_json::to_vec(&description).expect("plain numbers and strings");
+        let mut bytes = VERSION.to_le_bytes().to_vec();
+        bytes.extend((description.len() as u64).to_le_bytes());
+        bytes.extend(description);
+        bytes.extend((self.document_frequencies.len() as u64).to_le_bytes());
+        self.document_frequencies.iter().for_each(|df| bytes.extend(df.to_le_bytes()));
+        bytes.extend(self.vocabulary.to_bytes());
+        bytes
+    }
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NewerFormat`] for bytes of a later version; else [`ErrorKind::Malformed`], or an option's own error, for bytes that
+    /// it did not write. Never takes more memory than in proportion to the bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut rest = bytes;
+        let found = u32::from_le_bytes(take(&mut rest)?);
+        if found > VERSION {
+            return Err(ErrorKind::NewerFormat { found, supported: VERSION }.into());
+        }
+        let length = u64::from_le_bytes(take(&mut rest)?);
+        let description: Description = serde_json::from_slice(take_slice(&mut rest, length)?)
+            .map_err(|error| damaged("a description", error))?;
+        description.tfidf.check()?;
+        let tokenizer = Tokenizer::new(&description.text)?;
+        let n_terms = u64::from_le_bytes(take(&mut rest)?);
+        let frequencies = take_slice(&mut rest, n_terms.saturating_mul(4))?;
+        let frequencies: Vec<u32> = frequencies
+            .chunks_exact(4)
+            .map(|df| u32::from_le_bytes(df.try_into().expect("4 bytes")))
+            .collect();
+        let vocabulary = Vocabulary::from_bytes(rest)?;
+        if vocabulary.len() != frequencies.len() {
+            return Err(damaged(format!("{} terms", frequencies.len()), vocabulary.len()));
+        }
+        let n_docs = description.n_docs;
+        let fits = n_docs <= MAX_ROWS && frequencies.iter().all(|&df| df >= 1 && u64::from(df) <= n_docs);
+        if !fits {
+            return Err(damaged("document frequencies from 1 to the number of documents", n_docs));
+        }
+        Ok(TextModel::new(tokenizer, description.tfidf, vocabulary, frequencies, n_docs))
+    }
+}
+
+impl PartialEq for TextModel {
+    fn eq(&self, other: &Self) -> bool {
+        // All else follows from these.
+        self.text_options() == other.text_options()
+            && (self.tfidf, self.n_docs) == (other.tfidf, other.n_docs)
+            && self.document_frequencies == other.document_frequencies
+            && self.vocabulary == other.vocabulary
+    }
+}
+
+fn damaged(expected: impl ToString, found: impl ToString) -> Error {
+    Error::malformed(FORMAT, expected.to_string(), found.to_string())
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N]> {
+    let (head, tail) = rest.split_first_chunk::<N>().ok_or_else(|| damaged("more bytes", "their end"))?;
+    *rest = tail;
+    Ok(*head)
+}
+
+fn take_slice<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8]> {
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let (head, tail) = rest.split_at_checked(length).ok_or_else(|| damaged("more bytes", "their end"))?;
+    *rest = tail;
+    Ok(head)
+}
+
+/// Unit rows of a chunk.
+#[derive(Default)]
+pub(super) struct ChunkRows {
+    pub(super) ids: Vec<String>,
+    pub(super) row_ends: Vec<usize>,
+    pub(super) terms: Vec<u32>,
+    /// The values, as bits.
+    pub(super) values: Vec<u32>,
+}
+
+/// A chunk of new documents.
+#[derive(Default)]
+struct TransformedChunk {
+    rows: ChunkRows,
+    unknown_shares: Vec<f32>,
+    scratch: TokenizerScratch,
+    found: Vec<u32>,
+    counts: Vec<u64>,
+}
+
+/// A model at work on chunks.
+struct Transforming<'a>(&'a TextModel);
+
+impl ChunkWork for Transforming<'_> {
+    type Output = TransformedChunk;
+
+    fn start(&self) -> TransformedChunk {
+        TransformedChunk::default()
+    }
+
+    fn document(&self, chunk: &mut TransformedChunk, document: Document<'_>) -> Result<()> {
+        let model = self.0;
+        let TransformedChunk { rows, unknown_shares, scratch, found, counts } = chunk;
+        found.clear();
+        let mut n_unknown = 0u64;
+        model.tokenizer.for_each_term(document.text, scratch, |term| match model.vocabulary.find(term) {
+            Some(id) => found.push(id.number()),
+            None => n_unknown += 1,
+        });
+        found.sort_unstable();
+        counts.clear();
+        let packed =
+            |run: &[u32]| u64::from(run[0]) << 32 | u64::from(u32::try_from(run.len()).unwrap_or(u32::MAX));
+        counts.extend(found.chunk_by(|a, b| a == b).map(packed));
+        model.tfidf.weigh_row(counts, &model.idf, |term, value| {
+            rows.terms.push(term);
+            rows.values.push(value.to_bits());
+        });
+        rows.row_ends.push(rows.terms.len());
+        rows.ids.push(document.id.to_owned());
+        let n_found = found.len() as u64;
+        unknown_shares.push((n_unknown as f64 / (n_unknown + n_found).max(1) as f64) as f32);
+        Ok(())
+    }
+
+    fn finish(&self, _: &mut TransformedChunk) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Puts chunks of unit rows together; each is freed as soon as it is copied.
+pub(super) fn join(chunks: Vec<ChunkRows>, n_terms: usize) -> Result<(UnitRows<'static>, Vec<String>)> {
+    let n_rows: usize = chunks.iter().map(|chunk| chunk.row_ends.len()).sum();
+    let nnz: usize = chunks.iter().map(|chunk| chunk.terms.len()).sum();
+    let mut offsets = Vec::with_capacity(n_rows + 1);
+    let mut ids = Vec::with_capacity(n_rows);
+    let (mut terms, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+    offsets.push(0);
+    for chunk in chunks {
+        let before = terms.len();
+        offsets.extend(chunk.row_ends.iter().map(|&end| (before + end) as u64));
+        terms.extend_from_slice(&chunk.terms);
+        values.extend(chunk.values.iter().map(|&bits| f32::from_bits(bits)));
+        ids.extend(chunk.ids);
+    }
+    let rows = SparseRows::from_parts(n_terms, offsets, terms, values)?;
+    Ok((UnitRows::new(rows), ids))
+}

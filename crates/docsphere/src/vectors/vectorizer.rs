@@ -1,0 +1,254 @@
+//! From a corpus to unit rows: count, choose the terms, weigh.
+//!
+//! Terms are numbered in ascending order, so the matrix does not depend on threads, on chunks, or on the order of anything but the documents.
+//!
+//! Memory: 8 bytes for each distinct term of each document, counts first, weights later in the same place, then once more while the chunks are put
+//! together; the ids; and the vocabulary (see `vocabulary.rs`). The texts are not kept: [`Corpus::read_selected`] fetches those that are wanted.
+
+use std::ops::ControlFlow;
+
+use rayon::prelude::*;
+
+use super::counting::{ChunkCounts, CountedTerm, Counting, Shard};
+use super::text_model::{ChunkRows, TEXTS_A_CHUNK, TextModel, join};
+use super::tfidf::TfidfOptions;
+use super::unit::UnitRows;
+use super::vocabulary::Vocabulary;
+use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
+use crate::error::{Error, Result};
+use crate::observer::{Observer, Silent};
+use crate::text::{TextOptions, Tokenizer};
+
+/// Marks a provisional number whose term is dropped.
+const DROPPED: u32 = u32::MAX;
+
+/// Turns documents into TF-IDF rows of length one.
+///
+/// ```
+/// use docsphere::{SphericalKMeans, Vectorizer};
+///
+/// let texts = ["cats purr and cats sleep", "a cat may purr", "stocks fall", "stocks rise and fall"];
+/// let vectorized = Vectorizer::new().fit_texts(&texts)?;
+/// assert_eq!(vectorized.rows.n_rows(), 4);
+/// let fit = SphericalKMeans::params(2).seed(1).fit(&vectorized.rows)?;
+/// assert_eq!(fit.labels.as_slice()[2], fit.labels.as_slice()[3]);
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Vectorizer {
+    text: TextOptions,
+    tfidf: TfidfOptions,
+    n_threads: Option<usize>,
+}
+
+/// A corpus as rows, and what was learnt from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vectorized {
+    /// One row for each document; zero rows are documents without any term that was kept.
+    pub rows: UnitRows<'static>,
+    /// Turns new documents into rows over the same terms.
+    pub model: TextModel,
+    /// The id of each document.
+    pub ids: Vec<String>,
+    /// How many documents have an id that an earlier one has too.
+    pub n_repeated_ids: u64,
+    /// What was read.
+    pub stats: CorpusStats,
+}
+
+impl Vectorized {
+    /// The number of documents without any term that was kept. They cannot be clustered.
+    pub fn n_docs_without_terms(&self) -> usize {
+        self.rows.zero_rows().len()
+    }
+}
+
+impl Vectorizer {
+    /// With the default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How text becomes terms.
+    #[must_use]
+    pub fn text(mut self, options: TextOptions) -> Self {
+        self.text = options;
+        self
+    }
+
+    /// How terms are weighted and chosen.
+    #[must_use]
+    pub fn tfidf(mut self, options: TfidfOptions) -> Self {
+        self.tfidf = options;
+        self
+    }
+
+    /// The number of threads; all cores by default. Never changes the result.
+    #[must_use]
+    pub fn n_threads(mut self, n_threads: usize) -> Self {
+        self.n_threads = Some(n_threads);
+        self
+    }
+
+    /// Reads a corpus and turns it into rows.
+    ///
+    /// # Errors
+    /// Options out of range; all errors of reading, see [`Corpus::for_each_document`]; `min_df` above `max_df`; more documents or terms than
+    /// [`MAX_ROWS`](crate::MAX_ROWS) and [`MAX_TERMS`](crate::MAX_TERMS); a stop by the observer.
+    pub fn fit(&self, corpus: &Corpus, observer: Option<&mut dyn Observer>) -> Result<Vectorized> {
+        let mut silent = Silent;
+        let observer = observer.unwrap_or(&mut silent);
+        self.run(move |counting| {
+            let mut chunks = Vec::new();
+            let stats = corpus.map_chunks(observer, counting, |chunk| {
+                chunks.push(chunk);
+                ControlFlow::Continue(())
+            })?;
+            Ok((chunks, stats))
+        })
+    }
+
+    /// Turns texts into rows. Their ids are their numbers, from 1.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), but for reading.
+    pub fn fit_texts<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Result<Vectorized> {
+        self.run(|counting| {
+            let chunk = |(group, texts): (usize, &[S])| {
+                let mut chunk = counting.start();
+                for (position, text) in texts.iter().enumerate() {
+                    let id = (group * TEXTS_A_CHUNK + position + 1).to_string();
+                    counting.document(&mut chunk, Document { id: &id, text: text.as_ref() })?;
+                }
+                counting.finish(&mut chunk).map(|()| chunk)
+            };
+            let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).enumerate().map(chunk).collect();
+            let mut stats = CorpusStats::default();
+            stats.n_documents = texts.len() as u64;
+            Ok((chunks?, stats))
+        })
+    }
+
+    fn run(
+        &self,
+        count: impl FnOnce(&Counting<'_>) -> Result<(Vec<ChunkCounts>, CorpusStats)> + Send,
+    ) -> Result<Vectorized> {
+        self.tfidf.check()?;
+        if let Some(n_threads) = self.n_threads {
+            Error::unless((1..=4096).contains(&n_threads), "n_threads", "from 1 to 4096", n_threads)?;
+        }
+        let tokenizer = Tokenizer::new(&self.text)?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.n_threads.unwrap_or(0))
+            .build()
+            .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
+        pool.install(|| {
+            let counting = Counting::new(&tokenizer);
+            let (chunks, stats) = count(&counting)?;
+            let shards = counting.into_shards();
+            let n_docs = stats.n_documents;
+            let chosen = choose(&shards, &self.tfidf, n_docs)?;
+            drop(shards);
+            let model = TextModel::new(
+                tokenizer.clone(),
+                self.tfidf,
+                chosen.vocabulary,
+                chosen.document_frequencies,
+                n_docs,
+            );
+            let chunks = chunks
+                .into_par_iter()
+                .map(|chunk| weigh(chunk, &chosen.final_numbers, &self.tfidf, model.idf()))
+                .collect();
+            drop(chosen.final_numbers);
+            let (rows, ids) = join(chunks, model.vocabulary().len())?;
+            let n_repeated_ids = count_repeated(&ids);
+            Ok(Vectorized { rows, model, ids, n_repeated_ids, stats })
+        })
+    }
+}
+
+/// The terms that are kept.
+struct Chosen {
+    vocabulary: Vocabulary,
+    document_frequencies: Vec<u32>,
+    /// From provisional number to column.
+    final_numbers: Vec<u32>,
+}
+
+/// Chooses the terms and numbers them in ascending order.
+fn choose(shards: &[Shard], options: &TfidfOptions, n_docs: u64) -> Result<Chosen> {
+    let may_stay = options.document_filter(n_docs)?;
+    let mut kept: Vec<CountedTerm<'_>> = shards
+        .par_iter()
+        .enumerate()
+        .flat_map_iter(|(number, shard)| shard.counted(number).filter(|counted| may_stay(counted.n_docs)))
+        .collect();
+    if let Some(max_terms) = options.max_terms.filter(|&max_terms| max_terms < kept.len()) {
+        kept.par_sort_unstable_by(|a, b| {
+            b.n_occurrences.cmp(&a.n_occurrences).then_with(|| a.term.cmp(b.term))
+        });
+        kept.truncate(max_terms);
+    }
+    // Most comparisons are decided by the first eight bytes, without a look at the text.
+    let mut sorted: Vec<(u64, CountedTerm<'_>)> =
+        kept.into_par_iter().map(|counted| (first_bytes(counted.term), counted)).collect();
+    sorted.par_sort_unstable_by(|(a_first, a), (b_first, b)| {
+        a_first.cmp(b_first).then_with(|| a.term.cmp(b.term))
+    });
+    let n_provisional = shards.iter().map(Shard::provisional_end).max().unwrap_or(0);
+    let mut final_numbers = vec![DROPPED; n_provisional];
+    for (number, (_, counted)) in sorted.iter().enumerate() {
+        final_numbers[counted.provisional as usize] = number as u32;
+    }
+    Ok(Chosen {
+        vocabulary: Vocabulary::from_sorted(sorted.iter().map(|(_, counted)| counted.term))?,
+        // At most MAX_ROWS, which joining the rows checks.
+        document_frequencies: sorted.iter().map(|(_, counted)| counted.n_docs as u32).collect(),
+        final_numbers,
+    })
+}
+
+/// The first eight bytes as a number, so that numbers stand in the order of the terms.
+fn first_bytes(term: &str) -> u64 {
+    let mut first = [0; 8];
+    let length = term.len().min(8);
+    first[..length].copy_from_slice(&term.as_bytes()[..length]);
+    u64::from_be_bytes(first)
+}
+
+/// Turns counts into unit rows, in the memory of the counts.
+fn weigh(chunk: ChunkCounts, final_numbers: &[u32], options: &TfidfOptions, idf: &[f64]) -> ChunkRows {
+    let ChunkCounts { ids, mut row_ends, mut terms, counts: mut values, .. } = chunk;
+    let mut row: Vec<u64> = Vec::new();
+    let (mut start, mut written) = (0, 0);
+    for row_end in &mut row_ends {
+        let found = start..*row_end;
+        row.clear();
+        for (&term, &count) in terms[found.clone()].iter().zip(&values[found]) {
+            let column = final_numbers[term as usize];
+            if column != DROPPED {
+                row.push(u64::from(column) << 32 | u64::from(count));
+            }
+        }
+        row.sort_unstable();
+        // A row never grows, so what is written stays behind what is read.
+        options.weigh_row(&row, idf, |term, value| {
+            terms[written] = term;
+            values[written] = value.to_bits();
+            written += 1;
+        });
+        start = *row_end;
+        *row_end = written;
+    }
+    terms.truncate(written);
+    values.truncate(written);
+    ChunkRows { ids, row_ends, terms, values }
+}
+
+/// How many ids have occurred before.
+fn count_repeated(ids: &[String]) -> u64 {
+    let mut sorted: Vec<&str> = ids.par_iter().map(String::as_str).collect();
+    sorted.par_sort_unstable();
+    sorted.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
+}
