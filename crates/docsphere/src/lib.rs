@@ -80,6 +80,8 @@ mod fit;
 
 mod model;
 
+mod summary;
+
 pub use assign::{Counters, Labels, Strategy};
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};
@@ -91,6 +93,7 @@ pub use ids::{ClusterId, DocId, TermId};
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
 pub use seeding::Init;
+pub use summary::{ClusterSummary, Keyword, Representative, SummaryOptions, summarize};
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };

@@ -4,7 +4,9 @@
 //!
 //! - `info`: [`ModelInfo`] as JSON;
 //! - `centroids`: number of clusters, number of terms, number of entries (8 bytes each), then the offsets (8 bytes each, one more than clusters), the
-//!   term ids (4 bytes each) and the values (32-bit floats).
+//!   term ids (4 bytes each) and the values (32-bit floats);
+//! - `text`, if the model was made from text: options, vocabulary and document frequencies;
+//! - `terms`, if it was made from a matrix with a vocabulary: the names of the terms as a JSON list.
 //!
 //! Sections that a build does not know are ignored, so they can be added without a new version; a change that older builds
 //! would misread raises [`FORMAT_VERSION`].
@@ -15,6 +17,7 @@ use super::{Model, ModelInfo};
 use crate::container::{Container, Kind};
 use crate::error::Result;
 use crate::update::Centroids;
+use crate::vectors::TextModel;
 
 /// The version of model files that this build writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -23,6 +26,8 @@ const KIND: Kind = Kind { mark: *b"\x89DOCSPH\n", name: "docsphere model", versi
 
 const INFO: &str = "info";
 const CENTROIDS: &str = "centroids";
+const TEXT: &str = "text";
+const TERMS: &str = "terms";
 
 impl Model {
     /// Writes the model to a file. The file appears whole or not at all; one that was there before stays until then.
@@ -34,6 +39,12 @@ impl Model {
         let mut container = Container::default();
         container.push(INFO, info);
         container.push(CENTROIDS, self.centroids.to_bytes());
+        if let Some(text) = &self.text {
+            container.push(TEXT, text.to_bytes());
+        }
+        if let Some(names) = &self.term_names {
+            container.push(TERMS, serde_json::to_vec(names).expect("plain strings"));
+        }
         container.write(path.as_ref(), &KIND)
     }
 
@@ -52,5 +63,14 @@ fn from_container(container: &Container) -> Result<Model> {
     let info: ModelInfo = serde_json::from_slice(container.section(INFO, &KIND)?)
         .map_err(|error| KIND.damaged("a description of the model", error))?;
     let centroids = Centroids::from_bytes(container.section(CENTROIDS, &KIND)?, &KIND)?;
-    Ok(Model::new(centroids, info))
+    let mut model = Model::new(centroids, info);
+    if let Some(bytes) = container.find(TEXT) {
+        model = model.with_text(TextModel::from_bytes(bytes)?)?;
+    }
+    if let Some(bytes) = container.find(TERMS) {
+        let names =
+            serde_json::from_slice(bytes).map_err(|error| KIND.damaged("the names of the terms", error))?;
+        model = model.with_term_names(names)?;
+    }
+    Ok(model)
 }

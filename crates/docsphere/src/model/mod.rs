@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 pub use file::FORMAT_VERSION;
 pub use predict::{Nearest, Neighbour, Prediction, Predictor};
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
+use crate::ids::TermId;
 use crate::update::Centroids;
-use crate::vectors::UnitRows;
+use crate::vectors::{TextModel, UnitRows};
 
 /// Centroids, and how they came about.
 ///
@@ -32,6 +33,8 @@ use crate::vectors::UnitRows;
 pub struct Model {
     centroids: Centroids,
     info: ModelInfo,
+    text: Option<TextModel>,
+    term_names: Option<Vec<String>>,
 }
 
 /// How a model came about.
@@ -62,7 +65,51 @@ pub struct ModelInfo {
 
 impl Model {
     pub(crate) fn new(centroids: Centroids, info: ModelInfo) -> Self {
-        Model { centroids, info }
+        Model { centroids, info, text: None, term_names: None }
+    }
+
+    /// Adds what turns new documents into rows, so that the model can be used on text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`] if the vocabulary has another number of terms than the centroids.
+    pub fn with_text(mut self, text: TextModel) -> Result<Self> {
+        self.check_terms(text.vocabulary().len())?;
+        self.text = Some(text);
+        Ok(self)
+    }
+
+    /// Adds the names of the terms, for a model that was made from a matrix.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`] if there is not one name for each term of the centroids.
+    pub fn with_term_names(mut self, names: Vec<String>) -> Result<Self> {
+        self.check_terms(names.len())?;
+        self.term_names = Some(names);
+        Ok(self)
+    }
+
+    /// What turns new documents into rows; `None` for a model that was made from a matrix.
+    pub fn text(&self) -> Option<&TextModel> {
+        self.text.as_ref()
+    }
+
+    /// The name of a term, if the model knows it.
+    pub fn term_name(&self, term: TermId) -> Option<&str> {
+        match (&self.text, &self.term_names) {
+            (Some(text), _) => Some(text.vocabulary().term(term)),
+            (None, Some(names)) => names.get(term.index()).map(String::as_str),
+            (None, None) => None,
+        }
+    }
+
+    fn check_terms(&self, n_names: usize) -> Result<()> {
+        let n_terms = self.centroids.n_terms();
+        if n_names == n_terms {
+            return Ok(());
+        }
+        let expected = format!("{n_terms}, as in the centroids");
+        Err(ErrorKind::Mismatch { what: "the number of term names", expected, got: n_names.to_string() }
+            .into())
     }
 
     /// The centroids.

@@ -1,0 +1,101 @@
+//! How rows are clustered: the library's params under their own names.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use docsphere::{Centroids, Init, Params, SphericalKMeans, Strategy, formats};
+
+use super::UsageError;
+
+/// How rows are clustered.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Clustering")]
+pub(crate) struct ClusterArgs {
+    /// The number of clusters
+    #[arg(short = 'k', long, value_name = "K")]
+    pub(crate) n_clusters: usize,
+
+    /// How the first centroids are found: random, k-means++, greedy-k-means++, or a matrix file of centroids
+    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    init: String,
+
+    /// Candidates a step of greedy-k-means++ [default: 2 + ln k]
+    #[arg(long, value_name = "N")]
+    candidates: Option<usize>,
+
+    /// Runs with different seeds, of which the best is kept
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    n_init: usize,
+
+    /// Where all random numbers come from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Iterations of a run at most
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_iter: usize,
+
+    /// Stop when no centroid moved by a squared distance of this or more
+    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    tol: f64,
+
+    /// How labels are found: auto, baseline, ncc, index, ncc-index, inverted. Never changes the result
+    #[arg(long, value_name = "NAME", default_value_t = Strategy::Auto)]
+    pub(crate) strategy: Strategy,
+
+    /// Thresholds of the strategies index and ncc-index
+    #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_values_t = [0.1, 0.25, 0.4, 0.6])]
+    lambdas: Vec<f64>,
+
+    /// ncc-index builds its index only while more clusters than this changed
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    index_min_changed: usize,
+
+    /// Threads [default: all cores]. Never changes the result
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+impl ClusterArgs {
+    /// The library's params, not yet checked.
+    pub(crate) fn params(&self) -> Result<Params> {
+        let mut params = SphericalKMeans::params(self.n_clusters)
+            .init(self.init()?)
+            .n_init(self.n_init)
+            .seed(self.seed)
+            .max_iter(self.max_iter)
+            .tol(self.tol)
+            .strategy(self.strategy)
+            .lambdas(self.lambdas.clone())
+            .index_min_changed(self.index_min_changed);
+        if let Some(threads) = self.threads {
+            params = params.n_threads(threads);
+        }
+        Ok(params)
+    }
+
+    fn init(&self) -> Result<Init> {
+        let init = match self.init.as_str() {
+            "random" => Init::Random,
+            "k-means++" => Init::PlusPlus,
+            "greedy-k-means++" => Init::Greedy { candidates: self.candidates },
+            path if PathBuf::from(path).exists() => Init::Given(Centroids::from_rows(formats::read(path)?)),
+            other => {
+                let message = format!(
+                    "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"{other}\""
+                );
+                return Err(UsageError(message).into());
+            }
+        };
+        if self.candidates.is_some() && !matches!(init, Init::Greedy { .. }) {
+            return Err(UsageError("--candidates goes with --init greedy-k-means++ only".to_owned()).into());
+        }
+        Ok(init)
+    }
+
+    /// The number of threads that will be used.
+    pub(crate) fn n_threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+}

@@ -1,0 +1,84 @@
+//! Where documents come from.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use docsphere::{CorpusFormat, CorpusOptions, formats};
+
+/// Where documents come from.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Files or folders of documents, "-" for standard input, or one matrix file. Compressed files (gzip, zstd) are read as they are
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// The format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv, parquet, folder, npz, mtx, svmlight, bow
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<AnyFormat>,
+
+    /// The field (column) that holds the text; give it several times to join several [default: text]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) text_field: Vec<String>,
+
+    /// The field (column) that holds the id [default: id, where there is one; else documents are numbered]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id_field: Option<String>,
+
+    /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all but hidden ones]
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) glob: Option<String>,
+
+    /// Leave out records that cannot be read, and count them, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) skip_bad_records: bool,
+
+    /// The names of a matrix's columns, one a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) vocabulary: Option<PathBuf>,
+}
+
+/// A format of documents or of matrices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum AnyFormat {
+    Documents(CorpusFormat),
+    Matrix(formats::Format),
+}
+
+impl std::str::FromStr for AnyFormat {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let documents = name.parse().map(AnyFormat::Documents);
+        documents.or_else(|_| name.parse().map(AnyFormat::Matrix)).map_err(|_: docsphere::Error| {
+            let documents = CorpusFormat::ALL.map(CorpusFormat::name).join(", ");
+            let matrices = formats::Format::ALL.map(formats::Format::name).join(", ");
+            format!("known are {documents} and {matrices}")
+        })
+    }
+}
+
+impl InputArgs {
+    /// The matrix format, if the input is a matrix.
+    pub(crate) fn matrix_format(&self) -> Option<formats::Format> {
+        match (self.format, self.inputs.as_slice()) {
+            (Some(AnyFormat::Matrix(format)), _) => Some(format),
+            (None, [path]) if !path.is_dir() => formats::Format::from_path(path).ok(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn corpus_options(&self) -> CorpusOptions {
+        let mut options = CorpusOptions::default();
+        if let Some(AnyFormat::Documents(format)) = self.format {
+            options.format = Some(format);
+        }
+        if !self.text_field.is_empty() {
+            options.text_fields.clone_from(&self.text_field);
+        }
+        options.id_field.clone_from(&self.id_field);
+        options.glob.clone_from(&self.glob);
+        options.skip_bad_records = self.skip_bad_records;
+        options
+    }
+}

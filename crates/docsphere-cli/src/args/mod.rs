@@ -1,0 +1,21 @@
+//! What may be typed. Each group of options parses, checks and becomes a library object; names and defaults are the library's.
+
+mod cluster;
+mod input;
+mod text;
+
+pub(crate) use cluster::ClusterArgs;
+pub(crate) use input::InputArgs;
+pub(crate) use text::TextArgs;
+
+/// Options that contradict each other, or lack something: ends with exit code 2.
+#[derive(Debug)]
+pub(crate) struct UsageError(pub(crate) String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}

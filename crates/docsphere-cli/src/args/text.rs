@@ -1,0 +1,152 @@
+//! How text becomes rows.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use docsphere::{DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions};
+
+/// How text becomes rows.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Text")]
+pub(crate) struct TextArgs {
+    /// A language whose stop words are dropped, or "none"
+    #[arg(long, value_name = "LANGUAGE", default_value = "english")]
+    stop_words: String,
+
+    /// A file of stop words of your own, one a line, instead
+    #[arg(long, value_name = "FILE", conflicts_with = "stop_words")]
+    stop_words_file: Option<PathBuf>,
+
+    /// Runs of so many words count as terms: "1", "1..2", "1..3", "2..3"
+    #[arg(long, value_name = "LO..HI", default_value = "1", value_parser = parse_ngrams)]
+    ngrams: Ngrams,
+
+    /// Cut endings by the Snowball stemmer of this language
+    #[arg(long, value_name = "LANGUAGE")]
+    stem: Option<String>,
+
+    /// Drop words of fewer characters
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    min_chars: usize,
+
+    /// Keep web addresses, cut into words
+    #[arg(long)]
+    keep_urls: bool,
+
+    /// Keep words without any letter
+    #[arg(long)]
+    keep_numbers: bool,
+
+    /// Tell upper from lower case
+    #[arg(long)]
+    case_sensitive: bool,
+
+    /// Where words begin and end: by the rules of Unicode, or as scikit-learn's default pattern
+    #[arg(long, value_name = "RULE", default_value = "unicode", value_parser = ["unicode", "sklearn"])]
+    segmentation: String,
+
+    /// Drop terms of fewer documents: a number, or a share such as 0.001
+    #[arg(long, value_name = "N|SHARE", default_value = "1", value_parser = parse_bound)]
+    min_df: DocumentBound,
+
+    /// Drop terms of more documents: a number, or a share such as 0.5
+    #[arg(long, value_name = "N|SHARE", default_value = "1.0", value_parser = parse_bound)]
+    max_df: DocumentBound,
+
+    /// Keep only so many terms, those that occur most often [default: all]
+    #[arg(long, value_name = "N")]
+    max_terms: Option<usize>,
+
+    /// Weigh rare terms as scikit-learn does, ln((1 + N) / (1 + df)) + 1, instead of ln(N / df)
+    #[arg(long)]
+    smooth_idf: bool,
+
+    /// Count a term that occurs n times as 1 + ln(n) instead of n
+    #[arg(long)]
+    sublinear_tf: bool,
+}
+
+impl TextArgs {
+    /// The library's options.
+    pub(crate) fn options(&self) -> Result<(TextOptions, TfidfOptions)> {
+        let stop_words = match (&self.stop_words_file, self.stop_words.as_str()) {
+            (Some(path), _) => {
+                let text =
+                    fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
+                StopWords::Own(
+                    text.lines().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect(),
+                )
+            }
+            (None, "none") => StopWords::None,
+            (None, language) => StopWords::Language(language.to_owned()),
+        };
+        let text = TextOptions {
+            segmentation: if self.segmentation == "sklearn" {
+                Segmentation::SkLearn
+            } else {
+                Segmentation::Unicode
+            },
+            lowercase: !self.case_sensitive,
+            keep_urls: self.keep_urls,
+            keep_numbers: self.keep_numbers,
+            min_chars: self.min_chars,
+            stop_words,
+            ngrams: self.ngrams,
+            stemmer: self.stem.clone(),
+        };
+        text.check()?;
+        let tfidf = TfidfOptions {
+            idf: if self.smooth_idf { IdfKind::Smooth } else { IdfKind::Paper },
+            sublinear_tf: self.sublinear_tf,
+            min_df: self.min_df,
+            max_df: self.max_df,
+            max_terms: self.max_terms,
+        };
+        tfidf.check()?;
+        Ok((text, tfidf))
+    }
+}
+
+fn parse_ngrams(text: &str) -> Result<Ngrams, String> {
+    let (lo, hi) = text.split_once("..").unwrap_or((text, text));
+    let number = |part: &str| part.trim_start_matches('=').parse::<usize>().ok();
+    match (number(lo), number(hi)) {
+        (Some(lo), Some(hi)) if 1 <= lo && lo <= hi && hi <= 3 => Ok(Ngrams { lo, hi }),
+        _ => Err("give one number from 1 to 3, or two such as 1..2".to_owned()),
+    }
+}
+
+fn parse_bound(text: &str) -> Result<DocumentBound, String> {
+    if let Ok(count) = text.parse::<u64>() {
+        return if count >= 1 { Ok(DocumentBound::Count(count)) } else { Ok(DocumentBound::Share(0.0)) };
+    }
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(DocumentBound::Share(share)),
+        _ => Err("give a whole number of documents, or a share from 0.0 to 1.0".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_counts_and_decimals_are_shares() {
+        assert_eq!(parse_bound("2"), Ok(DocumentBound::Count(2)));
+        assert_eq!(parse_bound("1"), Ok(DocumentBound::Count(1)));
+        assert_eq!(parse_bound("1.0"), Ok(DocumentBound::Share(1.0)));
+        assert_eq!(parse_bound("0.25"), Ok(DocumentBound::Share(0.25)));
+        assert!(parse_bound("1.5").is_err() && parse_bound("-1").is_err() && parse_bound("x").is_err());
+    }
+
+    #[test]
+    fn ngrams_are_one_number_or_a_range() {
+        assert_eq!(parse_ngrams("2"), Ok(Ngrams { lo: 2, hi: 2 }));
+        assert_eq!(parse_ngrams("1..3"), Ok(Ngrams { lo: 1, hi: 3 }));
+        assert!(
+            parse_ngrams("0..2").is_err() && parse_ngrams("3..1").is_err() && parse_ngrams("1..4").is_err()
+        );
+    }
+}

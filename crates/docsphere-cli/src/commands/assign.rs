@@ -1,0 +1,134 @@
+//! `docsphere assign`: labels for new documents by a model that was made before.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use docsphere::{DocId, Model, Nearest};
+use serde_json::json;
+
+use super::model_rows::{ModelRows, rows_for_model};
+use crate::args::InputArgs;
+use crate::output::assignments::rounded;
+use crate::progress::{Progress, grouped};
+
+/// Find the clusters of new documents by a model
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example: docsphere assign tickets-clusters/model.docsphere new.csv --text-field body --min-similarity 0.1"
+)]
+pub(crate) struct Args {
+    /// A model file, or the result folder that holds it
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Show so many nearest clusters of each document
+    #[arg(long, value_name = "M", default_value_t = 1)]
+    top: usize,
+
+    /// A document less similar than this to every centroid gets cluster -1
+    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    min_similarity: f64,
+
+    /// The format of the lines
+    #[arg(long = "as", value_name = "FORMAT", default_value = "csv")]
+    lines: LineFormat,
+
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Print nothing but lines and errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LineFormat {
+    Csv,
+    Jsonl,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<()> {
+        let model = Model::load(super::model_path(&self.model))?;
+        let mut progress = Progress::new(self.quiet, 1, None);
+        let rows = rows_for_model(&model, &self.input, &mut progress)?;
+        progress.finish();
+        let nearest = model.predictor().nearest(&rows.rows, self.top)?;
+        match &self.output {
+            None => self.write(&rows, &nearest, io::stdout().lock())?,
+            Some(path) => {
+                let file = File::create(path).with_context(|| format!("{}: cannot write", path.display()))?;
+                self.write(&rows, &nearest, file)?;
+            }
+        }
+        let n_zero = rows.rows.zero_rows().len();
+        if n_zero > 0 && !self.quiet {
+            eprintln!("note: {} documents have no term that the model knows (-1)", grouped(n_zero as u64));
+        }
+        Ok(())
+    }
+
+    /// The nearest clusters of a document, those below the least similarity left out.
+    fn found(&self, nearest: &Nearest, doc: usize) -> Vec<(u32, f64)> {
+        let found = nearest.of(DocId::new(doc as u32)).iter();
+        found
+            .filter(|neighbour| neighbour.similarity >= self.min_similarity)
+            .map(|neighbour| (neighbour.cluster.number(), rounded(neighbour.similarity)))
+            .collect()
+    }
+
+    fn write(&self, rows: &ModelRows, nearest: &Nearest, out: impl Write) -> Result<()> {
+        let out = BufWriter::new(out);
+        match self.lines {
+            LineFormat::Csv => self.write_csv(rows, nearest, out),
+            LineFormat::Jsonl => self.write_jsonl(rows, nearest, out),
+        }
+    }
+
+    fn write_csv(&self, rows: &ModelRows, nearest: &Nearest, out: impl Write) -> Result<()> {
+        let mut writer = csv::Writer::from_writer(out);
+        let mut header = vec!["id".to_owned(), "cluster".to_owned(), "similarity".to_owned()];
+        for place in 2..=self.top {
+            header.extend([format!("cluster_{place}"), format!("similarity_{place}")]);
+        }
+        header.push("unknown_share".to_owned());
+        writer.write_record(&header)?;
+        for (doc, id) in rows.ids.iter().enumerate() {
+            let found = self.found(nearest, doc);
+            let mut record = vec![id.clone()];
+            for place in 0..self.top {
+                let (cluster, similarity) = found.get(place).map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
+                record.extend([cluster.to_string(), format!("{similarity:.6}")]);
+            }
+            record.push(format!("{:.3}", rows.unknown_share(doc)));
+            writer.write_record(&record)?;
+        }
+        Ok(writer.flush()?)
+    }
+
+    fn write_jsonl(&self, rows: &ModelRows, nearest: &Nearest, mut out: impl Write) -> Result<()> {
+        for (doc, id) in rows.ids.iter().enumerate() {
+            let found = self.found(nearest, doc);
+            let (cluster, similarity) = found.first().map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
+            let mut line = json!({
+                "id": id,
+                "cluster": cluster,
+                "similarity": similarity,
+                "unknown_share": rounded(rows.unknown_share(doc)),
+            });
+            if self.top > 1 {
+                let entry = |&(cluster, similarity): &(u32, f64)| json!({"cluster": cluster, "similarity": similarity});
+                line["nearest"] = found.iter().map(entry).collect();
+            }
+            serde_json::to_writer(&mut out, &line)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(out.flush()?)
+    }
+}

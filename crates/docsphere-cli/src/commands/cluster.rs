@@ -1,0 +1,325 @@
+//! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a model and a trace out.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use docsphere::{Checkpoint, ClusterSummary, Fit, FitOptions, Model, SummaryOptions, ValidParams, summarize};
+
+use crate::args::{ClusterArgs, InputArgs, TextArgs, UsageError};
+use crate::input::{self, Loaded, Source};
+use crate::memory::{self, Forecast};
+use crate::output::assignments::{Assignments, AssignmentsFormat};
+use crate::output::clusters::{self, ClustersFile};
+use crate::output::folder::ResultFolder;
+use crate::output::table;
+use crate::output::trace::{Seconds, TraceFile};
+use crate::progress::{Progress, grouped};
+
+/// Cluster documents and write the result into a folder
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example: docsphere cluster tickets.csv --text-field subject --text-field body -k 200 -o tickets-clusters"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    #[command(flatten)]
+    pub(super) text: TextArgs,
+    #[command(flatten)]
+    pub(super) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) long_run: LongRunArgs,
+}
+
+/// What is written and shown.
+#[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Output")]
+pub(super) struct OutputArgs {
+    /// The folder for the result; it appears whole, or not at all
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: PathBuf,
+
+    /// Replace a result that is there already
+    #[arg(long)]
+    pub(super) force: bool,
+
+    /// The format of the assignments
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub(super) assignments: AssignmentsFormat,
+
+    /// Also write the second nearest cluster of each document
+    #[arg(long)]
+    pub(super) runner_up: bool,
+
+    /// Keywords a cluster
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) keywords: usize,
+
+    /// Representative documents a cluster
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) representatives: usize,
+
+    /// Clusters shown in the table
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) show: usize,
+
+    /// Print the summary as JSON instead of a table
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+/// For runs that take hours.
+#[derive(clap::Args, Clone, Default)]
+#[command(next_help_heading = "Long runs")]
+pub(super) struct LongRunArgs {
+    /// Write the state of the run to this file now and then, and when it is interrupted
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+
+    /// Iterations from one checkpoint to the next
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "checkpoint")]
+    checkpoint_every: usize,
+
+    /// Continue the run of this checkpoint, with the same input and options
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+
+    /// Stop after so many seconds with the result so far ("90", "30m", "2h")
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    time_limit: Option<Duration>,
+
+    /// Refuse a run that may need more memory than this ("500M", "8G") [default: what is left]
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse_bytes)]
+    max_memory: Option<u64>,
+}
+
+/// A finished run with all that is to be written.
+struct Outcome {
+    fit: Fit,
+    model: Model,
+    summaries: Vec<ClusterSummary>,
+    file: ClustersFile,
+    seconds: Seconds,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<()> {
+        let start = Instant::now();
+        // Everything that can be refused is refused before the work begins.
+        let params = self.cluster.params()?.check()?;
+        self.text.options()?;
+        if self.output.json && self.output.quiet {
+            return Err(UsageError("--json and --quiet contradict each other".to_owned()).into());
+        }
+        ResultFolder::check(&self.output.output, self.output.force, "clusters.json")?;
+        let resume = self.long_run.resume.as_deref().map(Checkpoint::load).transpose()?;
+
+        let quiet = self.output.quiet || self.output.json;
+        let mut progress = Progress::new(quiet, self.cluster.max_iter, self.long_run.time_limit);
+        let loaded = input::load(&self.input, &self.text, self.cluster.threads, &mut progress)?;
+        let forecast = Forecast::new(
+            &loaded.rows,
+            self.cluster.n_clusters,
+            self.cluster.strategy,
+            self.cluster.n_threads(),
+        );
+        forecast.check(self.long_run.max_memory)?;
+
+        let fit = self.fit(&params, &loaded, resume, &mut progress)?;
+        progress.finish();
+        let mut outcome = self.summarized(fit, &loaded)?;
+        self.write(&mut outcome, &loaded, start)?;
+        if self.output.json {
+            println!("{}", serde_json::to_string_pretty(&outcome.file)?);
+        } else if !self.output.quiet {
+            self.show(&outcome, &loaded, progress.out_of_time)?;
+        }
+        Ok(())
+    }
+
+    fn fit(
+        &self,
+        params: &ValidParams,
+        loaded: &Loaded,
+        resume: Option<Checkpoint>,
+        progress: &mut Progress,
+    ) -> Result<Fit> {
+        let mut options = FitOptions::default().observer(progress);
+        if let Some(path) = &self.long_run.checkpoint {
+            options = options.checkpoint(path, self.long_run.checkpoint_every);
+        }
+        if let Some(checkpoint) = resume {
+            options = options.resume(checkpoint);
+        }
+        Ok(params.fit_with(&loaded.rows, options)?)
+    }
+
+    /// Names the clusters and fetches the texts of their representatives.
+    fn summarized(&self, fit: Fit, loaded: &Loaded) -> Result<Outcome> {
+        let start = Instant::now();
+        let model = match &loaded.source {
+            Source::Documents { model, .. } => fit.model.clone().with_text(model.clone())?,
+            Source::Matrix { term_names: Some(names) } => fit.model.clone().with_term_names(names.clone())?,
+            Source::Matrix { term_names: None } => fit.model.clone(),
+        };
+        let mut options = SummaryOptions::default();
+        options.n_keywords = self.output.keywords;
+        options.n_representatives = self.output.representatives;
+        let summaries = summarize(&loaded.rows, &fit.labels, &fit.similarities, &model, options)?;
+        let texts = representative_texts(&summaries, &loaded.source)?;
+        let file = ClustersFile {
+            n_documents: loaded.rows.n_rows(),
+            n_terms: loaded.rows.n_terms(),
+            n_clusters: self.cluster.n_clusters,
+            objective: fit.objective,
+            iterations: fit.n_iter,
+            converged: fit.converged(),
+            seed: self.cluster.seed,
+            n_without_terms: loaded.rows.zero_rows().len(),
+            n_empty_clusters: fit.n_empty_clusters,
+            clusters: clusters::entries(&summaries, &model, &loaded.ids, &texts),
+        };
+        let iterations = &fit.trace.iterations;
+        let seconds = Seconds {
+            read: loaded.seconds.read,
+            vectorize: loaded.seconds.vectorize,
+            seed: fit.trace.runs.iter().map(|run| run.seeding_seconds).sum(),
+            cluster: iterations.iter().map(|record| record.seconds.total()).sum(),
+            summarize: start.elapsed().as_secs_f64(),
+            write: 0.0,
+            total: 0.0,
+        };
+        Ok(Outcome { fit, model, summaries, file, seconds })
+    }
+
+    /// Writes the result folder.
+    fn write(&self, outcome: &mut Outcome, loaded: &Loaded, run_start: Instant) -> Result<()> {
+        let start = Instant::now();
+        let folder = ResultFolder::create(&self.output.output, self.output.force)?;
+        let fit = &outcome.fit;
+        let nearest = if self.output.runner_up {
+            Some(outcome.model.predictor().nearest(&loaded.rows, 2)?)
+        } else {
+            None
+        };
+        let assignments = Assignments {
+            ids: &loaded.ids,
+            labels: &fit.labels,
+            similarities: &fit.similarities,
+            nearest: nearest.as_ref(),
+        };
+        let format = self.output.assignments;
+        assignments.write(&folder.file(format.file_name()), format)?;
+        outcome.model.save(folder.file("model.docsphere"))?;
+        clusters::write_json(&folder.file("clusters.json"), &outcome.file)?;
+        outcome.seconds.write = start.elapsed().as_secs_f64();
+        outcome.seconds.total = run_start.elapsed().as_secs_f64();
+        let trace = TraceFile {
+            strategy: self.cluster.strategy,
+            seed: self.cluster.seed,
+            threads: self.cluster.n_threads(),
+            version: env!("CARGO_PKG_VERSION"),
+            seconds: outcome.seconds,
+            peak_memory_bytes: memory::peak(),
+            runs: &fit.trace.runs,
+            iterations: &fit.trace.iterations,
+        };
+        clusters::write_json(&folder.file("trace.json"), &trace)?;
+        folder.commit().context("the result could not be put in place; nothing was changed")
+    }
+
+    /// Says what was found.
+    fn show(&self, outcome: &Outcome, loaded: &Loaded, out_of_time: bool) -> Result<()> {
+        let file = &outcome.file;
+        println!(
+            "{} documents, {} terms, {} clusters",
+            grouped(file.n_documents as u64),
+            grouped(file.n_terms as u64),
+            grouped((file.n_clusters - file.n_empty_clusters) as u64)
+        );
+        let end = match (file.converged, out_of_time) {
+            (true, _) => "converged",
+            (false, true) => "stopped by the time limit",
+            (false, false) if crate::interrupt::asked_to_stop() => "interrupted",
+            (false, false) => "not converged: raise --max-iter to go on",
+        };
+        println!(
+            "{end} after {} iterations, objective {:.1}, {:.2} s",
+            file.iterations, file.objective, outcome.seconds.total
+        );
+        for remark in remarks(file, &loaded.source) {
+            println!("note: {remark}");
+        }
+        println!();
+        table::print_largest(&file.clusters, self.output.show)?;
+        println!("\nwritten to {}", self.output.output.display());
+        debug_assert_eq!(outcome.summaries.len(), file.clusters.len());
+        Ok(())
+    }
+}
+
+/// What a person should know about the input.
+fn remarks(file: &ClustersFile, source: &Source) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let mut remark = |count: u64, text: &str| {
+        if count > 0 {
+            remarks.push(format!("{} {text}", grouped(count)));
+        }
+    };
+    if let Source::Documents { stats, n_repeated_ids, .. } = source {
+        remark(stats.n_bad_records, "records could not be read and were left out");
+        remark(stats.n_invalid_utf8, "documents had bytes that are not UTF-8; they were replaced");
+        remark(*n_repeated_ids, "documents have an id that an earlier one has too");
+    }
+    remark(file.n_without_terms as u64, "documents have no term and are in no cluster (-1)");
+    remark(
+        file.n_empty_clusters as u64,
+        "clusters are empty: there are fewer distinct documents than clusters",
+    );
+    remarks
+}
+
+/// The texts of all representatives, by document number.
+fn representative_texts(summaries: &[ClusterSummary], source: &Source) -> Result<BTreeMap<u64, String>> {
+    let Source::Documents { corpus, .. } = source else { return Ok(BTreeMap::new()) };
+    let representatives = summaries.iter().flat_map(|summary| &summary.representatives);
+    let mut numbers: Vec<u64> = representatives.map(|r| u64::from(r.doc.number())).collect();
+    numbers.sort_unstable();
+    let texts = corpus.read_selected(&numbers)?;
+    Ok(texts.into_iter().map(|document| (document.number, document.text)).collect())
+}
+
+/// Reads "90", "90s", "30m" or "2h".
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let (number, factor) = match text.trim().char_indices().last() {
+        Some((end, 's')) => (&text.trim()[..end], 1.0),
+        Some((end, 'm')) => (&text.trim()[..end], 60.0),
+        Some((end, 'h')) => (&text.trim()[..end], 3600.0),
+        _ => (text.trim(), 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number > 0.0 && number * factor < 1e9 => Ok(Duration::from_secs_f64(number * factor)),
+        _ => Err("give a time such as 90, 30m or 2h".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("1.5m"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("2h"), Ok(Duration::from_secs(7200)));
+        assert!(parse_time("soon").is_err() && parse_time("-1").is_err() && parse_time("").is_err());
+    }
+}

@@ -1,0 +1,52 @@
+//! One file a subcommand, each with its `Args` and its `run`.
+
+mod assign;
+mod cluster;
+mod completions;
+mod demo;
+mod export;
+mod inspect;
+mod man;
+mod model_rows;
+mod vectorize;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// What can be done.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Cluster(Box<cluster::Args>),
+    Assign(assign::Args),
+    Inspect(inspect::Args),
+    Verify(verify::Args),
+    Vectorize(vectorize::Args),
+    Export(export::Args),
+    Demo(demo::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> Result<()> {
+        match self {
+            Command::Cluster(args) => args.run(),
+            Command::Assign(args) => args.run(),
+            Command::Inspect(args) => args.run(),
+            Command::Verify(args) => args.run(),
+            Command::Vectorize(args) => args.run(),
+            Command::Export(args) => args.run(),
+            Command::Demo(args) => args.run(),
+            Command::Completions(args) => args.run(),
+            Command::Man(args) => args.run(),
+        }
+    }
+}
+
+/// The model of a result folder, or the file itself.
+fn model_path(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join("model.docsphere") } else { path.to_owned() }
+}

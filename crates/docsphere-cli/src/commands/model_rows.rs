@@ -1,0 +1,40 @@
+//! New input as rows over a model's terms.
+
+use anyhow::{Result, bail};
+use docsphere::{Corpus, Model, UnitRows};
+
+use crate::args::InputArgs;
+use crate::input::load_matrix;
+use crate::progress::Progress;
+
+/// Rows over the terms of a model.
+pub(super) struct ModelRows {
+    pub(super) rows: UnitRows<'static>,
+    pub(super) ids: Vec<String>,
+    /// The share of each document's words that the model does not know; empty for a matrix.
+    unknown_shares: Vec<f32>,
+}
+
+impl ModelRows {
+    pub(super) fn unknown_share(&self, doc: usize) -> f64 {
+        self.unknown_shares.get(doc).map_or(0.0, |&share| f64::from(share))
+    }
+}
+
+/// Reads the input as the model read its own.
+pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Progress) -> Result<ModelRows> {
+    if let Some(format) = input.matrix_format() {
+        let loaded = load_matrix(input, format)?;
+        return Ok(ModelRows { rows: loaded.rows, ids: loaded.ids, unknown_shares: Vec::new() });
+    }
+    let Some(text) = model.text() else {
+        bail!("this model was made from a matrix and does not know how to read text; give it a matrix file");
+    };
+    let corpus = Corpus::open(&input.inputs, input.corpus_options())?;
+    let read = text.transform_corpus(&corpus, Some(progress))?;
+    Ok(ModelRows {
+        rows: read.transformed.rows,
+        ids: read.ids,
+        unknown_shares: read.transformed.unknown_shares,
+    })
+}

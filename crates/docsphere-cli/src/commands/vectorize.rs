@@ -1,0 +1,78 @@
+//! `docsphere vectorize`: documents to a TF-IDF matrix for other programs.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use docsphere::formats;
+
+use crate::args::{InputArgs, TextArgs};
+use crate::input::{self, Source};
+use crate::output::folder::ResultFolder;
+use crate::progress::{Progress, grouped};
+
+/// Turn documents into a TF-IDF matrix (matrix.npz, vocabulary.txt, ids.txt)
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    text: TextArgs,
+
+    /// The folder for the files; it appears whole, or not at all
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Replace a result that is there already
+    #[arg(long)]
+    force: bool,
+
+    /// Threads [default: all cores]. Never changes the result
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<()> {
+        ResultFolder::check(&self.output, self.force, "matrix.npz")?;
+        let mut progress = Progress::new(self.quiet, 1, None);
+        let loaded = input::load(&self.input, &self.text, self.threads, &mut progress)?;
+        let folder = ResultFolder::create_marked(&self.output, self.force, "matrix.npz")?;
+        formats::write(folder.file("matrix.npz"), loaded.rows.as_sparse())?;
+        fs::write(folder.file("ids.txt"), lines(loaded.ids.iter().map(String::as_str)))?;
+        match &loaded.source {
+            Source::Documents { model, .. } => {
+                fs::write(folder.file("vocabulary.txt"), lines(model.vocabulary().iter()))?;
+            }
+            Source::Matrix { term_names: Some(names) } => {
+                fs::write(folder.file("vocabulary.txt"), lines(names.iter().map(String::as_str)))?;
+            }
+            Source::Matrix { term_names: None } => {}
+        }
+        folder.commit()?;
+        if !self.quiet {
+            println!(
+                "{} documents, {} terms, {} nonzeros written to {}",
+                grouped(loaded.rows.n_rows() as u64),
+                grouped(loaded.rows.n_terms() as u64),
+                grouped(loaded.rows.nnz() as u64),
+                self.output.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// One a line. Line breaks within are shown as spaces, so that line numbers stay right.
+pub(super) fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let mut all = String::new();
+    for text in texts {
+        all.push_str(&text.replace(['\n', '\r'], " "));
+        all.push('\n');
+    }
+    all
+}

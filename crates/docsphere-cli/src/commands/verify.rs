@@ -1,0 +1,147 @@
+//! `docsphere verify`: is every document really in its nearest cluster? By brute force, without any of the engine's search.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail, ensure};
+use docsphere::{ClusterId, Model, UnitRows};
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::model_rows::rows_for_model;
+use crate::args::InputArgs;
+use crate::output::assignments::{self, ReadAssignment};
+use crate::progress::{Progress, grouped};
+
+/// Documents compared with all centroids at a time: their similarities stay in memory.
+const BATCH_DOCS: usize = 1 << 16;
+
+/// Compare every assignment of a result with all centroids, by brute force
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The result folder
+    #[arg(value_name = "OUT")]
+    result: PathBuf,
+    #[command(flatten)]
+    input: InputArgs,
+
+    /// Check only so many documents, evenly spread
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A document that is not where it belongs, or not as it was written.
+struct Mismatch {
+    doc: usize,
+    what: String,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<()> {
+        let model = Model::load(self.result.join("model.docsphere"))?;
+        let assignments = assignments::read(&self.result)?;
+        let mut progress = Progress::new(self.json, 1, None);
+        let rows = rows_for_model(&model, &self.input, &mut progress)?;
+        progress.finish();
+        ensure!(
+            rows.ids.len() == assignments.len(),
+            "the input has {} documents, but the result has {}; give the same input as to cluster",
+            grouped(rows.ids.len() as u64),
+            grouped(assignments.len() as u64)
+        );
+        if let Some(doc) = (0..rows.ids.len()).find(|&doc| rows.ids[doc] != assignments[doc].id) {
+            bail!(
+                "document {} is {:?} in the input, but {:?} in the result; give the same input as to cluster",
+                doc + 1,
+                rows.ids[doc],
+                assignments[doc].id
+            );
+        }
+        let docs = self.chosen(rows.ids.len());
+        let mut mismatches = Vec::new();
+        for batch in docs.chunks(BATCH_DOCS) {
+            mismatches.extend(check(&model, &rows.rows, batch, &assignments));
+        }
+        self.report(&model, &rows.ids, docs.len(), &mismatches)
+    }
+
+    /// The numbers of the documents to check.
+    fn chosen(&self, n_docs: usize) -> Vec<usize> {
+        let n_checked = self.sample.unwrap_or(n_docs).min(n_docs);
+        (0..n_checked).map(|place| place * n_docs / n_checked).collect()
+    }
+
+    fn report(&self, model: &Model, ids: &[String], n_checked: usize, mismatches: &[Mismatch]) -> Result<()> {
+        let k = model.centroids().n_clusters();
+        if self.json {
+            let list: Vec<_> = mismatches.iter().map(|m| json!({"id": ids[m.doc], "what": m.what})).collect();
+            let report =
+                json!({"checked": n_checked, "clusters": k, "mismatches": mismatches.len(), "list": list});
+            println!("{}", serde_json::to_string_pretty(&report)?);
+        } else {
+            for mismatch in mismatches.iter().take(20) {
+                println!("{}: {}", ids[mismatch.doc], mismatch.what);
+            }
+            println!(
+                "checked {} documents against {} centroids: {} mismatches",
+                grouped(n_checked as u64),
+                grouped(k as u64),
+                grouped(mismatches.len() as u64)
+            );
+        }
+        ensure!(mismatches.is_empty(), "the result does not hold");
+        Ok(())
+    }
+}
+
+/// Compares some documents with every centroid: one dense centroid at a time, one multiplication for each term of a document.
+fn check(
+    model: &Model,
+    rows: &UnitRows<'_>,
+    docs: &[usize],
+    assignments: &[ReadAssignment],
+) -> Vec<Mismatch> {
+    let centroids = model.centroids();
+    let mut best = vec![f64::NEG_INFINITY; docs.len()];
+    let mut own = vec![f64::NEG_INFINITY; docs.len()];
+    let mut dense = vec![0f32; centroids.n_terms()];
+    for cluster in 0..centroids.n_clusters() {
+        let centroid = centroids.centroid(ClusterId::new(cluster as u32));
+        if centroid.nnz() == 0 {
+            continue;
+        }
+        centroid.iter().for_each(|(term, value)| dense[term as usize] = value);
+        let places = docs.par_iter().zip(&mut best).zip(&mut own).with_min_len(512);
+        places.for_each(|((&doc, best), own)| {
+            let mut similarity = 0.0;
+            for (term, x) in rows.row(doc).iter() {
+                similarity += f64::from(x) * f64::from(dense[term as usize]);
+            }
+            *best = best.max(similarity);
+            if assignments[doc].cluster == cluster as i32 {
+                *own = similarity;
+            }
+        });
+        centroid.terms.iter().for_each(|&term| dense[term as usize] = 0.0);
+    }
+    let mismatch = |(place, &doc): (usize, &usize)| {
+        let written = &assignments[doc];
+        let what = if rows.row(doc).nnz() == 0 {
+            (written.cluster != -1).then(|| format!("has no term, but cluster {}", written.cluster))
+        } else if own[place] < best[place] {
+            Some(format!(
+                "cluster {} has similarity {:.6}, another has {:.6}",
+                written.cluster, own[place], best[place]
+            ))
+        } else if (written.similarity - own[place]).abs() > 1e-6 {
+            Some(format!("similarity {:.6} is written, but it is {:.6}", written.similarity, own[place]))
+        } else {
+            None
+        };
+        what.map(|what| Mismatch { doc, what })
+    };
+    docs.iter().enumerate().filter_map(mismatch).collect()
+}

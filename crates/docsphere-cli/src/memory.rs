@@ -1,0 +1,107 @@
+//! How much memory a run will need, and how much there is.
+
+use std::fs;
+
+use anyhow::{Result, bail};
+use docsphere::{Strategy, UnitRows};
+
+/// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no such file.
+fn proc_bytes(file: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+/// The most memory that this process has held so far; `None` where the system does not tell.
+pub(crate) fn peak() -> Option<u64> {
+    proc_bytes("/proc/self/status", "VmHWM:")
+}
+
+fn resident() -> u64 {
+    proc_bytes("/proc/self/status", "VmRSS:").unwrap_or(0)
+}
+
+/// What a run adds to the rows, at the most.
+pub(crate) struct Forecast {
+    pub(crate) rows: u64,
+    pub(crate) run: u64,
+}
+
+impl Forecast {
+    /// See "Memory" in the library's documentation. The centroids together cannot have more entries than the rows, nor more than k times the terms.
+    pub(crate) fn new(rows: &UnitRows<'_>, n_clusters: usize, strategy: Strategy, n_threads: usize) -> Self {
+        let (n_rows, nnz, n_terms) = (rows.n_rows() as u64, rows.nnz() as u64, rows.n_terms() as u64);
+        let entries = nnz.min(n_clusters as u64 * n_terms);
+        let strategy_bytes = match strategy {
+            Strategy::Baseline | Strategy::Ncc => 36 * entries,
+            Strategy::Index | Strategy::NccIndex => 76 * entries + 40 * n_terms,
+            _ => 36 * entries + 12 * n_terms,
+        };
+        let by_thread = (8 * n_terms + 12 * n_clusters as u64) * n_threads as u64;
+        let seeding = 6 * nnz + 12 * nnz.min(n_terms * n_rows.div_ceil(16_384)) + 8 * n_rows;
+        let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread);
+        Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
+    }
+
+    /// Refuses a run that would need more than `limit`, or than the system has left.
+    pub(crate) fn check(&self, limit: Option<u64>) -> Result<()> {
+        let now = resident();
+        let needed = now + self.run;
+        let (limit, whose) = match (limit, proc_bytes("/proc/meminfo", "MemAvailable:")) {
+            (Some(limit), _) => (limit, "--max-memory allows"),
+            (None, Some(available)) => (now + available, "this machine has left"),
+            (None, None) => return Ok(()),
+        };
+        if needed > limit {
+            bail!(
+                "clustering may need up to {} ({} for the matrix, up to {} for the run), but {whose} {}; take fewer clusters, drop rare terms with --min-df 2, or raise --max-memory",
+                megabytes(needed),
+                megabytes(self.rows),
+                megabytes(self.run),
+                megabytes(limit)
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Bytes for people.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    if bytes < 10_000_000_000 {
+        format!("{:.0} MB", bytes as f64 / 1e6)
+    } else {
+        format!("{:.1} GB", bytes as f64 / 1e9)
+    }
+}
+
+/// Reads "500M", "8G", "1.5GB" or a plain number of bytes.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.trim_end_matches('b');
+    let (number, factor) = match digits.chars().last() {
+        Some('k') => (&digits[..digits.len() - 1], 1e3),
+        Some('m') => (&digits[..digits.len() - 1], 1e6),
+        Some('g') => (&digits[..digits.len() - 1], 1e9),
+        Some('t') => (&digits[..digits.len() - 1], 1e12),
+        _ => (digits, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok((number * factor) as u64),
+        _ => Err("give a number of bytes such as 500M or 8G".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(parse_bytes("8G"), Ok(8_000_000_000));
+        assert_eq!(parse_bytes("1.5 GB"), Ok(1_500_000_000));
+        assert_eq!(parse_bytes("500m"), Ok(500_000_000));
+        assert_eq!(parse_bytes("1234"), Ok(1234));
+        assert!(parse_bytes("lots").is_err() && parse_bytes("-1G").is_err() && parse_bytes("").is_err());
+    }
+}

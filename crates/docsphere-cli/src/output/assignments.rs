@@ -1,0 +1,242 @@
+//! `assignments.csv`, `.jsonl` or `.parquet`: one line a document, in the order of the input.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use docsphere::{DocId, Labels, Nearest};
+use serde::{Deserialize, Serialize};
+
+/// The format of the assignments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AssignmentsFormat {
+    Csv,
+    Jsonl,
+    Parquet,
+}
+
+impl AssignmentsFormat {
+    /// The name of the file.
+    pub(crate) fn file_name(self) -> &'static str {
+        match self {
+            AssignmentsFormat::Csv => "assignments.csv",
+            AssignmentsFormat::Jsonl => "assignments.jsonl",
+            AssignmentsFormat::Parquet => "assignments.parquet",
+        }
+    }
+}
+
+/// What is written of every document.
+pub(crate) struct Assignments<'a> {
+    pub(crate) ids: &'a [String],
+    pub(crate) labels: &'a Labels,
+    pub(crate) similarities: &'a [f64],
+    /// The two nearest clusters, if runners-up are wanted.
+    pub(crate) nearest: Option<&'a Nearest>,
+}
+
+/// A document's line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Assignment<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) cluster: i32,
+    #[serde(serialize_with = "as_number")]
+    pub(crate) similarity: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) runner_up: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) runner_up_similarity: Option<f64>,
+}
+
+/// A document's line as it was written.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct ReadAssignment {
+    pub(crate) id: String,
+    pub(crate) cluster: i32,
+    pub(crate) similarity: f64,
+}
+
+/// Reads the assignments of a result, in whichever format they are.
+pub(crate) fn read(folder: &Path) -> Result<Vec<ReadAssignment>> {
+    let existing = |format: &AssignmentsFormat| folder.join(format.file_name()).exists();
+    let Some(format) = AssignmentsFormat::value_variants().iter().copied().find(existing) else {
+        bail!("{}: there are no assignments; is it a result folder?", folder.display());
+    };
+    let path = folder.join(format.file_name());
+    let read = || match format {
+        AssignmentsFormat::Csv => {
+            let lines = csv::Reader::from_path(&path)?.into_deserialize().collect::<Result<_, _>>();
+            Ok(lines?)
+        }
+        AssignmentsFormat::Jsonl => {
+            let text = fs::read_to_string(&path)?;
+            Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+        }
+        AssignmentsFormat::Parquet => parquet_file::read(&path),
+    };
+    read().with_context(|| format!("{}: cannot read", path.display()))
+}
+
+/// Six decimals: more than means anything, and short enough to read.
+pub(crate) fn rounded(similarity: f64) -> f64 {
+    (similarity * 1e6).round() / 1e6
+}
+
+fn as_number<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(rounded(*value))
+}
+
+impl<'a> Assignments<'a> {
+    pub(crate) fn write(&self, path: &Path, format: AssignmentsFormat) -> Result<()> {
+        let write = || match format {
+            AssignmentsFormat::Csv => self.write_csv(BufWriter::new(File::create(path)?)),
+            AssignmentsFormat::Jsonl => self.write_jsonl(BufWriter::new(File::create(path)?)),
+            AssignmentsFormat::Parquet => parquet_file::write(path, self),
+        };
+        write().with_context(|| format!("{}: cannot write", path.display()))
+    }
+
+    /// All lines, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Assignment<'a>> {
+        let (ids, labels, nearest) = (self.ids, self.labels.as_slice(), self.nearest);
+        self.similarities.iter().enumerate().map(move |(doc, &similarity)| {
+            let cluster = labels[doc];
+            let other = nearest.map(|nearest| {
+                let found = nearest.of(DocId::new(doc as u32));
+                let other = found.iter().find(|neighbour| neighbour.cluster.number() as i32 != cluster);
+                other.map_or((-1, 0.0), |n| (n.cluster.number() as i32, rounded(n.similarity)))
+            });
+            Assignment {
+                id: &ids[doc],
+                cluster,
+                similarity,
+                runner_up: other.map(|other| other.0),
+                runner_up_similarity: other.map(|other| other.1),
+            }
+        })
+    }
+
+    fn write_csv(&self, file: impl Write) -> Result<()> {
+        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+        let mut header = vec!["id", "cluster", "similarity"];
+        if self.nearest.is_some() {
+            header.extend(["runner_up", "runner_up_similarity"]);
+        }
+        writer.write_record(&header)?;
+        for line in self.iter() {
+            let mut record =
+                vec![line.id.to_owned(), line.cluster.to_string(), format!("{:.6}", line.similarity)];
+            if let (Some(other), Some(similarity)) = (line.runner_up, line.runner_up_similarity) {
+                record.extend([other.to_string(), format!("{similarity:.6}")]);
+            }
+            writer.write_record(&record)?;
+        }
+        Ok(writer.flush()?)
+    }
+
+    fn write_jsonl(&self, mut file: impl Write) -> Result<()> {
+        for line in self.iter() {
+            serde_json::to_writer(&mut file, &line)?;
+            file.write_all(b"\n")?;
+        }
+        Ok(file.flush()?)
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod parquet_file {
+    //! Parquet, in this build.
+
+    use std::fs::File;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use anyhow::{Context, Result};
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int32Type};
+    use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
+    use arrow_schema::{DataType, Field, Schema};
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::basic::Compression;
+    use parquet::file::properties::WriterProperties;
+
+    use super::{Assignment, Assignments, ReadAssignment, rounded};
+
+    const BATCH_ROWS: usize = 65_536;
+
+    pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
+        let mut fields = vec![
+            Field::new("id", DataType::Utf8, false),
+            Field::new("cluster", DataType::Int32, false),
+            Field::new("similarity", DataType::Float64, false),
+        ];
+        if assignments.nearest.is_some() {
+            fields.push(Field::new("runner_up", DataType::Int32, true));
+            fields.push(Field::new("runner_up_similarity", DataType::Float64, true));
+        }
+        let schema = Arc::new(Schema::new(fields));
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let mut writer = ArrowWriter::try_new(File::create(path)?, Arc::clone(&schema), Some(properties))?;
+        let mut lines = assignments.iter().peekable();
+        while lines.peek().is_some() {
+            let batch: Vec<Assignment<'_>> = lines.by_ref().take(BATCH_ROWS).collect();
+            let mut columns: Vec<ArrayRef> = vec![
+                Arc::new(StringArray::from_iter_values(batch.iter().map(|line| line.id))),
+                Arc::new(Int32Array::from_iter_values(batch.iter().map(|line| line.cluster))),
+                Arc::new(Float64Array::from_iter_values(batch.iter().map(|line| rounded(line.similarity)))),
+            ];
+            if assignments.nearest.is_some() {
+                columns.push(Arc::new(Int32Array::from_iter(batch.iter().map(|line| line.runner_up))));
+                columns.push(Arc::new(Float64Array::from_iter(
+                    batch.iter().map(|line| line.runner_up_similarity),
+                )));
+            }
+            writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
+        }
+        writer.close()?;
+        Ok(())
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Vec<ReadAssignment>> {
+        let mut lines = Vec::new();
+        for batch in ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()? {
+            let batch = batch?;
+            let column =
+                |name: &str| batch.column_by_name(name).with_context(|| format!("there is no column {name}"));
+            let ids = column("id")?.as_string::<i32>();
+            let clusters = column("cluster")?.as_primitive::<Int32Type>();
+            let similarities = column("similarity")?.as_primitive::<Float64Type>();
+            lines.extend((0..batch.num_rows()).map(|row| ReadAssignment {
+                id: ids.value(row).to_owned(),
+                cluster: clusters.value(row),
+                similarity: similarities.value(row),
+            }));
+        }
+        Ok(lines)
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+mod parquet_file {
+    //! The twin for builds without Parquet.
+
+    use std::path::Path;
+
+    use anyhow::{Result, bail};
+
+    use super::{Assignments, ReadAssignment};
+
+    const ABSENT: &str =
+        "Parquet is not in this build; build docsphere-cli with its feature \"parquet\", or use csv or jsonl";
+
+    pub(super) fn write(_: &Path, _: &Assignments<'_>) -> Result<()> {
+        bail!(ABSENT)
+    }
+
+    pub(super) fn read(_: &Path) -> Result<Vec<ReadAssignment>> {
+        bail!(ABSENT)
+    }
+}

@@ -1,0 +1,116 @@
+//! `clusters.json`: every cluster with its size, keywords, representatives and neighbours.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use docsphere::{ClusterSummary, Model, TermId};
+use serde::{Deserialize, Serialize};
+
+use super::assignments::rounded;
+
+/// The whole file.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ClustersFile {
+    pub(crate) n_documents: usize,
+    pub(crate) n_terms: usize,
+    pub(crate) n_clusters: usize,
+    pub(crate) objective: f64,
+    pub(crate) iterations: usize,
+    pub(crate) converged: bool,
+    pub(crate) seed: u64,
+    /// Documents without any term: they have the label -1.
+    pub(crate) n_without_terms: usize,
+    pub(crate) n_empty_clusters: usize,
+    pub(crate) clusters: Vec<ClusterEntry>,
+}
+
+/// One cluster.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ClusterEntry {
+    pub(crate) id: u32,
+    pub(crate) size: usize,
+    pub(crate) cohesion: f64,
+    pub(crate) keywords: Vec<KeywordEntry>,
+    pub(crate) representatives: Vec<RepresentativeEntry>,
+    pub(crate) neighbours: Vec<NeighbourEntry>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct KeywordEntry {
+    pub(crate) term: String,
+    pub(crate) score: f64,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RepresentativeEntry {
+    pub(crate) id: String,
+    pub(crate) similarity: f64,
+    /// Absent if the rows came from a matrix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct NeighbourEntry {
+    pub(crate) id: u32,
+    pub(crate) similarity: f64,
+}
+
+/// The entries of all clusters. `texts` are those of the representatives, by document number.
+pub(crate) fn entries(
+    summaries: &[ClusterSummary],
+    model: &Model,
+    ids: &[String],
+    texts: &BTreeMap<u64, String>,
+) -> Vec<ClusterEntry> {
+    let entry = |summary: &ClusterSummary| ClusterEntry {
+        id: summary.cluster.number(),
+        size: summary.size,
+        cohesion: rounded(summary.cohesion),
+        keywords: summary
+            .keywords
+            .iter()
+            .map(|keyword| KeywordEntry {
+                term: term_name(model, keyword.term),
+                score: rounded(keyword.score),
+            })
+            .collect(),
+        representatives: summary
+            .representatives
+            .iter()
+            .map(|representative| RepresentativeEntry {
+                id: ids[representative.doc.index()].clone(),
+                similarity: rounded(representative.similarity),
+                text: texts.get(&u64::from(representative.doc.number())).cloned(),
+            })
+            .collect(),
+        neighbours: summary
+            .neighbours
+            .iter()
+            .map(|neighbour| NeighbourEntry {
+                id: neighbour.cluster.number(),
+                similarity: rounded(neighbour.similarity),
+            })
+            .collect(),
+    };
+    summaries.iter().map(entry).collect()
+}
+
+/// The name of a term, or its number where names are not known.
+pub(crate) fn term_name(model: &Model, term: TermId) -> String {
+    model.term_name(term).map_or_else(|| format!("#{term}"), str::to_owned)
+}
+
+/// Writes any value as indented JSON.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let write = || -> Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        serde_json::to_writer_pretty(&mut file, value)?;
+        file.write_all(b"\n")?;
+        Ok(file.flush()?)
+    };
+    write().with_context(|| format!("{}: cannot write", path.display()))
+}

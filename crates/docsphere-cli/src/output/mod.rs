@@ -1,0 +1,7 @@
+//! What a run leaves behind.
+
+pub(crate) mod assignments;
+pub(crate) mod clusters;
+pub(crate) mod folder;
+pub(crate) mod table;
+pub(crate) mod trace;

@@ -1,0 +1,76 @@
+//! The table of clusters on the terminal. Made for 80 columns; colours only on a terminal, and not if `NO_COLOR` is set.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Result;
+
+use super::clusters::ClusterEntry;
+use crate::progress::grouped;
+
+/// The width where there is no terminal.
+const DEFAULT_WIDTH: usize = 80;
+
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const PLAIN: &str = "\x1b[0m";
+
+/// The width of the terminal, within reason.
+pub(crate) fn width() -> usize {
+    let columns = if std::io::stdout().is_terminal() { terminal_size::terminal_size() } else { None };
+    columns.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)).clamp(60, 160)
+}
+
+/// Prints the largest clusters, largest first.
+pub(crate) fn print_largest(clusters: &[ClusterEntry], n_shown: usize) -> Result<()> {
+    let mut order: Vec<&ClusterEntry> = clusters.iter().filter(|cluster| cluster.size > 0).collect();
+    order.sort_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.id));
+    // Colours are taken out again where they cannot be shown.
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{BOLD}cluster     size  cohesion  keywords{PLAIN}")?;
+    for cluster in order.iter().take(n_shown) {
+        let left =
+            format!("{:>7} {:>8} {:>9.2}  ", cluster.id, grouped(cluster.size as u64), cluster.cohesion);
+        let room = width().saturating_sub(left.len());
+        writeln!(out, "{left}{}", fitting_keywords(cluster, room))?;
+    }
+    if order.len() > n_shown {
+        writeln!(out, "{DIM}and {} more clusters{PLAIN}", grouped((order.len() - n_shown) as u64))?;
+    }
+    Ok(())
+}
+
+/// As many keywords as fit into so many columns; at least a part of the first.
+fn fitting_keywords(cluster: &ClusterEntry, room: usize) -> String {
+    let mut text = String::new();
+    for keyword in &cluster.keywords {
+        let separator = if text.is_empty() { "" } else { ", " };
+        if text.chars().count() + separator.len() + keyword.term.chars().count() > room && !text.is_empty() {
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(&keyword.term);
+    }
+    text.chars().take(room).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::clusters::KeywordEntry;
+
+    #[test]
+    fn keywords_are_cut_between_words() {
+        let keyword = |term: &str| KeywordEntry { term: term.to_owned(), score: 1.0 };
+        let cluster = ClusterEntry {
+            id: 0,
+            size: 1,
+            cohesion: 1.0,
+            keywords: ["dough", "oven", "a very long term"].map(keyword).into(),
+            representatives: Vec::new(),
+            neighbours: Vec::new(),
+        };
+        assert_eq!(fitting_keywords(&cluster, 30), "dough, oven, a very long term");
+        assert_eq!(fitting_keywords(&cluster, 28), "dough, oven");
+        assert_eq!(fitting_keywords(&cluster, 3), "dou");
+    }
+}

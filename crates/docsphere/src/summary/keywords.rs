@@ -1,0 +1,83 @@
+//! Keywords: terms that are heavy in a cluster's centroid and light in the others.
+//!
+//! With p the term's share in this centroid and q its share in the size-weighted sum of all other centroids, the score is `p / (p + q)`. Ranking all terms by it would
+//! bring up rare words that only this cluster happens to have; so only the terms with the largest p are ranked.
+//!
+//! The idea is that of the Python library soyclustering (Kim, Kim, Cho: "Improving spherical k-means for document clustering", Expert Systems with Applications 150, 2020,
+//! doi:10.1016/j.eswa.2020.113288).
+
+use super::Keyword;
+use crate::ids::TermId;
+use crate::update::Centroids;
+use crate::vectors::Row;
+
+/// Candidates for each keyword that is wanted: those with the largest share in the centroid.
+const CANDIDATES_A_KEYWORD: usize = 2;
+
+/// The weight of every term in all centroids together.
+pub(super) struct TermShares {
+    by_term: Vec<f64>,
+    total: f64,
+}
+
+impl TermShares {
+    pub(super) fn new(centroids: &Centroids, members: &[Vec<u32>]) -> Self {
+        let mut by_term = vec![0.0; centroids.n_terms()];
+        for (cluster, docs) in members.iter().enumerate() {
+            for (term, value) in centroids.row(cluster).iter() {
+                by_term[term as usize] += docs.len() as f64 * f64::from(value.max(0.0));
+            }
+        }
+        let total = by_term.iter().sum();
+        TermShares { by_term, total }
+    }
+
+    /// The keywords of a cluster with this centroid and so many documents.
+    pub(super) fn keywords(&self, centroid: Row<'_>, size: usize, n_keywords: usize) -> Vec<Keyword> {
+        let mut entries: Vec<(u32, f32)> = centroid.iter().filter(|&(_, value)| value > 0.0).collect();
+        entries.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let own: f64 = entries.iter().map(|&(_, value)| f64::from(value)).sum();
+        let others = (self.total - size as f64 * own).max(f64::MIN_POSITIVE);
+        let score = |&(term, value): &(u32, f32)| {
+            let value = f64::from(value);
+            let p = value / own;
+            // Rounding can leave a little less than nothing for the others.
+            let q = (self.by_term[term as usize] - size as f64 * value).max(0.0) / others;
+            Keyword { term: TermId::new(term), score: p / (p + q) }
+        };
+        let mut keywords: Vec<Keyword> =
+            entries.iter().take(n_keywords * CANDIDATES_A_KEYWORD).map(score).collect();
+        // Stable: on equal scores the heavier term stays first.
+        keywords.sort_by(|a, b| b.score.total_cmp(&a.score));
+        keywords.truncate(n_keywords);
+        keywords
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::SparseRows;
+
+    #[test]
+    fn a_term_that_the_others_lack_comes_first() {
+        // Both centroids are heavy in term 0; term 1 belongs to the first, term 2 to the second.
+        let rows =
+            SparseRows::from_parts(3, vec![0, 2, 4], vec![0, 1, 0, 2], vec![4.0, 3.0, 4.0, 3.0]).unwrap();
+        let centroids = Centroids::from_rows(rows);
+        let shares = TermShares::new(&centroids, &[vec![0, 1], vec![2, 3]]);
+        let keywords = shares.keywords(centroids.row(0), 2, 5);
+        assert_eq!(keywords.iter().map(|k| k.term.number()).collect::<Vec<_>>(), [1, 0]);
+        assert!((keywords[0].score - 1.0).abs() < 1e-12);
+        assert!((keywords[1].score - 0.5).abs() < 1e-12, "the same share on both sides");
+    }
+
+    #[test]
+    fn an_empty_centroid_has_no_keywords() {
+        let rows = SparseRows::from_parts(2, vec![0, 0, 1], vec![0], vec![1.0]).unwrap();
+        let centroids = Centroids::from_rows(rows);
+        let shares = TermShares::new(&centroids, &[vec![], vec![0]]);
+        assert!(shares.keywords(centroids.row(0), 0, 5).is_empty());
+        assert_eq!(shares.keywords(centroids.row(1), 1, 5).len(), 1);
+    }
+}

@@ -1,0 +1,69 @@
+//! Representative documents: those nearest to the centroid, but no two that say the same.
+
+use super::Representative;
+use crate::ids::DocId;
+use crate::vectors::{Row, UnitRows};
+
+/// Two documents with this similarity or more say the same.
+const NEAR_DUPLICATE: f64 = 0.9;
+
+/// How many documents are looked at for each that is wanted, so that a heap of duplicates costs no more.
+const LOOKED_AT_A_PLACE: usize = 20;
+
+/// The documents nearest to the centroid, nearest first, on ties by number.
+pub(super) fn choose(
+    rows: &UnitRows<'_>,
+    docs: &[u32],
+    similarities: &[f64],
+    n_wanted: usize,
+) -> Vec<Representative> {
+    let mut order: Vec<u32> = docs.to_vec();
+    let by_rank =
+        |a: &u32, b: &u32| similarities[*b as usize].total_cmp(&similarities[*a as usize]).then(a.cmp(b));
+    let n_looked_at = n_wanted * LOOKED_AT_A_PLACE;
+    if n_wanted > 0 && order.len() > n_looked_at {
+        order.select_nth_unstable_by(n_looked_at, by_rank);
+        order.truncate(n_looked_at);
+    }
+    order.sort_unstable_by(by_rank);
+    let mut chosen: Vec<Representative> = Vec::new();
+    for doc in order {
+        if chosen.len() == n_wanted {
+            break;
+        }
+        let row = rows.row(doc as usize);
+        if chosen.iter().all(|other| similarity(row, rows.row(other.doc.index())) < NEAR_DUPLICATE) {
+            chosen.push(Representative { doc: DocId::new(doc), similarity: similarities[doc as usize] });
+        }
+    }
+    chosen
+}
+
+/// The dot product of two rows.
+fn similarity(a: Row<'_>, b: Row<'_>) -> f64 {
+    let of = |(term, x): (u32, f32)| {
+        b.terms.binary_search(&term).map_or(0.0, |position| f64::from(x) * f64::from(b.values[position]))
+    };
+    a.iter().map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::SparseRows;
+
+    #[test]
+    fn near_duplicates_are_passed_over_and_ties_go_by_number() {
+        let rows = SparseRows::from_parts(
+            4,
+            vec![0, 2, 4, 6, 7],
+            vec![0, 1, 0, 1, 0, 2, 3],
+            vec![1.0, 1.0, 1.0, 1.01, 1.0, 1.0, 1.0],
+        );
+        let rows = UnitRows::new(rows.unwrap());
+        let chosen = choose(&rows, &[0, 1, 2, 3], &[0.8, 0.9, 0.7, 0.7], 3);
+        assert_eq!(chosen.iter().map(|r| r.doc.number()).collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(chosen[0].similarity, 0.9);
+        assert!(choose(&rows, &[0, 1], &[0.8, 0.9, 0.7, 0.7], 0).is_empty());
+    }
+}
