@@ -252,3 +252,6 @@ fn count_repeated(ids: &[String]) -> u64 {
     sorted.par_sort_unstable();
     sorted.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
 }
+
+#[cfg(test)]
+mod tests;
