@@ -18,7 +18,7 @@ use crate::compression::{open_counted, read_error};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The size of a chunk, unless a record is longer.
-pub(super) const CHUNK_BYTES: usize = 1 << 20;
+pub(super) const CHUNK_BYTES: usize = 1 << 21;
 
 /// The longest record.
 pub(super) const MAX_RECORD_BYTES: usize = 1 << 30;

@@ -123,8 +123,7 @@ impl Vectorizer {
                 counting.finish(&mut chunk).map(|()| chunk)
             };
             let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).enumerate().map(chunk).collect();
-            let mut stats = CorpusStats::default();
-            stats.n_documents = texts.len() as u64;
+            let stats = CorpusStats { n_documents: texts.len() as u64, ..CorpusStats::default() };
             Ok((chunks?, stats))
         })
     }
