@@ -6,11 +6,14 @@
 //!
 //! # The stages, in order
 //!
-//! 1. [`SparseRows`], then [`UnitRows`]: a matrix is checked and its rows brought to length one. [`formats`] reads and writes files.
-//! 2. [`Init`]: the first centroids, at random, by k-means++, its greedy form, or given.
-//! 3. and 4. Labels to centroids, rows to labels, in turn, in one loop.
-//! 5. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.
-//! 6. [`Model`]: labels new rows, is saved to a file and loaded again.
+//! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more.
+//! 2. [`Tokenizer`]: a document's terms, as [`TextOptions`] say.
+//! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a matrix: [`SparseRows`], checked, then
+//!    [`UnitRows`], of length one; [`formats`] reads and writes matrix files.
+//! 4. [`Init`]: the first centroids, at random, by k-means++, its greedy form, or given.
+//! 5. and 6. Labels to centroids, rows to labels, in turn, in one loop.
+//! 7. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.
+//! 8. [`Model`]: labels new rows, is saved to a file and loaded again.
 //!
 //! # Example
 //!

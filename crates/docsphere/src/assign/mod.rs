@@ -1,4 +1,4 @@
-//! Stage 4: rows to labels. Interchangeable strategies, one file each, with identical results.
+//! Stage 6: rows to labels. Interchangeable strategies, one file each, with identical results.
 //!
 //! | strategy | what it skips |
 //! |---|---|

@@ -18,7 +18,7 @@ use crate::compression::{open_counted, read_error};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The size of a chunk, unless a record is longer.
-pub(super) const CHUNK_BYTES: usize = 1 << 20;
+pub(super) const CHUNK_BYTES: usize = 1 << 21;
 
 /// The longest record.
 pub(super) const MAX_RECORD_BYTES: usize = 1 << 30;
@@ -123,7 +123,8 @@ impl Stream<'_> {
         let (mut scanned, mut whole, mut at_start) = (0, 0, true);
         loop {
             buffer.reserve(self.corpus.chunk_bytes);
-            let step = self.corpus.chunk_bytes as u64;
+            // At first at least a whole byte order mark.
+            let step = self.corpus.chunk_bytes.max(if at_start { 3 } else { 1 }) as u64;
             let n_read = reader.by_ref().take(step).read_to_end(&mut buffer).map_err(read_error)?;
             if at_start {
                 at_start = false;

@@ -19,7 +19,7 @@
 //!
 //! One thread unpacks and cuts the stream into chunks of whole records; the threads of the pool parse the chunks and hand each document on to
 //! whoever asked, in place; results come back in the order of the chunks. So documents have the same numbers whatever the number
-//! of threads, and no more than a few chunks (1 MiB each, unless a record is longer) are in memory.
+//! of threads, and no more than five chunks a thread (2 MiB each, unless a record is longer) are in memory.
 
 mod chunks;
 mod delimited;

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
 /// Chunks a thread takes at a time: enough that threads seldom wait for the slowest, few enough for the memory.
-const CHUNKS_A_THREAD: usize = 4;
+const CHUNKS_A_THREAD: usize = 2;
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,1 +1,449 @@
+//! Formats, packings, errors: what goes in, what comes out.
 
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::compression::write_packed;
+use crate::error::Result;
+use crate::observer::Event;
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    /// Writes a file, packed as its name says.
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write_packed(&path, |out| {
+            out.write_all(content.as_ref()).unwrap();
+            Ok(())
+        })
+        .unwrap();
+        path
+    }
+
+    /// A message without the folder's own name.
+    fn strip(&self, error: &crate::Error) -> String {
+        error.to_string().replace(&format!("{}/", self.0.path().display()), "")
+    }
+}
+
+type Pairs = Vec<(String, String)>;
+
+fn read_all(corpus: &Corpus) -> Result<(Pairs, CorpusStats)> {
+    let mut pairs = Vec::new();
+    let stats = corpus
+        .for_each_document(None, |document| pairs.push((document.id.to_owned(), document.text.to_owned())))?;
+    assert_eq!(stats.n_documents, pairs.len() as u64);
+    Ok((pairs, stats))
+}
+
+fn read(path: &Path, options: CorpusOptions) -> Result<(Pairs, CorpusStats)> {
+    let whole = Corpus::open([path], options.clone()).and_then(|corpus| read_all(&corpus));
+    // However small the chunks, the result is the same.
+    for chunk_bytes in [1, 7, 64] {
+        let cut = Corpus::open([path], options.clone())
+            .and_then(|corpus| read_all(&corpus.with_chunk_bytes(chunk_bytes)));
+        match (&whole, &cut) {
+            (Ok(whole), Ok(cut)) => assert_eq!(whole, cut, "chunks of {chunk_bytes}"),
+            (Err(whole), Err(cut)) => {
+                assert_eq!(whole.to_string(), cut.to_string(), "chunks of {chunk_bytes}")
+            }
+            (whole, cut) => panic!("{whole:?} but {cut:?} in chunks of {chunk_bytes}"),
+        }
+    }
+    whole
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Pairs {
+    expected.iter().map(|&(id, text)| (id.to_owned(), text.to_owned())).collect()
+}
+
+fn skipping() -> CorpusOptions {
+    CorpusOptions { skip_bad_records: true, ..CorpusOptions::default() }
+}
+
+#[test]
+fn every_format_is_read_in_every_packing() {
+    let folder = Folder::new();
+    let expected = pairs(&[("a", "one, two"), ("b", "three\nfour"), ("c", "")]);
+    let jsonl = "{\"id\":\"a\",\"text\":\"one, two\"}\n{\"text\":\"three\\nfour\",\"x\":[1,{}],\"id\":\"b\"}\n\n{\"id\":\"c\",\"text\":null}";
+    let csv = "id,other,text\na,,\"one, two\"\nb,\"\"\"\",\"three\nfour\"\n\nc,x,\n";
+    let tsv = "text\tid\none, two\ta\n\"three\nfour\"\tb\n\tc\n";
+    for (name, content) in [("d.jsonl", jsonl), ("d.csv", csv), ("d.tsv", tsv)] {
+        for ending in ["", ".gz", ".zst"] {
+            for (content, change) in
+                [(content.to_owned(), "as is"), (format!("\u{feff}{content}"), "with a byte order mark")]
+            {
+                let path = folder.file(&format!("{name}{ending}"), &content);
+                let (found, stats) = read(&path, CorpusOptions::default()).unwrap();
+                assert_eq!(found, expected, "{name}{ending} {change}");
+                assert_eq!(stats.bytes_read, fs::metadata(&path).unwrap().len());
+                assert_eq!((stats.n_bad_records, stats.n_invalid_utf8), (0, 0));
+            }
+        }
+    }
+    let expected = pairs(&[("1", "one, two"), ("2", ""), ("3", "three")]);
+    for (name, content) in [
+        ("d.txt", "one, two\n\nthree\n"),
+        ("d.txt.gz", "one, two\r\n\r\nthree"),
+        ("d.txt.zst", "\u{feff}one, two\n\nthree\r\n"),
+    ] {
+        assert_eq!(
+            read(&folder.file(name, content), CorpusOptions::default()).unwrap().0,
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn carriage_returns_at_line_ends_do_not_matter() {
+    let folder = Folder::new();
+    let csv = "id,text\r\na,\"one\r\ntwo\"\r\n\r\nb,\"three\"\r\n,four\r\n";
+    let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
+    assert_eq!(found, pairs(&[("a", "one\r\ntwo"), ("b", "three"), ("6", "four")]));
+    let jsonl = "{\"text\":\"one\"}\r\n\r\n{\"text\":\"two\"}\r\n";
+    let (found, _) = read(&folder.file("d.jsonl", jsonl), CorpusOptions::default()).unwrap();
+    assert_eq!(found, pairs(&[("1", "one"), ("3", "two")]));
+}
+
+#[test]
+fn fields_are_chosen_joined_and_numbers_taken_as_text() {
+    let folder = Folder::new();
+    let options = CorpusOptions {
+        text_fields: vec!["title".to_owned(), "n".to_owned(), "title".to_owned()],
+        id_field: Some("n".to_owned()),
+        ..CorpusOptions::default()
+    };
+    let jsonl = "{\"title\":\"a\",\"n\":7}\n{\"n\":-8.5,\"title\":\"\\u00e9\\\"\"}\n{\"title\":\"x\",\"n\":1,\"title\":\"last\"}";
+    let expected = pairs(&[("7", "a\n7\na"), ("-8.5", "é\"\n-8.5\né\""), ("1", "last\n1\nlast")]);
+    assert_eq!(read(&folder.file("d.jsonl", jsonl), options.clone()).unwrap().0, expected);
+    let csv = "title,n\na,7\n";
+    assert_eq!(read(&folder.file("d.csv", csv), options).unwrap().0, pairs(&[("7", "a\n7\na")]));
+}
+
+#[test]
+fn empty_inputs_are_corpora_without_documents() {
+    let folder = Folder::new();
+    for name in ["d.txt", "d.jsonl", "d.csv", "d.tsv.gz", "d.txt.zst"] {
+        for content in ["", "\u{feff}"] {
+            let (found, stats) = read(&folder.file(name, content), CorpusOptions::default()).unwrap();
+            assert_eq!((found.len(), stats.n_documents), (0, 0), "{name}");
+        }
+    }
+    assert_eq!(read(&folder.file("d.csv", "\n\r\nid,text"), CorpusOptions::default()).unwrap().0, []);
+    fs::create_dir(folder.0.path().join("none")).unwrap();
+    assert_eq!(read(&folder.0.path().join("none"), CorpusOptions::default()).unwrap().0, []);
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_replaced_and_counted_by_document() {
+    let folder = Folder::new();
+    let cases: [(&str, &[u8]); 4] = [
+        ("d.txt", b"good\nb\xff\xffd\nfine"),
+        ("d.jsonl", b"{\"text\":\"good\"}\n{\"text\":\"b\xff\xffd\"}\n{\"text\":\"fine\"}"),
+        ("d.csv", b"text\ngood\nb\xff\xffd\nfine\n"),
+        ("e.jsonl", b"{\"text\":\"good\"}\n{\"text\":\"b\\ud83d\\ude0\\udc00d\"}\n{\"text\":\"f\\u0069ne\"}"),
+    ];
+    for (name, content) in &cases[..3] {
+        let (found, stats) = read(&folder.file(name, content), CorpusOptions::default()).unwrap();
+        let texts: Vec<&str> = found.iter().map(|(_, text)| &text[..]).collect();
+        assert_eq!(texts, ["good", "b\u{fffd}\u{fffd}d", "fine"], "{name}");
+        assert_eq!(stats.n_invalid_utf8, 1, "{name}");
+    }
+    let lone = "{\"text\":\"\\ud83d\\ude00 \\\\ud83d x\\ud83d \\udc00\"}";
+    let (found, stats) = read(&folder.file("e.jsonl", lone), CorpusOptions::default()).unwrap();
+    assert_eq!(found[0].1, "😀 \\ud83d x\u{fffd} \u{fffd}");
+    assert_eq!(stats.n_invalid_utf8, 1);
+    let (_, stats) = read(&folder.file("f.jsonl", cases[3].1), skipping()).unwrap();
+    assert_eq!((stats.n_documents, stats.n_bad_records, stats.n_invalid_utf8), (2, 1, 0));
+}
+
+#[test]
+fn utf_16_is_refused_with_advice() {
+    let folder = Folder::new();
+    let error = read(&folder.file("d.txt", b"\xff\xfea\0"), CorpusOptions::default()).unwrap_err();
+    assert_eq!(
+        folder.strip(&error),
+        "d.txt: text in UTF-16 is not supported; convert the file to UTF-8, for example with iconv -f UTF-16 -t UTF-8"
+    );
+}
+
+#[test]
+fn bad_records_are_errors_with_file_and_line_or_are_skipped_and_counted() {
+    let folder = Folder::new();
+    let advice = "mend it, or set skip_bad_records to leave such records out";
+    let good = "{\"text\":\"good\"}\n";
+    for (bad, message) in [
+        (
+            "{\"text\":\"cut",
+            format!(
+                "bad JSON Lines record: expected a JSON object with text, found EOF while parsing a string at column 12; {advice}"
+            ),
+        ),
+        (
+            "[1]",
+            format!(
+                "bad JSON Lines record: expected a JSON object with text, found invalid type: sequence, expected a JSON object at column 0 \
+                 (a JSON array? make it one object a line, for example with jq -c '.[]'); {advice}"
+            ),
+        ),
+        (
+            "{\"text\":[\"a\"]}",
+            format!(
+                "bad JSON Lines record: expected a JSON object with text, found a text field that is a list, object or truth value at \
+                 column 14; {advice}"
+            ),
+        ),
+        (
+            "{\"text\":\"a\"} x",
+            format!(
+                "bad JSON Lines record: expected a JSON object with text, found trailing characters at column 14; {advice}"
+            ),
+        ),
+        (
+            "{\"title\":\"a\",\"body\":\"b\"}",
+            "there is no field \"text\"; the fields are body, title; text_fields names the field to take"
+                .to_owned(),
+        ),
+        (
+            "{}",
+            "there is no field \"text\"; the fields are none; text_fields names the field to take".to_owned(),
+        ),
+    ] {
+        let path = folder.file("d.jsonl", format!("{good}\n{bad}\n{good}"));
+        let error = read(&path, CorpusOptions::default()).unwrap_err();
+        assert_eq!(folder.strip(&error), format!("d.jsonl:3: {message}"));
+        let (found, stats) = read(&path, skipping()).unwrap();
+        assert_eq!(found, pairs(&[("1", "good"), ("4", "good")]));
+        assert_eq!((stats.n_bad_records, stats.n_invalid_utf8), (1, 0));
+    }
+    let path = folder.file("d.csv", "id,text\na,\"one\ntwo\"\n\n\nb,too,many\nc,last\n");
+    assert_eq!(
+        folder.strip(&read(&path, CorpusOptions::default()).unwrap_err()),
+        format!("d.csv:6: bad CSV record: expected 2 fields, as in the header, found 3; {advice}")
+    );
+    let (found, stats) = read(&path, skipping()).unwrap();
+    assert_eq!((found.len(), stats.n_bad_records), (2, 1));
+}
+
+#[test]
+fn missing_columns_and_open_quotes_are_errors_whatever_is_skipped() {
+    let folder = Folder::new();
+    let message = |name: &str, content: &str, options: CorpusOptions| {
+        folder.strip(&read(&folder.file(name, content), options).unwrap_err())
+    };
+    assert_eq!(
+        message("d.csv", "\nid,body\n1,a\n", skipping()),
+        "d.csv:2: there is no field \"text\"; the fields are id, body; text_fields names the field to take"
+    );
+    let options = CorpusOptions { id_field: Some("key".to_owned()), ..CorpusOptions::default() };
+    assert_eq!(
+        message("d.tsv", "id\ttext\n", options.clone()),
+        "d.tsv:1: there is no field \"key\"; the fields are id, text; id_field names the field to take"
+    );
+    assert_eq!(
+        message("d.jsonl", "{\"text\":\"a\",\"id\":1}", options),
+        "d.jsonl:1: there is no field \"key\"; the fields are id, text; id_field names the field to take"
+    );
+    assert_eq!(
+        message("e.csv", "id,text\na,b\nb,\"open\nc,d\n", skipping()),
+        "e.csv:3: not valid CSV: expected a closing quote for the field that this record opens, found the end of the file"
+    );
+}
+
+#[test]
+fn quotes_within_a_field_that_does_not_begin_with_one_are_plain() {
+    let folder = Folder::new();
+    let csv = "id,text\na,5\" disk\nb,\"say \"\"hi\"\", ok\"\nc,x\n";
+    let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
+    assert_eq!(found, pairs(&[("a", "5\" disk"), ("b", "say \"hi\", ok"), ("c", "x")]));
+}
+
+#[test]
+fn a_folder_is_read_by_path_in_order() {
+    let folder = Folder::new();
+    for (name, text) in [
+        ("c/b.txt", "two"),
+        ("c/a.txt.gz", "one"),
+        ("c/d/e.md", "three"),
+        ("c/.hidden", "no"),
+        ("c/.git/x", "no"),
+    ] {
+        folder.file(name, text);
+    }
+    let root = folder.0.path().join("c");
+    let (found, _) = read(&root, CorpusOptions::default()).unwrap();
+    assert_eq!(found, pairs(&[("a.txt.gz", "one"), ("b.txt", "two"), ("d/e.md", "three")]));
+    let options = CorpusOptions { glob: Some("*.txt".to_owned()), ..CorpusOptions::default() };
+    assert_eq!(read(&root, options).unwrap().0, pairs(&[("b.txt", "two")]));
+}
+
+#[test]
+fn several_inputs_have_ids_of_their_own() {
+    let folder = Folder::new();
+    let paths = [
+        folder.file("a/x.txt", "one\ntwo"),
+        folder.file("b/x.txt", "three"),
+        folder.file("y.jsonl", "{\"text\":\"four\"}\n{\"text\":\"five\",\"id\":\"own\"}"),
+        folder.file("dir/z", "six").parent().unwrap().to_owned(),
+    ];
+    let corpus = Corpus::open(&paths, CorpusOptions::default()).unwrap();
+    let (found, stats) = read_all(&corpus).unwrap();
+    let ids: Vec<String> =
+        found.iter().map(|(id, _)| id.replace(&format!("{}/", folder.0.path().display()), "")).collect();
+    assert_eq!(ids, ["a/x.txt:1", "a/x.txt:2", "b/x.txt:1", "y.jsonl:1", "own", "dir:z"]);
+    assert_eq!(stats.bytes_read, corpus.bytes_total());
+    let twice = Corpus::open([&paths[2], &paths[2]], CorpusOptions::default()).unwrap_err();
+    assert_eq!(folder.strip(&twice), "inputs must be different files, got y.jsonl twice");
+    let none = Corpus::open([""; 0], CorpusOptions::default()).unwrap_err();
+    assert_eq!(none.to_string(), "inputs must be at least one file or folder, got none");
+}
+
+#[test]
+fn inputs_that_cannot_be_read_are_named() {
+    let folder = Folder::new();
+    let open = |path: &Path, format| {
+        let options = CorpusOptions { format, ..CorpusOptions::default() };
+        let read = Corpus::open([path], options).and_then(|corpus| read_all(&corpus));
+        folder.strip(&read.unwrap_err())
+    };
+    assert!(open(&folder.0.path().join("none.txt"), None).starts_with("none.txt: cannot read: "));
+    let file = folder.file("d.bin", "x");
+    assert!(open(&file, None).starts_with("d.bin: guessing the format from this name is not supported; "));
+    assert_eq!(open(&file, Some(CorpusFormat::Folder)), "d.bin: cannot read: it is a file, not a folder");
+    assert!(
+        open(folder.0.path(), Some(CorpusFormat::Csv)).ends_with("cannot read: it is a folder, not a file")
+    );
+    fs::create_dir(folder.0.path().join("in")).unwrap();
+    fs::write(folder.0.path().join("d.txt"), [0x1f, 0x8b, 8, 0, 0]).unwrap();
+    fs::copy(folder.0.path().join("d.txt"), folder.0.path().join("in/e")).unwrap();
+    let damage =
+        "not valid gzip: expected undamaged compressed data, found the end of the file in the middle of it";
+    assert_eq!(open(&folder.0.path().join("d.txt"), None), format!("d.txt: {damage}"));
+    assert_eq!(open(&folder.0.path().join("in"), None), format!("in/e: {damage}"));
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_so() {
+    let folder = Folder::new();
+    let error = Corpus::open([folder.file("d.parquet", "PAR1")], CorpusOptions::default()).unwrap_err();
+    assert_eq!(
+        folder.strip(&error),
+        "d.parquet: Parquet is not supported; it is not in this build: build docsphere with the cargo feature `parquet`, or \
+         convert the file to JSON Lines"
+    );
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_columns_of_every_kind_of_text_are_read() {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, DictionaryArray, Int64Array, LargeStringArray, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+
+    let folder = Folder::new();
+    let path = folder.0.path().join("d.parquet");
+    let dictionary: DictionaryArray<Int32Type> = [Some("x"), None, Some("x")].into_iter().collect();
+    let columns: [(&str, ArrayRef); 5] = [
+        ("text", Arc::new(StringArray::from(vec![Some("one"), None, Some("three")]))),
+        ("other", Arc::new(Int64Array::from(vec![7, 8, 9]))),
+        ("large", Arc::new(LargeStringArray::from(vec!["a", "b", "c"]))),
+        ("kind", Arc::new(dictionary)),
+        ("flag", Arc::new(arrow_array::BooleanArray::from(vec![true, false, true]))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = ArrowWriter::try_new(fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+
+    let options = |texts: &[&str], id: Option<&str>| CorpusOptions {
+        text_fields: texts.iter().map(|&name| name.to_owned()).collect(),
+        id_field: id.map(str::to_owned),
+        ..CorpusOptions::default()
+    };
+    let (found, stats) = read(&path, CorpusOptions::default()).unwrap();
+    assert_eq!(found, pairs(&[("1", "one"), ("2", ""), ("3", "three")]));
+    assert_eq!(stats.bytes_read, fs::metadata(&path).unwrap().len());
+    let (found, _) = read(&path, options(&["large", "kind"], Some("other"))).unwrap();
+    assert_eq!(found, pairs(&[("7", "a\nx"), ("8", "b\n"), ("9", "c\nx")]));
+    let message = |options| folder.strip(&read(&path, options).unwrap_err());
+    assert_eq!(
+        message(options(&["body"], None)),
+        "d.parquet: there is no field \"body\"; the fields are text, other, large, kind, flag; text_fields names the field to take"
+    );
+    assert_eq!(
+        message(options(&["flag"], None)),
+        "d.parquet: a column of type Boolean (flag) is not supported; text and ids are read from columns of strings or integers"
+    );
+    fs::write(&path, "PAR1 not really").unwrap();
+    assert!(
+        message(CorpusOptions::default())
+            .starts_with("d.parquet: not valid Parquet: expected an undamaged file, found ")
+    );
+}
+
+#[test]
+fn chosen_documents_are_read_again() {
+    let folder = Folder::new();
+    let text: String = (0..500).map(|number| format!("text {number}\n")).collect();
+    let corpus = Corpus::open([folder.file("d.txt.gz", text)], CorpusOptions::default()).unwrap();
+    let corpus = corpus.with_chunk_bytes(100);
+    let texts = corpus.read_selected(&[0, 17, 18, 499]).unwrap();
+    let found: Vec<_> = texts.iter().map(|found| (found.number, &found.id[..], &found.text[..])).collect();
+    assert_eq!(
+        found,
+        [(0, "1", "text 0"), (17, "18", "text 17"), (18, "19", "text 18"), (499, "500", "text 499")]
+    );
+    assert_eq!(corpus.read_selected(&[]).unwrap(), []);
+    assert_eq!(
+        corpus.read_selected(&[3, 3]).unwrap_err().to_string(),
+        "numbers must be strictly ascending, got 3 before 3"
+    );
+    assert_eq!(
+        corpus.read_selected(&[3, 500]).unwrap_err().to_string(),
+        "a document number must be below 500, the number of documents, got 500"
+    );
+}
+
+#[test]
+fn the_observer_sees_progress_and_may_stop() {
+    let folder = Folder::new();
+    let corpus = Corpus::open([folder.file("d.txt", "a\n".repeat(1000))], CorpusOptions::default()).unwrap();
+    let corpus = corpus.with_chunk_bytes(10);
+    let mut last = 0;
+    let mut watch = |event: &Event<'_>| {
+        if let Event::Reading { bytes_read, bytes_total, n_documents } = *event {
+            assert!(bytes_read <= bytes_total && bytes_total == 2000 && n_documents > last);
+            last = n_documents;
+        }
+        ControlFlow::Continue(())
+    };
+    corpus.for_each_document(Some(&mut watch), |_| ()).unwrap();
+    assert_eq!(last, 1000);
+    let mut stop = |_: &Event<'_>| ControlFlow::Break(());
+    let error = corpus.for_each_document(Some(&mut stop), |_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "stopped by the observer during reading, before there was a result");
+}
+
+#[test]
+fn long_lines_are_read() {
+    let folder = Folder::new();
+    let long = "word ".repeat(1 << 20);
+    let corpus =
+        Corpus::open([folder.file("d.txt", format!("a\n{long}\nb"))], CorpusOptions::default()).unwrap();
+    let (found, _) = read_all(&corpus).unwrap();
+    assert_eq!(found.iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), [1, long.len(), 1]);
+}

@@ -1,4 +1,4 @@
-//! Stage 5: the whole run. Options, the only loop, the record of what happened.
+//! Stage 7: the whole run. Options, the only loop, the record of what happened.
 
 mod checkpoint;
 mod driver;

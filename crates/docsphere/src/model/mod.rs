@@ -1,4 +1,4 @@
-//! Stage 6: the result of a fit, to be kept and used again.
+//! Stage 8: the result of a fit, to be kept and used again.
 
 mod file;
 mod predict;

@@ -1,4 +1,4 @@
-//! Stage 2: the first centroids.
+//! Stage 4: the first centroids.
 //!
 //! | [`Init`] | seeds |
 //! |---|---|

@@ -119,7 +119,7 @@ impl Tokenizer {
 #[inline]
 fn has_chars(word: &str, min_chars: usize) -> bool {
     // A character takes one to four bytes.
-    word.len() >= min_chars && (word.len() >= 4 * min_chars || word.chars().count() >= min_chars)
+    word.len() >= min_chars && (word.len() >= 4 * min_chars || word.chars().nth(min_chars - 1).is_some())
 }
 
 /// Whether a word has digits but no letter.

@@ -1,4 +1,4 @@
-//! Stage 3: labels to centroids.
+//! Stage 5: labels to centroids.
 //!
 //! [`Updater`] keeps an integer sum for each cluster, adds and subtracts the documents that moved, refills empty
 //! clusters, and says how far each centroid went.

@@ -6,11 +6,11 @@
 //!
 //! Memory: 8 bytes for each distinct term of each document (number and count), and one copy of each term plus 56 bytes.
 
+use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 use super::rows::MAX_TERMS;
 use crate::corpus::{ChunkWork, Document};
@@ -94,7 +94,7 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// All terms, in no order; numbers are below the second result.
+    /// All terms, in 64 parts and in no order.
     pub(super) fn into_shards(self) -> Vec<Shard> {
         self.shards
             .into_iter()

@@ -123,8 +123,7 @@ impl Vectorizer {
                 counting.finish(&mut chunk).map(|()| chunk)
             };
             let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).enumerate().map(chunk).collect();
-            let mut stats = CorpusStats::default();
-            stats.n_documents = texts.len() as u64;
+            let stats = CorpusStats { n_documents: texts.len() as u64, ..CorpusStats::default() };
             Ok((chunks?, stats))
         })
     }
@@ -252,3 +251,6 @@ fn count_repeated(ids: &[String]) -> u64 {
     sorted.par_sort_unstable();
     sorted.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
 }
+
+#[cfg(test)]
+mod tests;

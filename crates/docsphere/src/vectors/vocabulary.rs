@@ -4,10 +4,10 @@
 //! for the hash table that finds them. The order of bytes is the order of code points, so it is also that of Python.
 
 use std::fmt;
+use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
 
 use super::rows::MAX_TERMS;
 use crate::error::{Error, ErrorKind, Result};
