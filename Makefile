@@ -1,5 +1,5 @@
-# make demo    cluster generated, text-like data and show the result
-# make test    everything that must hold: format, lints, docs, tests, exchange of files with SciPy
+# make demo    build the command and cluster the built-in corpus
+# make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn
 # make bench   every strategy side by side on generated data
 # make memory  the peak memory of a run over a million rows (Linux)
 
@@ -10,7 +10,7 @@ VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.
 .PHONY: demo test lint doc unit interop bench memory clean
 
 demo:
-	cargo run --release --quiet --example demo
+	cargo run --release --quiet --package docsphere-cli -- demo
 
 test: lint doc unit interop
 	@echo "make test: all passed"
@@ -18,6 +18,9 @@ test: lint doc unit interop
 lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	@# The library and the command without their optional parts must build, too.
+	cargo clippy --package docsphere --no-default-features --quiet -- -D warnings
+	cargo clippy --package docsphere-cli --no-default-features --quiet -- -D warnings
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
@@ -25,10 +28,11 @@ doc:
 unit:
 	cargo test --workspace --quiet
 
-# Real files of SciPy and scikit-learn are read, and ours are read there.
+# Real files of SciPy and scikit-learn are read, and ours are read there; TF-IDF values are compared.
 interop: $(VENV_READY)
-	cargo build --package docsphere --example convert --quiet
+	cargo build --package docsphere --example convert --example vectorize --quiet
 	$(VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
+	$(VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
 
 $(VENV_READY): crates/docsphere/tests/requirements.txt
 	$(PYTHON) -m venv --clear $(VENV)
