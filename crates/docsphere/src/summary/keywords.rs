@@ -1,7 +1,7 @@
 //! Keywords: terms that are heavy in a cluster's centroid and light in the others.
 //!
-//! With p the term's share in this centroid and q its share in the size-weighted sum of all other centroids, the score is `p / (p + q)`. Ranking all terms by it would
-//! bring up rare words that only this cluster happens to have; so only the terms with the largest p are ranked.
+//! With p the term's share in this centroid and q its share in the size-weighted sum of all other centroids, the score is `p / (p + q)`. Ranking by it alone would
+//! bring up rare words that only this cluster happens to have, even among the heavier terms; so terms are ranked by `p * score`: weight times contrast.
 //!
 //! The idea is that of the Python library soyclustering (Kim, Kim, Cho: "Improving spherical k-means for document clustering", Expert Systems with Applications 150, 2020,
 //! doi:10.1016/j.eswa.2020.113288).
@@ -10,9 +10,6 @@ use super::Keyword;
 use crate::ids::TermId;
 use crate::update::Centroids;
 use crate::vectors::Row;
-
-/// Candidates for each keyword that is wanted: those with the largest share in the centroid.
-const CANDIDATES_A_KEYWORD: usize = 2;
 
 /// The weight of every term in all centroids together.
 pub(super) struct TermShares {
@@ -34,23 +31,22 @@ impl TermShares {
 
     /// The keywords of a cluster with this centroid and so many documents.
     pub(super) fn keywords(&self, centroid: Row<'_>, size: usize, n_keywords: usize) -> Vec<Keyword> {
-        let mut entries: Vec<(u32, f32)> = centroid.iter().filter(|&(_, value)| value > 0.0).collect();
-        entries.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let own: f64 = entries.iter().map(|&(_, value)| f64::from(value)).sum();
+        let entries = || centroid.iter().filter(|&(_, value)| value > 0.0);
+        let own: f64 = entries().map(|(_, value)| f64::from(value)).sum();
         let others = (self.total - size as f64 * own).max(f64::MIN_POSITIVE);
-        let score = |&(term, value): &(u32, f32)| {
+        let ranked = |(term, value): (u32, f32)| {
             let value = f64::from(value);
             let p = value / own;
             // Rounding can leave a little less than nothing for the others.
             let q = (self.by_term[term as usize] - size as f64 * value).max(0.0) / others;
-            Keyword { term: TermId::new(term), score: p / (p + q) }
+            let score = p / (p + q);
+            (p * score, Keyword { term: TermId::new(term), score })
         };
-        let mut keywords: Vec<Keyword> =
-            entries.iter().take(n_keywords * CANDIDATES_A_KEYWORD).map(score).collect();
-        // Stable: on equal scores the heavier term stays first.
-        keywords.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let mut keywords: Vec<(f64, Keyword)> = entries().map(ranked).collect();
+        // Stable: on a tie the smaller term stays first.
+        keywords.sort_by(|a, b| b.0.total_cmp(&a.0));
         keywords.truncate(n_keywords);
-        keywords
+        keywords.into_iter().map(|(_, keyword)| keyword).collect()
     }
 }
 
