@@ -6,7 +6,7 @@
 //!
 //! OUTPUT is a matrix file as in [`docsphere::formats`], or `none`. Options: `--sklearn` (cut words as scikit-learn does), `--idf
 //! paper|smooth|plus-one`, `--sublinear-tf`, `--ngrams LO HI`, `--min-df N`, `--max-df N` (a number with a point is a share), `--max-terms N`,
-//! `--text-field NAME`, `--stemmer LANGUAGE`, `--threads N`, `--vocabulary FILE`. Prints rows, terms, nonzeros and the seconds from opening the
+//! `--format NAME` (INPUT may then be `-`), `--text-field NAME`, `--stemmer LANGUAGE`, `--threads N`, `--vocabulary FILE`. Prints rows, terms, nonzeros and the seconds from opening the
 //! input to the matrix. `tests/sklearn_tfidf.py` compares the matrices with scikit-learn's.
 
 use std::process::ExitCode;
@@ -67,6 +67,10 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Job, String> {
             "--min-df" => job.tfidf.min_df = bound(&value()?)?,
             "--max-df" => job.tfidf.max_df = bound(&value()?)?,
             "--max-terms" => job.tfidf.max_terms = Some(number(value()?)?),
+            "--format" => {
+                job.corpus.format =
+                    Some(value()?.parse().map_err(|error: docsphere::Error| error.to_string())?)
+            }
             "--text-field" => job.corpus.text_fields = vec![value()?],
             "--stemmer" => job.text.stemmer = Some(value()?),
             "--threads" => job.n_threads = Some(number(value()?)?),

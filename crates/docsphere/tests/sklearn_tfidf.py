@@ -142,6 +142,19 @@ def check_word_characters(binary):
     check(binary, documents, {}, ["--idf", "smooth"])
 
 
+def check_standard_input(binary, documents):
+    """What comes through a pipe gives the same matrix as the file."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        expected, _ = run(binary, documents, [], folder)
+        target = folder / "piped.npz"
+        with open(folder / "in.jsonl", "rb") as file:
+            command = [binary, "-", target, "--sklearn", "--format", "jsonl"]
+            subprocess.run(command, stdin=file, capture_output=True, check=True)
+        if (sp.load_npz(target) != expected).nnz:
+            raise Failure("the matrices differ")
+
+
 def first_documents(path, count):
     """The first documents of a compressed corpus."""
     import zstandard
@@ -165,6 +178,7 @@ def main():
             checks.append((f"{name}, {size}", lambda d=documents, o=options, f=flags: check(binary, d, o, f)))
     checks.append(("the paper's weights", lambda: check_paper(binary, small)))
     checks.append(("max_features", lambda: check_max_features(binary, large)))
+    checks.append(("standard input", lambda: check_standard_input(binary, small)))
     checks.append(("every character", lambda: check_word_characters(binary)))
     if len(sys.argv) == 4:
         documents = first_documents(sys.argv[2], int(sys.argv[3]))

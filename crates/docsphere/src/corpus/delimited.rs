@@ -60,10 +60,10 @@ impl Records<'_> {
             .map_err(|error| bad_record(table.format, "a record", error))?
         {
             let columns: Vec<&[u8]> = fields(&record).collect();
-            if matches!(columns[..], [b""]) && table.n_columns > 1 {
-                continue; // a blank line
+            let (number, start) = self.start_of(&record, bytes);
+            if columns[..] == [b""] && bytes[start] == b'\r' {
+                continue; // a blank line; the reader skips those without a carriage return
             }
-            let number = self.line_of(&record, bytes);
             if columns.len() != table.n_columns {
                 let expected = format!("{} fields, as in the header", table.n_columns);
                 let error = bad_record(table.format, expected, columns.len());
@@ -87,13 +87,13 @@ impl Records<'_> {
         Ok(tally)
     }
 
-    /// The line of the file on which a record begins.
-    fn line_of(&self, record: &csv::ByteRecord, bytes: &[u8]) -> u64 {
+    /// The line of the file on which a record begins, and its first byte in the chunk.
+    fn start_of(&self, record: &csv::ByteRecord, bytes: &[u8]) -> (u64, usize) {
         let position = record.position().expect("read by a reader");
         // The reader's position is before the blank lines that it skipped.
-        let skipped = &bytes[position.byte() as usize..];
-        let n_blank = skipped.iter().take_while(|&&byte| byte == b'\n').count() as u64;
-        self.first_line + position.line() - 1 + n_blank
+        let from = position.byte() as usize;
+        let n_blank = bytes[from..].iter().take_while(|&&byte| byte == b'\n').count();
+        (self.first_line + position.line() - 1 + n_blank as u64, from + n_blank)
     }
 }
 

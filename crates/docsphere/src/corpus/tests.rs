@@ -111,6 +111,10 @@ fn carriage_returns_at_line_ends_do_not_matter() {
     let csv = "id,text\r\na,\"one\r\ntwo\"\r\n\r\nb,\"three\"\r\n,four\r\n";
     let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
     assert_eq!(found, pairs(&[("a", "one\r\ntwo"), ("b", "three"), ("6", "four")]));
+    for csv in ["text\none\n\n\"\"\n\ntwo\n", "text\r\none\r\n\r\n\"\"\r\n\r\ntwo\r\n"] {
+        let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
+        assert_eq!(found, pairs(&[("2", "one"), ("4", ""), ("6", "two")]));
+    }
     let jsonl = "{\"text\":\"one\"}\r\n\r\n{\"text\":\"two\"}\r\n";
     let (found, _) = read(&folder.file("d.jsonl", jsonl), CorpusOptions::default()).unwrap();
     assert_eq!(found, pairs(&[("1", "one"), ("3", "two")]));

@@ -106,7 +106,7 @@ impl TextModel {
     /// Rows for new texts, on the current rayon pool.
     ///
     /// # Errors
-    /// [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`](crate::MAX_ROWS) texts.
+    /// [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`] texts.
     pub fn transform<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Result<Transformed> {
         let work = Transforming(self);
         let chunk = |texts: &[S]| {
@@ -123,7 +123,7 @@ impl TextModel {
     /// Rows for the documents of a corpus, on the current rayon pool.
     ///
     /// # Errors
-    /// As [`Corpus::for_each_document`], and [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`](crate::MAX_ROWS) documents.
+    /// As [`Corpus::for_each_document`], and [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`] documents.
     pub fn transform_corpus(
         &self,
         corpus: &Corpus,
