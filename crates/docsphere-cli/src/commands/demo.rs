@@ -31,7 +31,22 @@ impl Args {
         let (corpus, output) = (corpus.display().to_string(), self.output.display().to_string());
         let k = self.n_clusters.to_string();
         // Exactly what a person would type.
-        let words = ["docsphere", "cluster", &corpus, "-k", &k, "-o", &output, "--force", "--n-init", "10"];
+        let words = [
+            "docsphere",
+            "cluster",
+            &corpus,
+            "-k",
+            &k,
+            "-o",
+            &output,
+            "--force",
+            "--init",
+            "greedy-k-means++",
+            "--n-init",
+            "10",
+            "--min-df",
+            "2",
+        ];
         println!("$ {}\n", words.join(" "));
         match Cli::try_parse_from(words)?.command {
             Command::Cluster(args) => args.run()?,
