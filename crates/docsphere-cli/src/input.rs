@@ -21,8 +21,8 @@ pub(crate) struct Loaded {
 
 /// Where rows came from.
 pub(crate) enum Source {
-    /// Text.
-    Documents { corpus: Corpus, model: TextModel, stats: CorpusStats, n_repeated_ids: u64 },
+    /// Text. The model is boxed: it is much larger than anything else here.
+    Documents { corpus: Corpus, model: Box<TextModel>, stats: CorpusStats, n_repeated_ids: u64 },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
 }
@@ -42,11 +42,9 @@ pub(crate) fn load(
     progress: &mut Progress,
 ) -> Result<Loaded> {
     if let Some(format) = input.matrix_format() {
-        return load_matrix(input, format);
+        return load_matrix(input, format, None);
     }
-    if input.vocabulary.is_some() {
-        return Err(UsageError("--vocabulary goes with a matrix file only".to_owned()).into());
-    }
+    input.check_for_documents()?;
     let (text, tfidf) = text.options()?;
     let mut vectorizer = Vectorizer::new().text(text).tfidf(tfidf);
     if let Some(threads) = threads {
@@ -63,7 +61,7 @@ pub(crate) fn load(
         ids: vectorized.ids,
         source: Source::Documents {
             corpus,
-            model: vectorized.model,
+            model: Box::new(vectorized.model),
             stats: vectorized.stats,
             n_repeated_ids: vectorized.n_repeated_ids,
         },
@@ -71,16 +69,39 @@ pub(crate) fn load(
     })
 }
 
-/// Reads a matrix. Its rows are numbered from 1, as lines are.
-pub(crate) fn load_matrix(input: &InputArgs, format: formats::Format) -> Result<Loaded> {
+/// Reads a matrix. Its rows are numbered from 1, as lines are. `n_terms` is the number of columns where it is known: svmlight files do not say.
+pub(crate) fn load_matrix(
+    input: &InputArgs,
+    format: formats::Format,
+    n_terms: Option<usize>,
+) -> Result<Loaded> {
     let [path] = input.inputs.as_slice() else {
         return Err(UsageError("give one matrix file at a time".to_owned()).into());
     };
+    if path == Path::new("-") {
+        let message = "a matrix cannot be read from standard input; put it into a file and name that";
+        return Err(UsageError(message.to_owned()).into());
+    }
     let start = Instant::now();
-    let rows = formats::read_as(path, format)?;
+    let term_names = input.vocabulary.as_deref().map(read_names).transpose()?;
+    let rows = match format {
+        formats::Format::Svmlight => {
+            let n_terms = n_terms.or(term_names.as_ref().map(Vec::len));
+            let options = formats::SvmlightOptions { n_terms, ..formats::SvmlightOptions::default() };
+            formats::svmlight::read(path, &options)?
+        }
+        _ => formats::read_as(path, format)?,
+    };
+    if let (Some(names), Some(file)) = (&term_names, &input.vocabulary) {
+        ensure!(
+            names.len() == rows.n_terms(),
+            "{}: has {} lines, but the matrix has {} columns; give one name a line",
+            file.display(),
+            names.len(),
+            rows.n_terms()
+        );
+    }
     let read = start.elapsed().as_secs_f64();
-    let term_names =
-        input.vocabulary.as_deref().map(|names| read_names(names, rows.n_terms())).transpose()?;
     let rows = UnitRows::new(rows);
     Ok(Loaded {
         ids: (1..=rows.n_rows()).map(|number| number.to_string()).collect(),
@@ -90,14 +111,7 @@ pub(crate) fn load_matrix(input: &InputArgs, format: formats::Format) -> Result<
     })
 }
 
-fn read_names(path: &Path, n_terms: usize) -> Result<Vec<String>> {
+fn read_names(path: &Path) -> Result<Vec<String>> {
     let text = fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-    let names: Vec<String> = text.lines().map(str::to_owned).collect();
-    ensure!(
-        names.len() == n_terms,
-        "{}: has {} lines, but the matrix has {n_terms} columns; give one name a line",
-        path.display(),
-        names.len()
-    );
-    Ok(names)
+    Ok(text.lines().map(str::to_owned).collect())
 }

@@ -1,48 +1,102 @@
-//! Ctrl-C: the first asks the run to come to an end, the second stops at once and leaves nothing half-written.
+//! Ctrl-C, and the signals by which systems end programs.
+//!
+//! While a run iterates, the first signal asks it to come to an end and the second stops at once; at all other times the first one stops at once. Whatever stops it, nothing half-written
+//! is left: unfinished results are removed, and so are the library's temporary files.
 
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::report::tell;
 
 /// What the process returns when it was interrupted, as shells do: 128 + SIGINT.
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static FINISHES_FIRST: AtomicBool = AtomicBool::new(false);
+static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { results: Vec::new(), folders: Vec::new() });
+
+/// What must not be left behind.
+struct Unfinished {
+    /// Files and folders that are being written.
+    results: Vec<PathBuf>,
+    /// Folders in which the library may have temporary files.
+    folders: Vec<PathBuf>,
+}
 
 /// Begins to listen.
 pub(crate) fn listen() {
-    // Without a handler Ctrl-C ends the process at once: staging folders are then left behind, nothing worse.
+    // Without a handler a signal ends the process at once: staging folders are then left behind, nothing worse.
     let _ = ctrlc::set_handler(|| {
-        if SIGNALS.fetch_add(1, Ordering::SeqCst) == 0 {
-            eprintln!("\ndocsphere: finishing this iteration; press Ctrl-C again to stop at once");
-            return;
+        let is_first = SIGNALS.fetch_add(1, Ordering::SeqCst) == 0;
+        if io::stderr().is_terminal() {
+            // Leaves the line of "^C" and of the bar.
+            eprintln!();
         }
-        if let Ok(unfinished) = UNFINISHED.lock() {
-            for folder in unfinished.iter() {
-                let _ = fs::remove_dir_all(folder);
-            }
+        if is_first && FINISHES_FIRST.load(Ordering::SeqCst) {
+            tell("finishing this iteration, then writing the result; press Ctrl-C again to stop at once");
+        } else {
+            stop_at_once();
         }
-        std::process::exit(i32::from(EXIT_CODE));
     });
 }
 
-/// Whether Ctrl-C has been pressed.
+/// Ends the process. The lock is never given back: whoever is about to put a result in place waits until the process is gone.
+fn stop_at_once() -> ! {
+    let unfinished = unfinished();
+    tell("interrupted; nothing was written");
+    for path in &unfinished.results {
+        let _ = if path.is_dir() { remove_folder(path) } else { fs::remove_file(path) };
+    }
+    let prefix = format!(".docsphere-{}-", std::process::id());
+    for folder in unfinished.folders.iter().chain([&std::env::temp_dir()]) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+    std::process::exit(i32::from(EXIT_CODE));
+}
+
+/// Another thread may still be writing into the folder: then the first attempt finds it not empty.
+fn remove_folder(folder: &Path) -> io::Result<()> {
+    (0..10).map(|_| fs::remove_dir_all(folder)).find(Result::is_ok).unwrap_or(Ok(()))
+}
+
+fn unfinished() -> MutexGuard<'static, Unfinished> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on the first signal asks for an end: see [`asked_to_stop`].
+pub(crate) fn finish_first() {
+    FINISHES_FIRST.store(true, Ordering::SeqCst);
+}
+
+/// Whether a signal has come.
 pub(crate) fn asked_to_stop() -> bool {
     SIGNALS.load(Ordering::SeqCst) > 0
 }
 
-/// This folder is to be removed if the process is stopped at once.
-pub(crate) fn remember_unfinished(folder: &Path) {
-    if let Ok(mut unfinished) = UNFINISHED.lock() {
-        unfinished.push(folder.to_owned());
-    }
+/// Does a step that must not be cut off in the middle.
+pub(crate) fn uninterrupted<T>(step: impl FnOnce() -> T) -> T {
+    let _guard = unfinished();
+    step()
 }
 
-/// This folder is complete, or gone.
-pub(crate) fn forget_unfinished(folder: &Path) {
-    if let Ok(mut unfinished) = UNFINISHED.lock() {
-        unfinished.retain(|other| other != folder);
-    }
+/// This file or folder is to be removed if the process is stopped at once.
+pub(crate) fn remember_unfinished(path: &Path) {
+    unfinished().results.push(path.to_owned());
+}
+
+/// This file or folder is complete, or gone.
+pub(crate) fn forget_unfinished(path: &Path) {
+    unfinished().results.retain(|other| other != path);
+}
+
+/// The library will write temporary files into this folder.
+pub(crate) fn remember_folder(folder: &Path) {
+    unfinished().folders.push(folder.to_owned());
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use docsphere::{Strategy, UnitRows};
 
 /// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no such file.
@@ -18,14 +18,56 @@ pub(crate) fn peak() -> Option<u64> {
     proc_bytes("/proc/self/status", "VmHWM:")
 }
 
-fn resident() -> u64 {
+/// The memory that this process holds now; 0 where the system does not tell.
+pub(crate) fn resident() -> u64 {
     proc_bytes("/proc/self/status", "VmRSS:").unwrap_or(0)
+}
+
+/// The memory that is left on this machine, or to this container; `None` where the system does not tell.
+fn available() -> Option<u64> {
+    let machine = proc_bytes("/proc/meminfo", "MemAvailable:")?;
+    Some(container_left().map_or(machine, |left| left.min(machine)))
+}
+
+/// What the limit of a container (control group, version 2) leaves. Cached files are given up when memory is short.
+fn container_left() -> Option<u64> {
+    let read = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let cached: u64 =
+        read("stat")?.lines().find_map(|line| line.strip_prefix("inactive_file "))?.parse().ok()?;
+    Some(number("max")?.saturating_sub(number("current")?.saturating_sub(cached)))
+}
+
+/// The most that the process may hold: what was given, or what it holds and what is left. And who says so.
+pub(crate) struct Limit {
+    pub(crate) bytes: u64,
+    whose: &'static str,
+}
+
+impl Limit {
+    /// `None` where nothing was given and the system does not tell.
+    pub(crate) fn new(given: Option<u64>) -> Option<Self> {
+        match given {
+            Some(bytes) => Some(Limit { bytes, whose: "--max-memory allows" }),
+            None => Some(Limit { bytes: resident() + available()?, whose: "this machine has left" }),
+        }
+    }
+
+    /// The refusal to read on.
+    pub(crate) fn while_reading(&self, held: u64) -> anyhow::Error {
+        anyhow!(
+            "reading the input takes more than {}, but {} {}; drop rare terms with --min-df 2, or raise --max-memory",
+            megabytes(held),
+            self.whose,
+            megabytes(self.bytes)
+        )
+    }
 }
 
 /// What a run adds to the rows, at the most.
 pub(crate) struct Forecast {
-    pub(crate) rows: u64,
-    pub(crate) run: u64,
+    rows: u64,
+    run: u64,
 }
 
 impl Forecast {
@@ -44,22 +86,17 @@ impl Forecast {
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }
 
-    /// Refuses a run that would need more than `limit`, or than the system has left.
-    pub(crate) fn check(&self, limit: Option<u64>) -> Result<()> {
-        let now = resident();
-        let needed = now + self.run;
-        let (limit, whose) = match (limit, proc_bytes("/proc/meminfo", "MemAvailable:")) {
-            (Some(limit), _) => (limit, "--max-memory allows"),
-            (None, Some(available)) => (now + available, "this machine has left"),
-            (None, None) => return Ok(()),
-        };
-        if needed > limit {
+    /// Refuses a run that would need more than the limit.
+    pub(crate) fn check(&self, limit: &Limit) -> Result<()> {
+        let needed = resident() + self.run;
+        if needed > limit.bytes {
             bail!(
-                "clustering may need up to {} ({} for the matrix, up to {} for the run), but {whose} {}; take fewer clusters, drop rare terms with --min-df 2, or raise --max-memory",
+                "clustering may need up to {} ({} for the matrix, up to {} for the run), but {} {}; take fewer clusters, drop rare terms with --min-df 2, or raise --max-memory",
                 megabytes(needed),
                 megabytes(self.rows),
                 megabytes(self.run),
-                megabytes(limit)
+                limit.whose,
+                megabytes(limit.bytes)
             );
         }
         Ok(())
@@ -67,8 +104,10 @@ impl Forecast {
 }
 
 /// Bytes for people.
-pub(crate) fn megabytes(bytes: u64) -> String {
-    if bytes < 10_000_000_000 {
+fn megabytes(bytes: u64) -> String {
+    if bytes < 10_000_000 {
+        format!("{:.1} MB", bytes as f64 / 1e6)
+    } else if bytes < 10_000_000_000 {
         format!("{:.0} MB", bytes as f64 / 1e6)
     } else {
         format!("{:.1} GB", bytes as f64 / 1e9)

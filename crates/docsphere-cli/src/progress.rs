@@ -8,16 +8,24 @@ use docsphere::{Event, IterationRecord, Observer};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::interrupt;
+use crate::memory;
+use crate::numbers::{counted, grouped};
+use crate::report::{in_words_of_the_command, tell};
 
 /// Shows the events of a run, and asks it to stop on Ctrl-C or when its time is over.
 pub(crate) struct Progress {
     visible: bool,
     bar: ProgressBar,
     stage: Stage,
+    /// "run 2 of 10, " where there are several.
+    run: String,
     max_iter: u64,
     deadline: Option<Instant>,
+    max_memory: Option<u64>,
     /// Whether the time was over.
     pub(crate) out_of_time: bool,
+    /// What the process held when reading was stopped because it had grown too large.
+    pub(crate) out_of_memory: Option<u64>,
     /// When something was last read.
     pub(crate) last_read: Option<Instant>,
 }
@@ -31,16 +39,30 @@ enum Stage {
 }
 
 impl Progress {
-    pub(crate) fn new(quiet: bool, max_iter: usize, time_limit: Option<Duration>) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         Progress {
             visible: !quiet && std::io::stderr().is_terminal(),
             bar: ProgressBar::hidden(),
             stage: Stage::None,
-            max_iter: max_iter as u64,
-            deadline: time_limit.map(|limit| Instant::now() + limit),
+            run: String::new(),
+            max_iter: 0,
+            deadline: None,
+            max_memory: None,
             out_of_time: false,
+            out_of_memory: None,
             last_read: None,
         }
+    }
+
+    /// The same, knowing how long a run may take.
+    pub(crate) fn of_run(quiet: bool, max_iter: usize, time_limit: Option<Duration>) -> Self {
+        let deadline = time_limit.map(|limit| Instant::now() + limit);
+        Progress { max_iter: max_iter as u64, deadline, ..Progress::new(quiet) }
+    }
+
+    /// Stops reading when the process holds more than this.
+    pub(crate) fn limit_memory(&mut self, max_memory: Option<u64>) {
+        self.max_memory = max_memory;
     }
 
     /// Takes the bar away.
@@ -51,7 +73,7 @@ impl Progress {
 
     /// A line that stays, above the bar.
     fn say(&self, line: &str) {
-        if self.visible { self.bar.println(line) } else { eprintln!("{line}") }
+        if self.visible { self.bar.println(format!("docsphere: {line}")) } else { tell(line) }
     }
 
     fn enter(&mut self, stage: Stage, length: u64, template: &str) {
@@ -74,33 +96,39 @@ impl Progress {
                     "reading    [{bar:24}] {percent:>3}%  {msg}, {eta} left",
                 );
                 self.bar.set_position(*bytes_read);
-                self.bar.set_message(format!("{} documents", grouped(*n_documents)));
+                self.bar.set_message(counted(*n_documents as usize, "document"));
             }
-            Event::RunStarted { .. } => self.stage = Stage::None,
+            Event::RunStarted { run, n_init } => {
+                self.stage = Stage::None;
+                if *n_init > 1 {
+                    self.run = format!("run {} of {n_init}, ", run + 1);
+                }
+            }
             Event::Seeding { done, total } => {
                 self.enter(
                     Stage::Seeding,
                     *total as u64,
-                    "seeding    [{bar:24}] {percent:>3}%  {pos} of {len} seeds, {eta} left",
+                    "seeding    [{bar:24}] {percent:>3}%  {msg}{pos} of {len}, {eta} left",
                 );
                 self.bar.set_position(*done as u64);
+                self.bar.set_message(self.run.clone());
             }
             Event::Iteration(record) => {
-                let template = "iteration  [{bar:24}] {pos:>3} of at most {len}, at most {eta} left  {msg}";
+                let template = "iteration  [{bar:8}] {pos} of {len} at most, {msg}, < {eta} left";
                 self.enter(Stage::Iterating, self.max_iter, template);
                 self.bar.set_position(record.iteration as u64);
-                self.bar.set_message(message(record));
+                self.bar.set_message(message(&self.run, record));
             }
             Event::CheckpointFailed { error } => {
-                self.say(&format!("docsphere: warning: no checkpoint: {error}"))
+                self.say(&format!("warning: no checkpoint: {}", in_words_of_the_command(error)));
             }
             _ => {}
         }
     }
 }
 
-fn message(record: &IterationRecord) -> String {
-    format!("{} moved, objective {:.1}", grouped(record.moved_docs), record.objective)
+fn message(run: &str, record: &IterationRecord) -> String {
+    format!("{run}{} moved, objective {:.1}", grouped(record.moved_docs as usize), record.objective)
 }
 
 impl Observer for Progress {
@@ -108,6 +136,8 @@ impl Observer for Progress {
         self.show(event);
         if matches!(event, Event::Reading { .. }) {
             self.last_read = Some(Instant::now());
+            let held = self.max_memory.map(|limit| (memory::resident(), limit));
+            self.out_of_memory = held.filter(|(held, limit)| held > limit).map(|(held, _)| held);
         }
         // Time is up only when there is something to show for it.
         if matches!(event, Event::Iteration(_))
@@ -115,33 +145,10 @@ impl Observer for Progress {
         {
             self.out_of_time = true;
         }
-        if interrupt::asked_to_stop() || self.out_of_time {
+        if interrupt::asked_to_stop() || self.out_of_time || self.out_of_memory.is_some() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
-    }
-}
-
-/// A number with commas: 1,234,567.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct ClusterArgs {
     pub(crate) strategy: Strategy,
 
     /// Thresholds of the strategies index and ncc-index
-    #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_values_t = [0.1, 0.25, 0.4, 0.6])]
+    #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_value = "0.1,0.25,0.4,0.6")]
     lambdas: Vec<f64>,
 
     /// ncc-index builds its index only while more clusters than this changed

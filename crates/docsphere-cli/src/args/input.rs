@@ -2,15 +2,18 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
 use docsphere::{CorpusFormat, CorpusOptions, formats};
+
+use super::UsageError;
 
 /// Where documents come from.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Files or folders of documents, "-" for standard input, or one matrix file. Compressed files (gzip, zstd) are read as they are
-    #[arg(required = true, value_name = "INPUT")]
+    #[arg(required = true, value_name = "INPUT", help_heading = None::<&'static str>)]
     pub(crate) inputs: Vec<PathBuf>,
 
     /// The format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv, parquet, folder, npz, mtx, svmlight, bow
@@ -68,6 +71,15 @@ impl InputArgs {
         }
     }
 
+    /// Refuses what makes sense for a matrix only.
+    pub(crate) fn check_for_documents(&self) -> Result<()> {
+        match self.vocabulary {
+            Some(_) => Err(UsageError("--vocabulary goes with a matrix file only".to_owned()).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The library's options.
     pub(crate) fn corpus_options(&self) -> CorpusOptions {
         let mut options = CorpusOptions::default();
         if let Some(AnyFormat::Documents(format)) = self.format {

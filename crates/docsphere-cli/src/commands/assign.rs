@@ -1,23 +1,25 @@
 //! `docsphere assign`: labels for new documents by a model that was made before.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use docsphere::{DocId, Model, Nearest};
 use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
 use crate::args::InputArgs;
+use crate::numbers::counted;
 use crate::output::assignments::rounded;
-use crate::progress::{Progress, grouped};
+use crate::output::whole_file::write_whole;
+use crate::progress::Progress;
+use crate::report::tell;
 
 /// Find the clusters of new documents by a model
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: docsphere assign tickets-clusters/model.docsphere new.csv --text-field body --min-similarity 0.1"
+    after_help = "Example:\n  docsphere assign out/model.docsphere new.csv --text-field body --min-similarity 0.1"
 )]
 pub(crate) struct Args {
     /// A model file, or the result folder that holds it
@@ -27,23 +29,23 @@ pub(crate) struct Args {
     input: InputArgs,
 
     /// Show so many nearest clusters of each document
-    #[arg(long, value_name = "M", default_value_t = 1)]
+    #[arg(long, value_name = "M", default_value_t = 1, help_heading = "Output")]
     top: usize,
 
     /// A document less similar than this to every centroid gets cluster -1
-    #[arg(long, value_name = "X", default_value_t = 0.0)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_similarity, help_heading = "Output")]
     min_similarity: f64,
 
     /// The format of the lines
-    #[arg(long = "as", value_name = "FORMAT", default_value = "csv")]
+    #[arg(long = "as", value_name = "FORMAT", default_value = "csv", help_heading = "Output")]
     lines: LineFormat,
 
     /// Write to this file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
     /// Print nothing but lines and errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 }
 
@@ -56,20 +58,20 @@ enum LineFormat {
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load(super::model_path(&self.model))?;
-        let mut progress = Progress::new(self.quiet, 1, None);
+        let mut progress = Progress::new(self.quiet);
         let rows = rows_for_model(&model, &self.input, &mut progress)?;
         progress.finish();
         let nearest = model.predictor().nearest(&rows.rows, self.top)?;
         match &self.output {
             None => self.write(&rows, &nearest, io::stdout().lock())?,
-            Some(path) => {
-                let file = File::create(path).with_context(|| format!("{}: cannot write", path.display()))?;
-                self.write(&rows, &nearest, file)?;
-            }
+            Some(path) => write_whole(path, |file| self.write(&rows, &nearest, file))?,
         }
         let n_zero = rows.rows.zero_rows().len();
         if n_zero > 0 && !self.quiet {
-            eprintln!("note: {} documents have no term that the model knows (-1)", grouped(n_zero as u64));
+            tell(&format!(
+                "note: {} without any term that the model knows (-1)",
+                counted(n_zero, "document")
+            ));
         }
         Ok(())
     }
@@ -131,4 +133,10 @@ impl Args {
         }
         Ok(out.flush()?)
     }
+}
+
+/// Reads a similarity: cosines lie between -1 and 1.
+fn parse_similarity(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (-1.0..=1.0).contains(number));
+    number.ok_or("give a number from -1 to 1".to_owned())
 }

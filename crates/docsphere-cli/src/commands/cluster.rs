@@ -1,26 +1,35 @@
 //! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a model and a trace out.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use docsphere::{Checkpoint, ClusterSummary, Fit, FitOptions, Model, SummaryOptions, ValidParams, summarize};
+use anyhow::{Context, Result, bail, ensure};
+use docsphere::{
+    Checkpoint, ClusterSummary, Fit, FitOptions, Model, SummaryOptions, TextModel, ValidParams, summarize,
+};
 
 use crate::args::{ClusterArgs, InputArgs, TextArgs, UsageError};
 use crate::input::{self, Loaded, Source};
-use crate::memory::{self, Forecast};
+use crate::interrupt;
+use crate::memory::{self, Forecast, Limit};
+use crate::numbers::{counted, grouped};
 use crate::output::assignments::{Assignments, AssignmentsFormat};
 use crate::output::clusters::{self, ClustersFile};
 use crate::output::folder::ResultFolder;
 use crate::output::table;
 use crate::output::trace::{Seconds, TraceFile};
-use crate::progress::{Progress, grouped};
+use crate::progress::Progress;
+use crate::report::tell;
+
+/// A file that every result has: a folder without it is never replaced.
+const MARK: &str = "clusters.json";
 
 /// Cluster documents and write the result into a folder
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: docsphere cluster tickets.csv --text-field subject --text-field body -k 200 -o tickets-clusters"
+    after_help = "Example:\n  docsphere cluster tickets.csv --text-field subject --text-field body -k 200 -o out"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -85,7 +94,7 @@ pub(super) struct LongRunArgs {
     checkpoint: Option<PathBuf>,
 
     /// Iterations from one checkpoint to the next
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "checkpoint")]
+    #[arg(long, value_name = "N", default_value_t = 10, requires = "checkpoint", value_parser = at_least_one)]
     checkpoint_every: usize,
 
     /// Continue the run of this checkpoint, with the same input and options
@@ -105,7 +114,6 @@ pub(super) struct LongRunArgs {
 struct Outcome {
     fit: Fit,
     model: Model,
-    summaries: Vec<ClusterSummary>,
     file: ClustersFile,
     seconds: Seconds,
 }
@@ -119,30 +127,49 @@ impl Args {
         if self.output.json && self.output.quiet {
             return Err(UsageError("--json and --quiet contradict each other".to_owned()).into());
         }
-        ResultFolder::check(&self.output.output, self.output.force, "clusters.json")?;
+        ResultFolder::check(&self.output.output, self.output.force, MARK)?;
         let resume = self.long_run.resume.as_deref().map(Checkpoint::load).transpose()?;
+        self.long_run.check_checkpoint()?;
 
         let quiet = self.output.quiet || self.output.json;
-        let mut progress = Progress::new(quiet, self.cluster.max_iter, self.long_run.time_limit);
-        let loaded = input::load(&self.input, &self.text, self.cluster.threads, &mut progress)?;
-        let forecast = Forecast::new(
-            &loaded.rows,
-            self.cluster.n_clusters,
-            self.cluster.strategy,
-            self.cluster.n_threads(),
-        );
-        forecast.check(self.long_run.max_memory)?;
-
+        let mut progress = Progress::of_run(quiet, self.cluster.max_iter, self.long_run.time_limit);
+        let loaded = self.load(&mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         progress.finish();
         let mut outcome = self.summarized(fit, &loaded)?;
         self.write(&mut outcome, &loaded, start)?;
         if self.output.json {
-            println!("{}", serde_json::to_string_pretty(&outcome.file)?);
+            writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&outcome.file)?)?;
         } else if !self.output.quiet {
             self.show(&outcome, &loaded, progress.out_of_time)?;
         }
         Ok(())
+    }
+
+    /// Reads the input, and refuses what cannot be clustered.
+    fn load(&self, progress: &mut Progress) -> Result<Loaded> {
+        let limit = Limit::new(self.long_run.max_memory);
+        progress.limit_memory(limit.as_ref().map(|limit| limit.bytes));
+        let loaded = input::load(&self.input, &self.text, self.cluster.threads, progress);
+        if let (Some(held), Some(limit)) = (progress.out_of_memory, &limit) {
+            return Err(limit.while_reading(held));
+        }
+        let loaded = loaded?;
+        let (k, n_docs) = (self.cluster.n_clusters, loaded.rows.n_rows());
+        let n_with_terms = n_docs - loaded.rows.zero_rows().len();
+        ensure!(n_docs > 0, "the input has no documents");
+        ensure!(
+            n_with_terms > 0,
+            "no document has any term; see --stop-words, --min-chars, --min-df, --max-df and --keep-numbers"
+        );
+        ensure!(
+            k <= n_with_terms,
+            "-k must be at most {n_with_terms}, the number of documents that have a term, got {k}"
+        );
+        if let Some(limit) = &limit {
+            Forecast::new(&loaded.rows, k, self.cluster.strategy, self.cluster.n_threads()).check(limit)?;
+        }
+        Ok(loaded)
     }
 
     fn fit(
@@ -152,6 +179,7 @@ impl Args {
         resume: Option<Checkpoint>,
         progress: &mut Progress,
     ) -> Result<Fit> {
+        interrupt::finish_first();
         let mut options = FitOptions::default().observer(progress);
         if let Some(path) = &self.long_run.checkpoint {
             options = options.checkpoint(path, self.long_run.checkpoint_every);
@@ -166,7 +194,7 @@ impl Args {
     fn summarized(&self, fit: Fit, loaded: &Loaded) -> Result<Outcome> {
         let start = Instant::now();
         let model = match &loaded.source {
-            Source::Documents { model, .. } => fit.model.clone().with_text(model.clone())?,
+            Source::Documents { model, .. } => fit.model.clone().with_text(TextModel::clone(model))?,
             Source::Matrix { term_names: Some(names) } => fit.model.clone().with_term_names(names.clone())?,
             Source::Matrix { term_names: None } => fit.model.clone(),
         };
@@ -174,7 +202,11 @@ impl Args {
         options.n_keywords = self.output.keywords;
         options.n_representatives = self.output.representatives;
         let summaries = summarize(&loaded.rows, &fit.labels, &fit.similarities, &model, options)?;
-        let texts = representative_texts(&summaries, &loaded.source)?;
+        let texts = representative_texts(&summaries, loaded).unwrap_or_else(|error| {
+            // Hours of work are not thrown away for this.
+            tell(&format!("warning: representatives are written without their texts: {error:#}"));
+            BTreeMap::new()
+        });
         let file = ClustersFile {
             n_documents: loaded.rows.n_rows(),
             n_terms: loaded.rows.n_terms(),
@@ -197,13 +229,13 @@ impl Args {
             write: 0.0,
             total: 0.0,
         };
-        Ok(Outcome { fit, model, summaries, file, seconds })
+        Ok(Outcome { fit, model, file, seconds })
     }
 
     /// Writes the result folder.
     fn write(&self, outcome: &mut Outcome, loaded: &Loaded, run_start: Instant) -> Result<()> {
         let start = Instant::now();
-        let folder = ResultFolder::create(&self.output.output, self.output.force)?;
+        let folder = ResultFolder::create(&self.output.output, self.output.force, MARK)?;
         let fit = &outcome.fit;
         let nearest = if self.output.runner_up {
             Some(outcome.model.predictor().nearest(&loaded.rows, 2)?)
@@ -219,7 +251,7 @@ impl Args {
         let format = self.output.assignments;
         assignments.write(&folder.file(format.file_name()), format)?;
         outcome.model.save(folder.file("model.docsphere"))?;
-        clusters::write_json(&folder.file("clusters.json"), &outcome.file)?;
+        clusters::write_json(&folder.file(MARK), &outcome.file)?;
         outcome.seconds.write = start.elapsed().as_secs_f64();
         outcome.seconds.total = run_start.elapsed().as_secs_f64();
         let trace = TraceFile {
@@ -233,35 +265,59 @@ impl Args {
             iterations: &fit.trace.iterations,
         };
         clusters::write_json(&folder.file("trace.json"), &trace)?;
-        folder.commit().context("the result could not be put in place; nothing was changed")
+        folder.commit()
     }
 
     /// Says what was found.
     fn show(&self, outcome: &Outcome, loaded: &Loaded, out_of_time: bool) -> Result<()> {
         let file = &outcome.file;
-        println!(
-            "{} documents, {} terms, {} clusters",
-            grouped(file.n_documents as u64),
-            grouped(file.n_terms as u64),
-            grouped((file.n_clusters - file.n_empty_clusters) as u64)
-        );
+        let mut out = anstream::stdout().lock();
+        writeln!(
+            out,
+            "{}, {}, {}",
+            counted(file.n_documents, "document"),
+            counted(file.n_terms, "term"),
+            counted(file.n_clusters - file.n_empty_clusters, "cluster")
+        )?;
         let end = match (file.converged, out_of_time) {
             (true, _) => "converged",
             (false, true) => "stopped by the time limit",
-            (false, false) if crate::interrupt::asked_to_stop() => "interrupted",
-            (false, false) => "not converged: raise --max-iter to go on",
+            (false, false) if interrupt::asked_to_stop() => "interrupted",
+            (false, false) => "not converged (raise --max-iter to go on)",
         };
-        println!(
-            "{end} after {} iterations, objective {:.1}, {:.2} s",
-            file.iterations, file.objective, outcome.seconds.total
-        );
+        writeln!(
+            out,
+            "{end} after {}, objective {:.1}, {:.2} s",
+            counted(file.iterations, "iteration"),
+            file.objective,
+            outcome.seconds.total
+        )?;
         for remark in remarks(file, &loaded.source) {
-            println!("note: {remark}");
+            writeln!(out, "note: {remark}")?;
         }
-        println!();
-        table::print_largest(&file.clusters, self.output.show)?;
-        println!("\nwritten to {}", self.output.output.display());
-        debug_assert_eq!(outcome.summaries.len(), file.clusters.len());
+        writeln!(out)?;
+        table::write_largest(&mut out, &file.clusters, self.output.show)?;
+        writeln!(out, "\nwritten to {}", self.output.output.display())?;
+        Ok(())
+    }
+}
+
+impl LongRunArgs {
+    /// Finds out before the work begins whether the checkpoint can be written at all.
+    fn check_checkpoint(&self) -> Result<()> {
+        let Some(path) = &self.checkpoint else { return Ok(()) };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if path.is_dir() {
+            bail!("--checkpoint {}: is a folder; give the name of a file", path.display());
+        }
+        if !folder.is_dir() {
+            bail!(
+                "--checkpoint {}: the folder {} does not exist; make it first",
+                path.display(),
+                folder.display()
+            );
+        }
+        interrupt::remember_folder(folder);
         Ok(())
     }
 }
@@ -269,32 +325,58 @@ impl Args {
 /// What a person should know about the input.
 fn remarks(file: &ClustersFile, source: &Source) -> Vec<String> {
     let mut remarks = Vec::new();
-    let mut remark = |count: u64, text: &str| {
+    let mut remark = |count: usize, one: &str, several: &str| {
         if count > 0 {
-            remarks.push(format!("{} {text}", grouped(count)));
+            remarks.push(format!("{} {}", grouped(count), if count == 1 { one } else { several }));
         }
     };
     if let Source::Documents { stats, n_repeated_ids, .. } = source {
-        remark(stats.n_bad_records, "records could not be read and were left out");
-        remark(stats.n_invalid_utf8, "documents had bytes that are not UTF-8; they were replaced");
-        remark(*n_repeated_ids, "documents have an id that an earlier one has too");
+        remark(
+            stats.n_bad_records as usize,
+            "record could not be read and was left out",
+            "records could not be read and were left out",
+        );
+        remark(
+            stats.n_invalid_utf8 as usize,
+            "document had bytes that are not UTF-8; they were replaced",
+            "documents had bytes that are not UTF-8; they were replaced",
+        );
+        remark(
+            *n_repeated_ids as usize,
+            "document has an id that an earlier one has too",
+            "documents have an id that an earlier one has too",
+        );
     }
-    remark(file.n_without_terms as u64, "documents have no term and are in no cluster (-1)");
     remark(
-        file.n_empty_clusters as u64,
+        file.n_without_terms,
+        "document has no term and is in no cluster (-1)",
+        "documents have no term and are in no cluster (-1)",
+    );
+    remark(
+        file.n_empty_clusters,
+        "cluster is empty: there are fewer distinct documents than clusters",
         "clusters are empty: there are fewer distinct documents than clusters",
     );
     remarks
 }
 
 /// The texts of all representatives, by document number.
-fn representative_texts(summaries: &[ClusterSummary], source: &Source) -> Result<BTreeMap<u64, String>> {
-    let Source::Documents { corpus, .. } = source else { return Ok(BTreeMap::new()) };
+fn representative_texts(summaries: &[ClusterSummary], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
+    let Source::Documents { corpus, .. } = &loaded.source else { return Ok(BTreeMap::new()) };
     let representatives = summaries.iter().flat_map(|summary| &summary.representatives);
     let mut numbers: Vec<u64> = representatives.map(|r| u64::from(r.doc.number())).collect();
     numbers.sort_unstable();
-    let texts = corpus.read_selected(&numbers)?;
-    Ok(texts.into_iter().map(|document| (document.number, document.text)).collect())
+    let documents = corpus.read_selected(&numbers).context("the input could not be read again")?;
+    let changed = documents.iter().find(|document| document.id != loaded.ids[document.number as usize]);
+    if let Some(document) = changed {
+        bail!("the input was changed during the run: document {} is another one now", document.number + 1);
+    }
+    Ok(documents.into_iter().map(|document| (document.number, document.text)).collect())
+}
+
+/// Reads a number above zero.
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number >= 1).ok_or("give a whole number, at least 1".to_owned())
 }
 
 /// Reads "90", "90s", "30m" or "2h".

@@ -1,5 +1,7 @@
 //! `docsphere completions`: completion scripts for shells.
 
+use std::io::{self, Write};
+
 use anyhow::Result;
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -8,6 +10,9 @@ use crate::Cli;
 
 /// Print a completion script for a shell
 #[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  docsphere completions bash > ~/.local/share/bash-completion/completions/docsphere"
+)]
 pub(crate) struct Args {
     /// The shell
     shell: Shell,
@@ -15,7 +20,9 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        clap_complete::generate(self.shell, &mut Cli::command(), "docsphere", &mut std::io::stdout());
-        Ok(())
+        // Into memory first: the generator panics if the reader goes away.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "docsphere", &mut script);
+        Ok(io::stdout().write_all(&script)?)
     }
 }

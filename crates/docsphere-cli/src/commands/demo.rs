@@ -1,13 +1,15 @@
 //! `docsphere demo`: the built-in corpus, from start to finish.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 
 use super::Command;
 use crate::Cli;
+use crate::output::whole_file::write_whole;
 
 /// Texts written for this: 20 everyday and technical subjects.
 const CORPUS: &str = include_str!("../../../../corpora/everyday.jsonl");
@@ -15,7 +17,7 @@ const CORPUS: &str = include_str!("../../../../corpora/everyday.jsonl");
 /// Cluster the built-in corpus: 480 short texts on 20 subjects
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder for the result and the texts
+    /// The folder for the result; the texts go beside it, into OUT.jsonl
     #[arg(short, long, value_name = "OUT", default_value = "docsphere-demo")]
     output: PathBuf,
 
@@ -26,33 +28,35 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let corpus = self.output.with_extension("jsonl");
-        fs::write(&corpus, CORPUS).with_context(|| format!("{}: cannot write", corpus.display()))?;
+        let mut name = self.output.file_name().context("--output: give the name of a folder")?.to_owned();
+        name.push(".jsonl");
+        let corpus = self.output.with_file_name(name);
+        // Only an earlier demo is ever written over.
+        let is_again = match fs::read(&corpus) {
+            Ok(there) if there != CORPUS.as_bytes() => {
+                bail!(
+                    "{}: is there already and is not the demo's corpus; choose another --output",
+                    corpus.display()
+                )
+            }
+            there => there.is_ok(),
+        };
+        if !is_again {
+            write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
+        }
         let (corpus, output) = (corpus.display().to_string(), self.output.display().to_string());
         let k = self.n_clusters.to_string();
         // Exactly what a person would type.
-        let words = [
-            "docsphere",
-            "cluster",
-            &corpus,
-            "-k",
-            &k,
-            "-o",
-            &output,
-            "--force",
-            "--init",
-            "greedy-k-means++",
-            "--n-init",
-            "10",
-            "--min-df",
-            "2",
-        ];
-        println!("$ {}\n", words.join(" "));
+        let mut words = vec!["docsphere", "cluster", &corpus, "-k", &k, "--n-init", "10", "-o", &output];
+        if is_again {
+            words.push("--force");
+        }
+        writeln!(io::stdout(), "$ {}\n", words.join(" "))?;
         match Cli::try_parse_from(words)?.command {
             Command::Cluster(args) => args.run()?,
             _ => unreachable!("the words above say cluster"),
         }
-        println!("\ntry next: docsphere inspect {output} --cluster 0");
+        writeln!(io::stdout(), "\ntry next: docsphere inspect {output} --cluster 0")?;
         Ok(())
     }
 }

@@ -1,12 +1,14 @@
 //! `docsphere export`: a model's centroids for other programs.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use docsphere::{Model, TermId, formats};
 
 use super::vectorize::lines;
+use crate::numbers::counted;
 use crate::output::clusters::term_name;
 use crate::output::folder::ResultFolder;
 
@@ -28,20 +30,22 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
+        ResultFolder::check(&self.output, self.force, "centroids.npz")?;
         let model = Model::load(super::model_path(&self.model))?;
-        let folder = ResultFolder::create_marked(&self.output, self.force, "centroids.npz")?;
+        let folder = ResultFolder::create(&self.output, self.force, "centroids.npz")?;
         let centroids = model.centroids();
-        formats::write(folder.file("centroids.npz"), &centroids.to_sparse_rows()?)?;
+        formats::write(folder.file("centroids.npz"), &centroids.to_sparse_rows())?;
         let names: Vec<String> =
             (0..centroids.n_terms()).map(|term| term_name(&model, TermId::new(term as u32))).collect();
         fs::write(folder.file("vocabulary.txt"), lines(names.iter().map(String::as_str)))?;
         folder.commit()?;
-        println!(
-            "{} centroids over {} terms written to {}",
-            centroids.n_clusters(),
-            centroids.n_terms(),
+        writeln!(
+            io::stdout(),
+            "{} over {} written to {}",
+            counted(centroids.n_clusters(), "centroid"),
+            counted(centroids.n_terms(), "term"),
             self.output.display()
-        );
+        )?;
         Ok(())
     }
 }

@@ -1,15 +1,16 @@
 //! `docsphere inspect`: what a model or a result holds.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use docsphere::{ClusterId, Model, TermId};
 use serde_json::json;
 
+use crate::numbers::counted;
 use crate::output::clusters::{ClusterEntry, ClustersFile, term_name};
 use crate::output::table;
-use crate::progress::grouped;
 
 /// Show what a model or a result holds
 #[derive(clap::Args)]
@@ -42,13 +43,17 @@ impl Args {
             }
         }
         match (&file, self.cluster) {
-            (Some(file), Some(cluster)) => self.show_cluster(&file.clusters[cluster as usize]),
+            (Some(file), Some(cluster)) => {
+                let entry = file.clusters.iter().find(|entry| entry.id == cluster);
+                self.show_cluster(entry.context("clusters.json and model.docsphere do not belong together")?)
+            }
             (None, Some(cluster)) => self.show_centroid(&model, ClusterId::new(cluster)),
             (file, None) => self.show_model(&model, file.as_ref()),
         }
     }
 
     fn show_model(&self, model: &Model, file: Option<&ClustersFile>) -> Result<()> {
+        let mut out = anstream::stdout().lock();
         let (info, centroids) = (model.info(), model.centroids());
         if self.json {
             let model = json!({
@@ -58,79 +63,79 @@ impl Args {
                 "info": info,
                 "text": model.text().map(|text| json!({"text": text.text_options(), "tfidf": text.tfidf_options()})),
             });
-            println!("{}", serde_json::to_string_pretty(&model)?);
-            return Ok(());
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&model)?)?);
         }
-        println!(
-            "{} clusters over {} terms, from {} documents",
-            grouped(centroids.n_clusters() as u64),
-            grouped(centroids.n_terms() as u64),
-            grouped(info.n_docs as u64)
-        );
-        println!(
-            "{} after {} iterations, objective {:.1}; init {}, seed {}; made by docsphere {}",
+        writeln!(
+            out,
+            "{} over {}, from {}",
+            counted(centroids.n_clusters(), "cluster"),
+            counted(centroids.n_terms(), "term"),
+            counted(info.n_docs, "document")
+        )?;
+        writeln!(
+            out,
+            "{} after {}, objective {:.1}; init {}, seed {}",
             if info.converged { "converged" } else { "not converged" },
-            info.n_iter,
+            counted(info.n_iter, "iteration"),
             info.objective,
             info.init,
-            info.seed,
-            info.version
-        );
-        match model.text() {
-            Some(_) => println!("made from text: new documents can be assigned"),
-            None => println!("made from a matrix"),
-        }
+            info.seed
+        )?;
+        let source = if model.text().is_some() { "text: new documents can be assigned" } else { "a matrix" };
+        writeln!(out, "made by docsphere {} from {source}", info.version)?;
         if let Some(file) = file {
-            println!();
-            table::print_largest(&file.clusters, self.show)?;
+            writeln!(out)?;
+            table::write_largest(&mut out, &file.clusters, self.show)?;
         }
         Ok(())
     }
 
     /// All that is known of a cluster of a result.
     fn show_cluster(&self, cluster: &ClusterEntry) -> Result<()> {
+        let mut out = io::stdout().lock();
         if self.json {
-            println!("{}", serde_json::to_string_pretty(cluster)?);
-            return Ok(());
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(cluster)?)?);
         }
-        println!(
-            "cluster {}: {} documents, cohesion {:.3}\n",
+        writeln!(
+            out,
+            "cluster {}: {}, cohesion {:.3}\n",
             cluster.id,
-            grouped(cluster.size as u64),
+            counted(cluster.size, "document"),
             cluster.cohesion
-        );
-        println!("keywords");
+        )?;
+        writeln!(out, "keywords")?;
         for keyword in &cluster.keywords {
-            println!("  {:.3}  {}", keyword.score, keyword.term);
+            writeln!(out, "  {:.3}  {}", keyword.score, keyword.term)?;
         }
-        println!("\nrepresentatives");
+        writeln!(out, "\nrepresentatives")?;
         for representative in &cluster.representatives {
-            println!("  {:.3}  {}", representative.similarity, representative.id);
+            writeln!(out, "  {:.3}  {}", representative.similarity, representative.id)?;
             if let Some(text) = &representative.text {
-                println!("         {}", shortened(text, table::width().saturating_sub(9)));
+                writeln!(out, "         {}", shortened(text, table::width().saturating_sub(9)))?;
             }
         }
-        println!("\nnearest clusters");
+        writeln!(out, "\nnearest clusters")?;
         for neighbour in &cluster.neighbours {
-            println!("  {:.3}  {}", neighbour.similarity, neighbour.id);
+            writeln!(out, "  {:.3}  {}", neighbour.similarity, neighbour.id)?;
         }
         Ok(())
     }
 
     /// Of a model alone, the heaviest terms of a centroid.
     fn show_centroid(&self, model: &Model, cluster: ClusterId) -> Result<()> {
+        let mut out = io::stdout().lock();
         let mut entries: Vec<(u32, f32)> = model.centroids().centroid(cluster).iter().collect();
         entries.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         entries.truncate(self.show);
         let named = entries.iter().map(|&(term, weight)| (term_name(model, TermId::new(term)), weight));
         if self.json {
             let terms: Vec<_> = named.map(|(term, weight)| json!({"term": term, "weight": weight})).collect();
-            println!("{}", serde_json::to_string_pretty(&json!({"id": cluster.number(), "terms": terms}))?);
-            return Ok(());
+            let centroid = json!({"id": cluster.number(), "terms": terms});
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&centroid)?)?);
         }
-        println!("cluster {cluster}: heaviest terms of the centroid");
+        writeln!(out, "cluster {cluster}: heaviest terms of the centroid")?;
         for (term, weight) in named {
-            println!("  {weight:.3}  {term}");
+            writeln!(out, "  {weight:.3}  {term}")?;
         }
         Ok(())
     }

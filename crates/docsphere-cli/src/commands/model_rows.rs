@@ -1,6 +1,6 @@
 //! New input as rows over a model's terms.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use docsphere::{Corpus, Model, UnitRows};
 
 use crate::args::InputArgs;
@@ -24,9 +24,17 @@ impl ModelRows {
 /// Reads the input as the model read its own.
 pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Progress) -> Result<ModelRows> {
     if let Some(format) = input.matrix_format() {
-        let loaded = load_matrix(input, format)?;
+        let n_terms = model.centroids().n_terms();
+        let loaded = load_matrix(input, format, Some(n_terms))?;
+        let n_given = loaded.rows.n_terms();
+        ensure!(
+            n_given == n_terms,
+            "{}: has {n_given} columns, but the model has {n_terms} terms",
+            input.inputs[0].display()
+        );
         return Ok(ModelRows { rows: loaded.rows, ids: loaded.ids, unknown_shares: Vec::new() });
     }
+    input.check_for_documents()?;
     let Some(text) = model.text() else {
         bail!("this model was made from a matrix and does not know how to read text; give it a matrix file");
     };

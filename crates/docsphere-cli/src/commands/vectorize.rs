@@ -1,6 +1,7 @@
 //! `docsphere vectorize`: documents to a TF-IDF matrix for other programs.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -8,8 +9,9 @@ use docsphere::formats;
 
 use crate::args::{InputArgs, TextArgs};
 use crate::input::{self, Source};
+use crate::numbers::counted;
 use crate::output::folder::ResultFolder;
-use crate::progress::{Progress, grouped};
+use crate::progress::Progress;
 
 /// Turn documents into a TF-IDF matrix (matrix.npz, vocabulary.txt, ids.txt)
 #[derive(clap::Args)]
@@ -20,28 +22,28 @@ pub(crate) struct Args {
     text: TextArgs,
 
     /// The folder for the files; it appears whole, or not at all
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
 
     /// Replace a result that is there already
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     force: bool,
 
     /// Threads [default: all cores]. Never changes the result
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Output")]
     threads: Option<usize>,
 
     /// Print nothing but errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         ResultFolder::check(&self.output, self.force, "matrix.npz")?;
-        let mut progress = Progress::new(self.quiet, 1, None);
+        let mut progress = Progress::new(self.quiet);
         let loaded = input::load(&self.input, &self.text, self.threads, &mut progress)?;
-        let folder = ResultFolder::create_marked(&self.output, self.force, "matrix.npz")?;
+        let folder = ResultFolder::create(&self.output, self.force, "matrix.npz")?;
         formats::write(folder.file("matrix.npz"), loaded.rows.as_sparse())?;
         fs::write(folder.file("ids.txt"), lines(loaded.ids.iter().map(String::as_str)))?;
         match &loaded.source {
@@ -55,13 +57,14 @@ impl Args {
         }
         folder.commit()?;
         if !self.quiet {
-            println!(
-                "{} documents, {} terms, {} nonzeros written to {}",
-                grouped(loaded.rows.n_rows() as u64),
-                grouped(loaded.rows.n_terms() as u64),
-                grouped(loaded.rows.nnz() as u64),
+            writeln!(
+                io::stdout(),
+                "{}, {}, {} written to {}",
+                counted(loaded.rows.n_rows(), "document"),
+                counted(loaded.rows.n_terms(), "term"),
+                counted(loaded.rows.nnz(), "nonzero"),
                 self.output.display()
-            );
+            )?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! `docsphere verify`: is every document really in its nearest cluster? By brute force, without any of the engine's search.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
@@ -9,11 +10,15 @@ use serde_json::json;
 
 use super::model_rows::rows_for_model;
 use crate::args::InputArgs;
+use crate::numbers::{counted, grouped};
 use crate::output::assignments::{self, ReadAssignment};
-use crate::progress::{Progress, grouped};
+use crate::progress::Progress;
 
 /// Documents compared with all centroids at a time: their similarities stay in memory.
 const BATCH_DOCS: usize = 1 << 16;
+
+/// Mismatches shown.
+const LISTED_MISMATCHES: usize = 20;
 
 /// Compare every assignment of a result with all centroids, by brute force
 #[derive(clap::Args)]
@@ -25,11 +30,11 @@ pub(crate) struct Args {
     input: InputArgs,
 
     /// Check only so many documents, evenly spread
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Output")]
     sample: Option<usize>,
 
     /// Print as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -43,18 +48,18 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load(self.result.join("model.docsphere"))?;
         let assignments = assignments::read(&self.result)?;
-        let mut progress = Progress::new(self.json, 1, None);
+        let mut progress = Progress::new(self.json);
         let rows = rows_for_model(&model, &self.input, &mut progress)?;
         progress.finish();
         ensure!(
             rows.ids.len() == assignments.len(),
-            "the input has {} documents, but the result has {}; give the same input as to cluster",
-            grouped(rows.ids.len() as u64),
-            grouped(assignments.len() as u64)
+            "the input has {}, but the result has {}; give the same input and input options as to cluster",
+            counted(rows.ids.len(), "document"),
+            grouped(assignments.len())
         );
         if let Some(doc) = (0..rows.ids.len()).find(|&doc| rows.ids[doc] != assignments[doc].id) {
             bail!(
-                "document {} is {:?} in the input, but {:?} in the result; give the same input as to cluster",
+                "document {} is {:?} in the input, but {:?} in the result; give the same input and input options as to cluster",
                 doc + 1,
                 rows.ids[doc],
                 assignments[doc].id
@@ -80,19 +85,32 @@ impl Args {
             let list: Vec<_> = mismatches.iter().map(|m| json!({"id": ids[m.doc], "what": m.what})).collect();
             let report =
                 json!({"checked": n_checked, "clusters": k, "mismatches": mismatches.len(), "list": list});
-            println!("{}", serde_json::to_string_pretty(&report)?);
+            writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
         } else {
-            for mismatch in mismatches.iter().take(20) {
-                println!("{}: {}", ids[mismatch.doc], mismatch.what);
+            let mut out = io::stdout().lock();
+            for mismatch in mismatches.iter().take(LISTED_MISMATCHES) {
+                writeln!(out, "{}: {}", ids[mismatch.doc], mismatch.what)?;
             }
-            println!(
-                "checked {} documents against {} centroids: {} mismatches",
-                grouped(n_checked as u64),
-                grouped(k as u64),
-                grouped(mismatches.len() as u64)
-            );
+            if mismatches.len() > LISTED_MISMATCHES {
+                writeln!(
+                    out,
+                    "and {} more; --json lists all",
+                    grouped(mismatches.len() - LISTED_MISMATCHES)
+                )?;
+            }
+            writeln!(
+                out,
+                "checked {} against {}: {} mismatches",
+                counted(n_checked, "document"),
+                counted(k, "centroid"),
+                grouped(mismatches.len())
+            )?;
         }
-        ensure!(mismatches.is_empty(), "the result does not hold");
+        ensure!(
+            mismatches.is_empty(),
+            "the result does not hold for {}",
+            counted(mismatches.len(), "document")
+        );
         Ok(())
     }
 }

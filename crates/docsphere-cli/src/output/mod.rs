@@ -5,3 +5,4 @@ pub(crate) mod clusters;
 pub(crate) mod folder;
 pub(crate) mod table;
 pub(crate) mod trace;
+pub(crate) mod whole_file;

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use anyhow::Result;
 
 use super::clusters::ClusterEntry;
-use crate::progress::grouped;
+use crate::numbers::{counted, grouped};
 
 /// The width where there is no terminal.
 const DEFAULT_WIDTH: usize = 80;
@@ -20,21 +20,18 @@ pub(crate) fn width() -> usize {
     columns.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)).clamp(60, 160)
 }
 
-/// Prints the largest clusters, largest first.
-pub(crate) fn print_largest(clusters: &[ClusterEntry], n_shown: usize) -> Result<()> {
+/// Writes the largest clusters, largest first. `out` takes colours out where they cannot be shown.
+pub(crate) fn write_largest(out: &mut impl Write, clusters: &[ClusterEntry], n_shown: usize) -> Result<()> {
     let mut order: Vec<&ClusterEntry> = clusters.iter().filter(|cluster| cluster.size > 0).collect();
     order.sort_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.id));
-    // Colours are taken out again where they cannot be shown.
-    let mut out = anstream::stdout().lock();
     writeln!(out, "{BOLD}cluster     size  cohesion  keywords{PLAIN}")?;
     for cluster in order.iter().take(n_shown) {
-        let left =
-            format!("{:>7} {:>8} {:>9.2}  ", cluster.id, grouped(cluster.size as u64), cluster.cohesion);
+        let left = format!("{:>7} {:>8} {:>9.2}  ", cluster.id, grouped(cluster.size), cluster.cohesion);
         let room = width().saturating_sub(left.len());
         writeln!(out, "{left}{}", fitting_keywords(cluster, room))?;
     }
     if order.len() > n_shown {
-        writeln!(out, "{DIM}and {} more clusters{PLAIN}", grouped((order.len() - n_shown) as u64))?;
+        writeln!(out, "{DIM}and {}{PLAIN}", counted(order.len() - n_shown, "more cluster"))?;
     }
     Ok(())
 }
