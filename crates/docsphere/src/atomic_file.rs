@@ -38,7 +38,9 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
         return Err(write_error(io::Error::new(io::ErrorKind::NotFound, message)));
     }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".docsphere-").suffix(".tmp");
+    // Named after the process, so that whoever ends it at once can find what to remove.
+    let prefix = format!(".docsphere-{}-", std::process::id());
+    builder.prefix(&prefix).suffix(".tmp");
     #[cfg(unix)]
     {
         // Temporary files are private by default; this one becomes an ordinary file, so let the umask decide.

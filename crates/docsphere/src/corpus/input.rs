@@ -145,7 +145,12 @@ fn open_stdin(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
         Some(format) => format,
     };
     super::parquet_input::check_build(format)?;
-    let mut file = NamedTempFile::new().map_err(|source| Error::io("write a temporary file", source))?;
+    // Named after the process, so that whoever ends it at once can find what to remove.
+    let prefix = format!(".docsphere-{}-", std::process::id());
+    let mut file = tempfile::Builder::new()
+        .prefix(&prefix)
+        .tempfile()
+        .map_err(|source| Error::io("write a temporary file", source))?;
     let n_bytes = io::copy(&mut io::stdin().lock(), &mut file).map_err(|source| Error::io("read", source))?;
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::Spooled(file) }, n_bytes))
 }
