@@ -328,6 +328,25 @@ fn negative_values() -> Vec<EdgeCase> {
     let all_negative: Vec<SparseVector> = two_groups().iter().map(minus).collect();
     vec![
         EdgeCase::new("negative values", signed, 7),
+        // Only the seeds are negative: the index must be off for the first assignment, though the rows would allow it.
+        EdgeCase::given(
+            "negative seeds for rows that are not",
+            rows_of(4, &two_groups()),
+            vec![
+                vec![(0, 1.0), (2, -1.0)],
+                vec![(1, -1.0), (3, 1.0)],
+                vec![(0, -1.0), (1, -1.0), (2, -1.0), (3, -1.0)],
+            ],
+        ),
+        // Only the rows are negative: a seed that shares no term is better than one that does.
+        EdgeCase::given(
+            "negative rows for seeds that are not",
+            rows_of(
+                6,
+                &[vec![(0, -1.0), (1, 0.5)], vec![(0, -1.0)], vec![(2, 1.0)], vec![(1, 1.0), (2, -1.0)]],
+            ),
+            vec![one(0), one(5), one(1)],
+        ),
         EdgeCase::new("only negative values", rows_of(4, &all_negative), 2),
         // The sum is zero in every term: the centroid stays at the seed, and one document has similarity -1.
         EdgeCase::new("x and -x in one cluster", rows_of(3, &[x.clone(), minus(&x)]), 1),
@@ -441,6 +460,25 @@ fn extreme_weights() -> Vec<EdgeCase> {
         // Beside the heavy ones the light documents are zero in fixed point, though they have a label and count as members.
         EdgeCase::new("weights far apart", rows(), 5)
             .weighted(weights(|i| if i % 5 == 0 { 1e12 } else { 1e-12 })),
+        // The document that an empty cluster takes weighs nothing in its sum: the centroid stays, but the cluster counts as changed. It is taken again and again.
+        EdgeCase::given(
+            "a refill that weighs nothing",
+            rows_of(
+                4,
+                &[one(0), vec![(0, 1.0), (1, 0.1)], vec![(0, 0.1), (2, 1.0)], vec![(0, 1.0), (1, 0.2)]],
+            ),
+            vec![one(0), one(3)],
+        )
+        .weighted(vec![1e30, 1e30, 1.0, 1e30]),
+        EdgeCase::given(
+            "a refill that weighs nothing, of an empty seed",
+            rows_of(
+                4,
+                &[one(0), vec![(0, 1.0), (1, 0.1)], vec![(0, 0.1), (2, 1.0)], vec![(0, 1.0), (1, 0.2)]],
+            ),
+            vec![one(0), vec![]],
+        )
+        .weighted(vec![1e30, 1e30, 1.0, 1e30]),
         // Documents 3 to 5 are members of cluster 1 but weigh nothing in its sum: its centroid stays at the seed.
         EdgeCase::given("a cluster whose sum is zero by weight", groups, vec![one(0), one(2)])
             .weighted(vec![two_to_60, 1.0, 1.0, 1.0 / two_to_60, 1.0 / two_to_60, 1.0 / two_to_60]),

@@ -45,7 +45,9 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
     {
         // Temporary files are private by default; this one becomes an ordinary file, so let the umask decide.
         use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
+        // One that replaces another keeps its permissions: a private file stays private.
+        let mode = fs::metadata(&target).map_or(0o666, |old| old.permissions().mode() & 0o777);
+        builder.permissions(fs::Permissions::from_mode(mode));
     }
     let temporary = builder.tempfile_in(folder).map_err(write_error)?;
 

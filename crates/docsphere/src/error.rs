@@ -163,7 +163,7 @@ pub enum RowProblem {
         value: f64,
     },
     /// A term id that is not below the number of terms.
-    #[error("term id {term} is out of range; ids run from 0 to {n_terms} - 1")]
+    #[error("term id {term} is out of range: {}", ids_in_range(*.n_terms))]
     TermOutOfRange {
         /// The term's id.
         term: u64,
@@ -176,6 +176,13 @@ pub enum RowProblem {
         /// The weight.
         weight: f64,
     },
+}
+
+fn ids_in_range(n_terms: u64) -> String {
+    match n_terms.checked_sub(1) {
+        None => "there are no terms".to_owned(),
+        Some(last) => format!("ids run from 0 to {last}"),
+    }
 }
 
 impl Error {
@@ -196,7 +203,7 @@ impl Error {
 
     /// Adds the file, unless an inner layer has already named one.
     #[must_use]
-    pub fn at_path(mut self, path: &Path) -> Self {
+    pub(crate) fn at_path(mut self, path: &Path) -> Self {
         self.inner.path.get_or_insert_with(|| path.to_owned());
         self
     }
@@ -210,7 +217,7 @@ impl Error {
 
     /// Adds the line, counted from 1, unless an inner layer has already named one.
     #[must_use]
-    pub fn at_line(mut self, line: u64) -> Self {
+    pub(crate) fn at_line(mut self, line: u64) -> Self {
         self.inner.line.get_or_insert(line);
         self
     }

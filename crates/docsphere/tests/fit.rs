@@ -20,7 +20,7 @@ fn given(n_terms: usize, rows: &[&[(u32, f32)]]) -> Init {
 }
 
 fn centroids_of(fit: &Fit) -> Vec<SparseVector> {
-    let matrix = fit.model.centroids().to_sparse_rows().unwrap();
+    let matrix = fit.model.centroids().to_sparse_rows();
     matrix.iter().map(|row| row.iter().collect()).collect()
 }
 
@@ -273,7 +273,8 @@ fn ncc_index_uses_its_index_only_while_enough_clusters_change() {
 fn the_trace_is_plain_json() {
     let rows = text();
     let fit = SphericalKMeans::params(5).max_iter(2).fit(&rows).unwrap();
-    let json = serde_json::to_value(&fit.trace).unwrap();
+    let text = serde_json::to_string(&fit.trace).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let record = &json["iterations"][1];
     for key in
         ["iteration", "strategy", "moved_docs", "similarities", "postings", "skipped_docs", "objective"]
@@ -281,7 +282,7 @@ fn the_trace_is_plain_json() {
         assert!(!record[key].is_null(), "{key} is missing in {record}");
     }
     assert!(record["seconds"]["assign"].is_number());
-    assert_eq!(serde_json::from_value::<docsphere::Trace>(json).unwrap(), fit.trace);
+    assert_eq!(serde_json::from_str::<docsphere::Trace>(&text).unwrap(), fit.trace, "to the bit");
 }
 
 #[test]
@@ -291,4 +292,73 @@ fn unsorted_rows_and_raw_lengths_do_not_matter() {
     let messy =
         SparseRows::from_parts(5, vec![0, 3, 5], vec![3, 0, 3, 4, 1], vec![8.0, 8.0, 8.0, 0.5, 1.5]).unwrap();
     assert_eq!(UnitRows::new(sorted), UnitRows::new(messy));
+}
+
+#[test]
+fn the_counts_say_what_was_done() {
+    let rows = text();
+    let k = 40u64;
+    let n_docs = rows.n_nonzero_rows() as u64;
+    let fit = |strategy| SphericalKMeans::params(k as usize).strategy(strategy).tol(0.0).fit(&rows).unwrap();
+
+    let baseline = fit(Strategy::Baseline);
+    assert!(baseline.trace.iterations.iter().all(|record| record.counters.similarities == n_docs * k));
+    assert!(baseline.trace.iterations.iter().all(|record| record.strategy_bytes > 0));
+
+    let inverted = fit(Strategy::Inverted);
+    for record in &inverted.trace.iterations {
+        assert!(record.counters.postings > 0 && record.counters.similarities == n_docs * k);
+    }
+    // The postings of the last iteration, counted by hand: each term of each row meets the centroids that have it.
+    let centroids = inverted.model.centroids().to_sparse_rows();
+    let mut n_centroids = vec![0u64; rows.n_terms()];
+    centroids.terms().iter().for_each(|&term| n_centroids[term as usize] += 1);
+    let expected: u64 = rows.as_sparse().terms().iter().map(|&term| n_centroids[term as usize]).sum();
+    assert_eq!(inverted.trace.iterations.last().unwrap().counters.postings, expected);
+
+    // In ncc, a document whose centroid stands still is compared with the changed ones only.
+    let ncc = fit(Strategy::Ncc);
+    assert_eq!(ncc.trace.total().skipped_docs, 0, "no iteration here leaves all centroids unchanged");
+    let last = ncc.trace.iterations.last().unwrap();
+    assert!(last.changed_clusters < k && last.counters.similarities < n_docs * k);
+    // A run that begins where another ended finds every centroid in its place.
+    let again = Init::Given(ncc.model.centroids().clone());
+    let quiet = SphericalKMeans::params(k as usize).init(again).strategy(Strategy::Ncc).fit(&rows).unwrap();
+    assert_eq!(
+        quiet.trace.iterations.last().unwrap().counters.skipped_docs,
+        n_docs,
+        "nothing changed: all are skipped"
+    );
+}
+
+#[test]
+fn as_many_threads_work_as_were_asked_for() {
+    let rows = text();
+    for n_threads in [1, 2, 7] {
+        let mut seen = 0;
+        let mut observer = |_: &Event<'_>| {
+            seen = rayon::current_num_threads();
+            ControlFlow::Continue(())
+        };
+        let params = SphericalKMeans::params(3).n_threads(n_threads);
+        params.fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
+        assert_eq!(seen, n_threads);
+    }
+}
+
+#[test]
+fn a_stop_in_the_last_iteration_of_a_run_lets_no_other_run_begin() {
+    let rows = text();
+    let mut asked = false;
+    let mut observer = |event: &Event<'_>| {
+        let last =
+            matches!(event, Event::Iteration(record) if record.iteration > 0 && record.moved_docs == 0);
+        let ask = last && !asked;
+        asked |= last;
+        if ask { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let params = SphericalKMeans::params(10).tol(0.0).n_init(3);
+    let fit = params.fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
+    assert_eq!(fit.trace.runs.len(), 1);
+    assert_eq!(fit.stop, StopReason::NoLabelChanged, "it had come to its end by itself");
 }

@@ -48,7 +48,7 @@ fn predicting_the_training_rows_gives_their_labels() {
 fn predictions_for_new_rows_are_those_of_the_reference() {
     let fit = fitted();
     let rows = text(2);
-    let matrix = fit.model.centroids().to_sparse_rows().unwrap();
+    let matrix = fit.model.centroids().to_sparse_rows();
     let centroids: Vec<Vec<(u32, f32)>> = matrix.iter().map(|row| row.iter().collect()).collect();
     let expected = reference_assign(&rows, &centroids, &vec![-1; rows.n_rows()]);
     let predictor = fit.model.predictor();

@@ -62,7 +62,7 @@ proptest! {
         let rows = random_rows(&shape);
         let Some(params) = fitted_to(&rows, &ReferenceParams { max_iter, ..params }) else { return Ok(()) };
         let fit = fit_like(&rows, &params, Strategy::Auto, 2);
-        let matrix = fit.model.centroids().to_sparse_rows().unwrap();
+        let matrix = fit.model.centroids().to_sparse_rows();
         let centroids: Vec<_> = matrix.iter().map(|row| row.iter().collect()).collect();
         let assigned = reference_assign(&rows, &centroids, fit.labels.as_slice());
         prop_assert_eq!(&assigned.labels[..], fit.labels.as_slice());

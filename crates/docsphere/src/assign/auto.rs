@@ -83,9 +83,10 @@ impl Auto {
 impl Assigner for Auto {
     fn prepare(&mut self, step: &Step<'_>) {
         self.picked = self.pick(step);
-        if self.picked == Pick::Ncc {
-            // Posting lists are built anew each time anyway: give their memory back.
-            self.inverted = Inverted::default();
+        // What the other one held is of no use later: give its memory back.
+        match self.picked {
+            Pick::Ncc => self.inverted = Inverted::default(),
+            Pick::Inverted => self.ncc = Ncc::default(),
         }
         self.picked_mut().prepare(step);
     }
@@ -100,5 +101,52 @@ impl Assigner for Auto {
 
     fn memory_bytes(&self) -> usize {
         self.inverted.memory_bytes() + self.ncc.memory_bytes() + size_of_val(&self.doc_frequencies[..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::update::{Centroids, Updater};
+    use crate::vectors::{RowWeights, SparseRows, UnitRows};
+
+    /// Rows over many common terms, k clusters, of which the last update changed `n_moved` by moving one document each.
+    fn picked_after_moving(n_moved: usize) -> Pick {
+        let (n_docs, k, n_terms) = (2_000usize, 200usize, 60usize);
+        let terms: Vec<u32> = (0..n_docs)
+            .flat_map(|doc| {
+                let mut terms: Vec<u32> = (0..10).map(|i| ((doc * 7 + i * i + i) % n_terms) as u32).collect();
+                terms.sort_unstable();
+                terms.dedup();
+                terms.truncate(6);
+                terms
+            })
+            .collect();
+        let n = terms.len() / n_docs;
+        assert_eq!(n * n_docs, terms.len(), "every row has the same number of terms");
+        let offsets: Vec<u64> = (0..=n_docs).map(|doc| (doc * n) as u64).collect();
+        let values = vec![1.0; terms.len()];
+        let rows = UnitRows::new(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap());
+        let mut assignment = Assignment {
+            labels: (0..n_docs).map(|doc| (doc % k) as u32).collect(),
+            similarities: vec![0.5; n_docs],
+        };
+        let mut centroids = Centroids::from_rows(
+            SparseRows::from_parts(n_terms, vec![0u64; k + 1], Vec::new(), Vec::new()).unwrap(),
+        );
+        let mut updater = Updater::new(&rows, k);
+        updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
+        for doc in 0..n_moved {
+            assignment.labels[doc] = ((doc + 1) % k) as u32;
+        }
+        let update = updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
+        let mut auto = Auto { picked: Pick::Ncc, ..Auto::default() };
+        auto.pick(&Step::new(1, &rows, &centroids, Some(&update.movement)))
+    }
+
+    #[test]
+    fn quiet_iterations_go_to_ncc_and_busy_ones_to_inverted() {
+        assert!(picked_after_moving(1) == Pick::Ncc);
+        assert!(picked_after_moving(200) == Pick::Inverted);
     }
 }

@@ -28,10 +28,22 @@ const UNIT_ROUND_OFF: f64 = f64::EPSILON / 2.0;
 ///
 /// `row_nnz` is the number of terms of the longest row, `centroid_nnz` the number of entries of the centroid.
 pub(crate) fn min_squared_sum(lambda: f64, row_nnz: usize, centroid_nnz: usize) -> f64 {
+    true_minimum(lambda, row_nnz, UNIT_TOLERANCE) - running_sum_error(centroid_nnz)
+}
+
+/// What the true sum of squares must reach, if the rows' lengths are at most `1 + tolerance`.
+///
+/// Only the computed length of a row was checked; the error of a dot product is counted twice, once for that.
+fn true_minimum(lambda: f64, row_nnz: usize, tolerance: f64) -> f64 {
     let dot_error = 2.0 * row_nnz as f64 * UNIT_ROUND_OFF; // m u / (1 - m u) <= 2 m u for m < 2^52
-    let reached = lambda / ((1.0 + UNIT_TOLERANCE) * (1.0 + dot_error));
+    let reached = lambda / ((1.0 + tolerance) * (1.0 + dot_error));
     // A few more round-offs for the arithmetic of this function itself.
-    reached * reached * (1.0 - 16.0 * UNIT_ROUND_OFF) - 3.0 * centroid_nnz as f64 * UNIT_ROUND_OFF
+    reached * reached * (1.0 - 16.0 * UNIT_ROUND_OFF)
+}
+
+/// By how much a running sum over so many squares can fall short of the true one.
+fn running_sum_error(centroid_nnz: usize) -> f64 {
+    3.0 * centroid_nnz as f64 * UNIT_ROUND_OFF
 }
 
 /// Minimum overlap counts by the linear sliding window of the paper's footnote.
@@ -156,17 +168,32 @@ mod tests {
             prop_assert!(min_squared_sum(lambda + 1e-5, x.nnz(), x.nnz()) > lambda * lambda);
         }
 
-        /// A running sum gathers error; the minimum must stay below the exactly rounded sum of any window.
+        /// A running sum gathers error. With the threshold at the exact sum of a window, that window must still be found.
         #[test]
-        fn the_running_sum_stays_within_its_slack(squares in prop::collection::vec(0.0f64..1.0, 1..200)) {
-            let total: f64 = squares.iter().sum();
-            let mut squares: Vec<f64> = squares.iter().map(|s| s / total).collect();
+        fn the_running_sum_stays_within_its_slack(parts in prop::collection::vec(1u64..1 << 40, 2..300)) {
+            let total: u64 = parts.iter().sum();
+            let mut squares: Vec<f64> = parts.iter().map(|&part| part as f64 / total as f64).collect();
             squares.sort_unstable_by(|a, b| b.total_cmp(a));
-            let lambda = squares.iter().rev().take(squares.len() / 2 + 1).sum::<f64>().sqrt();
-            let counts = window_counts(&squares, min_squared_sum(lambda, 1, squares.len()));
-            let naive = naive_counts(&squares, lambda * lambda);
-            prop_assert!(counts.len() >= naive.len());
-            prop_assert!(counts.iter().zip(&naive).all(|(count, naive)| count <= naive));
+            for start in 0..squares.len() {
+                // The best that floating point can do: smallest first, which is nearly exact here.
+                let window: f64 = squares[start..].iter().rev().sum();
+                let counts = window_counts(&squares, window - running_sum_error(squares.len()));
+                prop_assert!(counts.len() > start, "the window from {start} to the end reaches its own sum");
+                prop_assert!(counts[start] as usize <= squares.len() - start);
+            }
+        }
+
+        /// A computed dot product can lie above the true one; with rows of length exactly one, that slack alone must do.
+        #[test]
+        fn the_error_of_a_dot_product_is_covered(values in prop::collection::vec(1u32..1 << 20, 1..200)) {
+            // Equal vectors meet the lemma with equality. Their length is one only up to rounding, so it is measured.
+            let norm = values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>().sqrt();
+            let x: Vec<f32> = values.iter().map(|&v| (f64::from(v) / norm) as f32).collect();
+            let squares: Vec<f64> = x.iter().map(|&v| f64::from(v) * f64::from(v)).collect();
+            let (forwards, backwards): (f64, f64) = (squares.iter().sum(), squares.iter().rev().sum());
+            let lambda = forwards.max(backwards);
+            let length_error = (forwards.max(backwards).sqrt() - 1.0).max(0.0);
+            prop_assert!(forwards.min(backwards) >= true_minimum(lambda, x.len(), length_error));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tie rule, in one place.
+//! The tie rule, for strategies that compare one centroid at a time. (`inverted.rs` has all similarities at hand and reads the winner off.)
 
 use super::Step;
 use super::chunks::Slot;

@@ -8,7 +8,7 @@
 //! with every centroid, and the trace says so.
 //!
 //! **Cost.** Two passes over postings for each document, then a dot product for each candidate. The index is built again in each
-//! iteration. Memory: the tables of `lookup.rs` and the maps of `overlap.rs`, on text some 40 bytes an entry of the centroids with four thresholds.
+//! iteration. Memory: the tables of `lookup.rs` and the maps of `overlap.rs`, with four thresholds up to 36 bytes an entry of the centroids and 40 a term.
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, section 3.2, doi:10.1145/3469096.3474937.
 

@@ -128,6 +128,28 @@ mod tests {
     use crate::vectors::{SparseRows, UnitRows};
     use proptest::prelude::*;
 
+    #[test]
+    fn tables_are_built_anew_when_an_iteration_was_left_out() {
+        use crate::update::{Assignment, Updater};
+        use crate::vectors::RowWeights;
+        let rows = SparseRows::from_parts(3, vec![0, 1, 2, 3], vec![0, 1, 2], vec![1.0; 3]).unwrap();
+        let rows = UnitRows::new(rows);
+        let mut assignment = Assignment { labels: vec![0, 0, 1], similarities: vec![0.5; 3] };
+        let mut centroids = Centroids::from_rows(rows.as_sparse().clone());
+        let (mut updater, mut lookup) = (Updater::new(&rows, 3), Lookup::default());
+        lookup.prepare(&Step::new(0, &rows, &centroids, None));
+        let mut update =
+            || updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids).movement;
+        let (first, second) = (update(), update());
+        assert!(!first.changed().is_empty() && second.changed().is_empty());
+        // The tables stand for iteration 0; only the movement of iteration 2 is at hand, and it is empty.
+        lookup.prepare(&Step::new(2, &rows, &centroids, Some(&second)));
+        for cluster in 0..3 {
+            let expected = reference_similarity(rows.row(0), centroids.row(cluster));
+            assert_eq!(lookup.similarity(rows.row(0), cluster as u32), expected, "cluster {cluster}");
+        }
+    }
+
     proptest! {
         #[test]
         fn a_table_gives_the_reference_similarity(

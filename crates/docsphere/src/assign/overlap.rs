@@ -57,7 +57,8 @@ impl OverlapIndex {
             .flat_map(|cluster| centroids.row(cluster).terms.iter().map(move |&term| (term, cluster as u32)));
         let ordered: Vec<Ordered> =
             (0..centroids.n_clusters()).into_par_iter().map(|j| Ordered::new(centroids.row(j))).collect();
-        let thresholds = lambdas.par_iter().map(|&lambda| {
+        // One after the other, so that what is needed to build a map is there once.
+        let thresholds = lambdas.iter().map(|&lambda| {
             let mut entries = Vec::new();
             for (cluster, ordered) in ordered.iter().enumerate() {
                 let squared_sum = min_squared_sum(lambda, max_row_nnz, ordered.terms.len());
@@ -85,7 +86,7 @@ impl OverlapIndex {
         // The highest threshold that is not above the similarity that any winner must reach.
         let threshold = own.and_then(|own| self.thresholds.iter().rev().find(|t| t.lambda <= own));
         match threshold {
-            None => candidates.append(&mut counts.touched.clone()),
+            None => candidates.extend_from_slice(&counts.touched),
             // #2: read P and keep those that meet their minimum overlap count.
             Some(threshold) => {
                 for &term in row.terms {
@@ -131,20 +132,21 @@ impl Ordered {
 
 impl<T: Copy + Default> TermMap<T> {
     fn new(n_terms: usize, entries: impl Iterator<Item = (u32, T)> + Clone) -> Self {
-        let mut offsets = vec![0u64; n_terms + 1];
+        // Counting sort. offsets[t + 2] counts term t; then offsets[t + 1] runs from the start of term t to its end, which is the start of term t + 1.
+        let mut offsets = vec![0u64; n_terms + 2];
         for (term, _) in entries.clone() {
-            offsets[term as usize + 1] += 1;
+            offsets[term as usize + 2] += 1;
         }
-        for term in 0..n_terms {
-            offsets[term + 1] += offsets[term];
+        for term in 2..offsets.len() {
+            offsets[term] += offsets[term - 1];
         }
-        let mut next = offsets.clone();
-        let mut list = vec![T::default(); offsets[n_terms] as usize];
+        let mut list = vec![T::default(); offsets[n_terms + 1] as usize];
         for (term, entry) in entries {
-            let position = &mut next[term as usize];
+            let position = &mut offsets[term as usize + 1];
             list[*position as usize] = entry;
             *position += 1;
         }
+        offsets.pop();
         TermMap { offsets, entries: list }
     }
 

@@ -38,11 +38,16 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
         best: None,
     };
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(params.n_threads.unwrap_or(0))
+        .num_threads(params.n_threads.unwrap_or_else(all_cores))
         .build()
         .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
     pool.install(|| driver.all_runs(options.resume))?;
     Ok(driver.into_fit())
+}
+
+/// Asked of the system, since rayon's own default would read the environment.
+fn all_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn check_against_data(rows: &UnitRows<'_>, params: &Params, weights: &RowWeights<'_>) -> Result<()> {
@@ -96,7 +101,9 @@ impl Driver<'_> {
         }
         for number in self.records.len()..self.params.n_init {
             let run = match resumed.take() {
-                Some(run) => Ok(run),
+                Some(run) => {
+                    self.tell(&Event::RunStarted { run: number, n_init: self.params.n_init }).map(|()| run)
+                }
                 None => self.seeded(number),
             };
             let mut run = match run {
@@ -106,31 +113,35 @@ impl Driver<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            let stop = self.iterate(&mut run);
+            let Ended { stop, asked_to_stop } = self.iterate(&mut run);
             self.records.push(run.record(stop));
             if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
                 self.best = Some(run);
             }
-            if stop == StopReason::Observer {
+            if asked_to_stop {
                 break;
             }
         }
         Ok(())
     }
 
+    /// Tells the observer, which may stop the run before there is a result.
+    fn tell(&mut self, event: &Event<'_>) -> Result<()> {
+        match self.observer.observe(event) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
+        }
+    }
+
     /// A run with its first centroids.
     fn seeded(&mut self, number: usize) -> Result<Run> {
         let (rows, weights, params) = (self.rows, self.weights, self.params);
-        let mut tell = |event: Event<'_>| match self.observer.observe(&event) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Error::from(ErrorKind::Stopped { stage: "seeding" })),
-        };
-        tell(Event::RunStarted { run: number, n_init: params.n_init })?;
+        self.tell(&Event::RunStarted { run: number, n_init: params.n_init })?;
         let start = Instant::now();
         let n_clusters = params.n_clusters;
         let seeding = Seeding { rows, weights, n_clusters, seed: params.seed, run: number };
-        let centroids =
-            seeding.centroids(&params.init, &mut |done| tell(Event::Seeding { done, total: n_clusters }))?;
+        let centroids = seeding
+            .centroids(&params.init, &mut |done| self.tell(&Event::Seeding { done, total: n_clusters }))?;
         Ok(Run {
             number,
             centroids,
@@ -141,7 +152,7 @@ impl Driver<'_> {
     }
 
     /// Iterates until something stops it. Afterwards the labels are the best for the centroids.
-    fn iterate(&mut self, run: &mut Run) -> StopReason {
+    fn iterate(&mut self, run: &mut Run) -> Ended {
         let params = self.params;
         let mut assigner = assign::assigner(params.strategy, &params.assigner_settings());
         let mut updater = Updater::new(self.rows, params.n_clusters);
@@ -158,17 +169,17 @@ impl Driver<'_> {
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.iterations.push(record);
             if iteration > 0 && moved == 0 {
-                return StopReason::NoLabelChanged;
+                return Ended { stop: StopReason::NoLabelChanged, asked_to_stop };
             }
             if iteration > 0 && movement < params.tol {
-                return StopReason::CentroidsStandStill;
+                return Ended { stop: StopReason::CentroidsStandStill, asked_to_stop };
             }
             let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop) || asked_to_stop;
             if asked_to_stop {
-                return StopReason::Observer;
+                return Ended { stop: StopReason::Observer, asked_to_stop };
             }
         }
-        StopReason::MaxIter
+        Ended { stop: StopReason::MaxIter, asked_to_stop: false }
     }
 
     /// Writes a checkpoint if it is time, or if the run is about to stop. Whether the observer then asks to stop.
@@ -194,8 +205,14 @@ impl Driver<'_> {
         let best = self
             .best
             .expect("n_init is at least 1, and the first run has either ended or returned its error");
-        best.into_fit(self.rows, self.params, self.records)
+        best.into_fit(self.rows, self.params, self.weights.is_given(), self.records)
     }
+}
+
+/// How a run ended. The observer may ask to stop in the very iteration in which the run ends by itself: then no further run begins.
+struct Ended {
+    stop: StopReason,
+    asked_to_stop: bool,
 }
 
 /// One run: everything that its iterations read and write.
@@ -287,7 +304,7 @@ impl Run {
         }
     }
 
-    fn into_fit(self, rows: &UnitRows<'_>, params: &Params, runs: Vec<RunRecord>) -> Fit {
+    fn into_fit(self, rows: &UnitRows<'_>, params: &Params, weighted: bool, runs: Vec<RunRecord>) -> Fit {
         let RunRecord { objective, n_iter, stop, .. } = runs[self.number];
         let mut has_documents = vec![false; self.centroids.n_clusters()];
         for &label in self.assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
@@ -295,6 +312,8 @@ impl Run {
         }
         let info = ModelInfo {
             init: params.init.name().to_owned(),
+            candidates: params.init.n_candidates(params.n_clusters),
+            weighted,
             n_init: params.n_init,
             max_iter: params.max_iter,
             tol: params.tol,

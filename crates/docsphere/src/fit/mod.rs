@@ -85,7 +85,7 @@ pub struct Fit {
     pub n_iter: usize,
     /// Why the run ended.
     pub stop: StopReason,
-    /// Clusters without any document: there are some only if k is above the number of distinct rows.
+    /// Clusters without any document. There are some if k is above the number of distinct rows, or if the run was stopped before an empty cluster could be refilled.
     pub n_empty_clusters: usize,
     /// What happened, iteration by iteration.
     pub trace: Trace,

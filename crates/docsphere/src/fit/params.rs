@@ -161,7 +161,7 @@ impl Params {
         self.lambdas.dedup();
         match &self.init {
             Init::Greedy { candidates: Some(candidates) } => {
-                in_range("candidates", *candidates >= 1, "at least 1", candidates)?;
+                in_range("candidates", (1..=10_000).contains(candidates), "from 1 to 10000", candidates)?;
             }
             Init::Given(centroids) => {
                 let n_given = centroids.n_clusters();
@@ -183,6 +183,18 @@ impl Params {
     pub fn fit(self, rows: &UnitRows<'_>) -> Result<Fit> {
         self.check()?.fit(rows)
     }
+
+    /// Checks the options, then clusters the rows with row weights, an observer or checkpoints. See [`ValidParams::fit_with`].
+    ///
+    /// # Errors
+    /// As [`Params::check`] and [`ValidParams::fit_with`].
+    pub fn fit_with(self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
+        self.check()?.fit_with(rows, options)
+    }
+
+    pub(super) fn assigner_settings(&self) -> AssignerSettings {
+        AssignerSettings { lambdas: self.lambdas.clone(), index_min_changed: self.index_min_changed }
+    }
 }
 
 impl ValidParams {
@@ -200,12 +212,6 @@ impl ValidParams {
     /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one for each row; a stop by the observer before there was a result.
     pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
         driver::fit(rows, &self.0, options)
-    }
-}
-
-impl Params {
-    pub(super) fn assigner_settings(&self) -> AssignerSettings {
-        AssignerSettings { lambdas: self.lambdas.clone(), index_min_changed: self.index_min_changed }
     }
 }
 
@@ -241,7 +247,7 @@ mod tests {
         assert_eq!(message(params().lambdas([])), "lambdas must be from 1 to 64 numbers, got 0");
         assert_eq!(
             message(params().init(Init::Greedy { candidates: Some(0) })),
-            "candidates must be at least 1, got 0"
+            "candidates must be from 1 to 10000, got 0"
         );
     }
 

@@ -43,6 +43,12 @@ pub struct Model {
 pub struct ModelInfo {
     /// How the first centroids were found.
     pub init: String,
+    /// Candidates a step, if by greedy k-means++.
+    #[serde(default)]
+    pub candidates: Option<usize>,
+    /// Whether rows had weights of their own.
+    #[serde(default)]
+    pub weighted: bool,
     /// The number of runs that the best was kept of.
     pub n_init: usize,
     /// The largest number of iterations that was allowed.

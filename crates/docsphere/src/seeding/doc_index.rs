@@ -3,7 +3,7 @@
 //! Documents stand in blocks; each block has its own posting lists, so blocks can be worked on at the same time and a block's accumulators
 //! stay in cache. Going through a seed's terms in ascending order adds up each similarity in the order of the reference.
 //!
-//! **Cost.** Memory: 6 bytes a nonzero, and 12 for each distinct term of each block. Time of a query: the document frequencies of the seed's terms.
+//! **Cost.** Memory: 6 bytes a nonzero, and 12 for each distinct term of each block; while a block is built, 8 more for each of its nonzeros. Time of a query: the document frequencies of the seed's terms.
 
 use rayon::prelude::*;
 
@@ -15,7 +15,7 @@ pub(super) struct DocBlock {
     /// The distinct terms, ascending.
     terms: Vec<u32>,
     /// Where the list of each term begins; one more at the end.
-    starts: Vec<u32>,
+    starts: Vec<u64>,
     /// Positions within the block.
     docs: Vec<u16>,
     values: Vec<f32>,
@@ -54,14 +54,14 @@ impl DocBlock {
             let (term, position) = ((key >> 16) as u32, key as u16);
             if block.terms.last() != Some(&term) {
                 block.terms.push(term);
-                block.starts.push(block.docs.len() as u32);
+                block.starts.push(block.docs.len() as u64);
             }
             let next = &mut placed[usize::from(position)];
             block.values.push(rows.row(first_doc + usize::from(position)).values[*next as usize]);
             block.docs.push(position);
             *next += 1;
         }
-        block.starts.push(block.docs.len() as u32);
+        block.starts.push(block.docs.len() as u64);
         block
     }
 

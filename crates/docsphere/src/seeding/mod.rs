@@ -39,6 +39,14 @@ pub enum Init {
 }
 
 impl Init {
+    /// Candidates a step, for the greedy form.
+    pub(crate) fn n_candidates(&self, n_clusters: usize) -> Option<usize> {
+        match self {
+            Init::Greedy { candidates } => Some(candidates.unwrap_or(2 + (n_clusters as f64).ln() as usize)),
+            _ => None,
+        }
+    }
+
     /// The name on the command line and in files.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -72,8 +80,8 @@ impl Seeding<'_> {
             Init::Given(centroids) => return Ok(centroids.clone()),
             Init::Random => random::draw_seeds(rows, weights, k, &mut rng, progress)?,
             Init::PlusPlus => plus_plus::draw_seeds(rows, weights, k, 1, &mut rng, progress)?,
-            Init::Greedy { candidates } => {
-                let candidates = candidates.unwrap_or(2 + (k as f64).ln() as usize);
+            Init::Greedy { .. } => {
+                let candidates = init.n_candidates(k).unwrap_or(1);
                 plus_plus::draw_seeds(rows, weights, k, candidates, &mut rng, progress)?
             }
         };

@@ -106,7 +106,7 @@ pub fn summarize(
     let centroids = model.centroids();
     let members = members_by_cluster(labels, centroids.n_clusters());
     let shares = keywords::TermShares::new(centroids, &members);
-    let centroid_rows = UnitRows::new(centroids.to_sparse_rows()?);
+    let centroid_rows = UnitRows::new(centroids.to_sparse_rows());
     // One more, since every centroid is its own nearest.
     let nearest = model.predictor().nearest(&centroid_rows, options.n_neighbours + 1)?;
     let summary = |(cluster, docs): (usize, &Vec<u32>)| {

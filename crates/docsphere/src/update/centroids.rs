@@ -94,10 +94,7 @@ impl Centroids {
     }
 
     /// All centroids as a sparse matrix, one row a cluster.
-    ///
-    /// # Errors
-    /// None in practice: centroids always form a valid matrix.
-    pub fn to_sparse_rows(&self) -> Result<SparseRows<'static>> {
+    pub fn to_sparse_rows(&self) -> SparseRows<'static> {
         let mut offsets = vec![0u64];
         let (mut terms, mut values) = (Vec::with_capacity(self.nnz()), Vec::with_capacity(self.nnz()));
         for centroid in &self.list {
@@ -105,7 +102,7 @@ impl Centroids {
             values.extend_from_slice(&centroid.values);
             offsets.push(terms.len() as u64);
         }
-        SparseRows::from_parts(self.n_terms, offsets, terms, values)
+        SparseRows::from_parts(self.n_terms, offsets, terms, values).expect("centroids form a valid matrix")
     }
 
     #[inline]
@@ -212,6 +209,6 @@ mod tests {
         let centroids = Centroids::from_rows(rows);
         assert_eq!(centroids.centroid(ClusterId::new(0)).values, [0.6, 0.8]);
         assert_eq!(centroids.live(), [0, 2]);
-        assert_eq!(Centroids::from_rows(centroids.to_sparse_rows().unwrap()), centroids);
+        assert_eq!(Centroids::from_rows(centroids.to_sparse_rows()), centroids);
     }
 }

@@ -78,7 +78,7 @@ impl Updater {
         let mut movement = Movement::none(centroids.n_clusters());
         let mut replace = |cluster: usize, centroid: Centroid, n_members: u32| {
             let before = centroids.get(cluster);
-            if refilled.contains(&cluster) || centroid != *before {
+            if centroid != *before {
                 movement.record(cluster, centroid.squared_distance(before), n_members);
                 centroids.set(cluster, centroid);
             }
@@ -92,6 +92,12 @@ impl Updater {
         });
         for (cluster, _) in n_members.iter().enumerate().filter(|&(_, &n)| n == 0) {
             replace(cluster, Centroid::default(), 0);
+        }
+        // A refilled cluster counts as changed even if its centroid is not: the document in it is new.
+        for cluster in refilled {
+            if !movement.is_changed(cluster) {
+                movement.record(cluster, 0.0, n_members[cluster]);
+            }
         }
         movement.sort();
         Update { movement, n_refilled: refills.len() }

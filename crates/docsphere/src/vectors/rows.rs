@@ -298,7 +298,7 @@ mod tests {
     fn bad_entries_are_refused_with_their_row() {
         assert_eq!(
             message(4, &[0, 1, 2], &[0, 4], &[1.; 2]),
-            "row 1: term id 4 is out of range; ids run from 0 to 4 - 1"
+            "row 1: term id 4 is out of range: ids run from 0 to 3"
         );
         assert_eq!(
             message(4, &[0, 1], &[2], &[f32::NAN]),

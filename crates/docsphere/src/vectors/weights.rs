@@ -44,12 +44,17 @@ impl<'a> RowWeights<'a> {
         if !total.is_normal() {
             return Err(ErrorKind::Mismatch {
                 what: "the total of the row weights",
-                expected: "above 0 and finite".to_owned(),
-                got: total.to_string(),
+                expected: format!("a finite number, at least {:e}", f64::MIN_POSITIVE),
+                got: format!("{total:e}"),
             }
             .into());
         }
         Ok(RowWeights { given: Some(weights), scale: power_of_two_scale(total) })
+    }
+
+    /// Whether the caller gave weights.
+    pub(crate) fn is_given(&self) -> bool {
+        self.given.is_some()
     }
 
     /// The weight of a document as the caller gave it.
@@ -132,7 +137,10 @@ mod tests {
             "row 1: the row weight is -1; weights must be finite and not negative"
         );
         assert!(message(&[1.0, f64::NAN]).contains("NaN"));
-        assert_eq!(message(&[0.0, 0.0]), "the total of the row weights must be above 0 and finite, got 0");
+        assert_eq!(
+            message(&[0.0, 0.0]),
+            "the total of the row weights must be a finite number, at least 2.2250738585072014e-308, got 0e0"
+        );
         assert_eq!(message(&[1.0]), "the number of row weights must be 2, the number of rows, got 1");
     }
 }

@@ -143,12 +143,26 @@ pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
 /// A file that cannot be read, that is damaged, that breaks the rules of its format, or that holds more than
 /// [`MAX_ROWS`](super::MAX_ROWS) rows or [`MAX_TERMS`](super::MAX_TERMS) terms.
 pub fn read_as(path: impl AsRef<Path>, format: Format) -> Result<SparseRows<'static>> {
-    match format {
+    let path = path.as_ref();
+    let rows = match format {
         Format::Npz => npz::read(path),
         Format::MatrixMarket => mtx::read(path),
         Format::Svmlight => svmlight::read(path, &SvmlightOptions::default()),
         Format::BagOfWords => bow::read_bag_of_words(path, None).map(|bag| bag.rows),
+    }?;
+    check_terms(&rows, format).map_err(|error| error.at_path(path))?;
+    Ok(rows)
+}
+
+/// Later stages hold a few numbers for each term, so a file that promises far more terms than it uses is taken for damaged.
+fn check_terms(rows: &SparseRows<'_>, format: Format) -> Result<()> {
+    const FREE_TERMS: usize = 1 << 24;
+    const TERMS_PER_ENTRY: usize = 64;
+    if rows.n_terms() <= FREE_TERMS.max(TERMS_PER_ENTRY * (rows.nnz() + 1)) {
+        return Ok(());
     }
+    let expected = format!("at most {TERMS_PER_ENTRY} terms for each of {} entries", rows.nnz());
+    Err(Error::malformed(format.name(), expected, format!("{} terms", rows.n_terms())))
 }
 
 /// Writes a matrix file in the format that its name tells.
@@ -280,6 +294,20 @@ mod tests {
             assert!(empty.starts_with(&format!("{shown}/empty: not valid ")), "{empty}");
             assert!(empty.ends_with(", found an empty file"), "{empty}");
         }
+    }
+
+    #[test]
+    fn far_more_terms_than_entries_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one.svmlight");
+        std::fs::write(&path, "1 268435456:1\n").unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(
+            message.ends_with("expected at most 64 terms for each of 1 entries, found 268435456 terms"),
+            "{message}"
+        );
+        std::fs::write(&path, "1 1048576:1\n").unwrap();
+        assert_eq!(read(&path).unwrap().n_terms(), 1 << 20, "as hashed features have");
     }
 
     #[test]

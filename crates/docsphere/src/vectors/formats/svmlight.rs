@@ -328,11 +328,11 @@ mod tests {
         assert_eq!(read(text, IdBase::Auto, Some(4)).unwrap().n_terms(), 4);
         assert_eq!(
             message(text, IdBase::Zero, Some(4)),
-            "line 3: row 1: term id 4 is out of range; ids run from 0 to 4 - 1"
+            "line 3: row 1: term id 4 is out of range: ids run from 0 to 3"
         );
         assert_eq!(
             message(&format!("{text}0 0:1"), IdBase::Auto, Some(4)),
-            "line 3: row 1: term id 4 is out of range; ids run from 0 to 4 - 1"
+            "line 3: row 1: term id 4 is out of range: ids run from 0 to 3"
         );
         assert!(message(text, IdBase::Auto, Some(1 << 40)).contains("the number of terms is limited to"));
     }

@@ -37,7 +37,7 @@ pub(crate) fn matrices() -> Vec<(&'static str, SparseRows<'static>)> {
                 ],
             ),
         ),
-        ("the last of many terms", rows(1 << 28, &[0, 1], &[(1 << 28) - 1], &[1.5])),
+        ("the last of many terms", rows(1 << 24, &[0, 1], &[(1 << 24) - 1], &[1.5])),
         ("ordinary", rows(6, &[0, 2, 5, 6], &[0, 5, 1, 2, 4, 3], &[0.5, 0.25, 3., 12., 0.7, 1.])),
     ]
 }

@@ -198,7 +198,7 @@ fn arrays_that_contradict_each_other_are_refused() {
     let too_large =
         |what: &str, limit: u64| format!("the number of {what} is limited to {limit}, got {}", 1u64 << 40);
     let range = |row: u64, term: u64, n: u64| {
-        format!("row {row}: term id {term} is out of range; ids run from 0 to {n} - 1")
+        format!("row {row}: term id {term} is out of range: ids run from 0 to {}", n - 1)
     };
     let cases = [
         ("shape.npy", integers(&[2, 3, 4]), malformed("2 numbers in shape.npy", "3")),
