@@ -1,0 +1,298 @@
+//! Signals, kills, checkpoints, limits: what a run of hours must survive.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::command::{Done, Place, generated_corpus};
+
+const RESULT_FILES: [&str; 2] = ["assignments.csv", "clusters.json"];
+
+/// A folder with a corpus that takes a while.
+fn place_with_corpus(n_documents: usize) -> Place {
+    let place = Place::new();
+    place.write("in.txt", generated_corpus(n_documents));
+    place
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Waits until a file is there.
+#[track_caller]
+fn wait_for(place: &Place, name: &str, child: &mut Child) {
+    let start = Instant::now();
+    while !place.path(name).exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before it wrote {name}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{name} never came");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+#[track_caller]
+fn assert_same_result(place: &Place, a: &str, b: &str) {
+    for file in RESULT_FILES {
+        assert!(
+            place.read(&format!("{a}/{file}")) == place.read(&format!("{b}/{file}")),
+            "{file} of {a} and {b}"
+        );
+    }
+}
+
+/// The names of everything that a run must not leave behind.
+fn left_behind(place: &Place) -> Vec<String> {
+    place.names(".").into_iter().filter(|name| name.starts_with('.')).collect()
+}
+
+/// Iterations that take long: every similarity is computed.
+const SLOW: &str = "cluster in.txt -k 400 --init random --strategy baseline --tol 0 --threads 2";
+
+#[test]
+fn a_signal_ends_the_iteration_and_writes_a_result_that_can_be_continued_to_the_same_bytes() {
+    let place = place_with_corpus(6_000);
+    place.ok(&format!("{SLOW} -o whole -q"));
+    place.assert_complete("whole");
+    for name in ["INT", "TERM"] {
+        let mut child =
+            place.spawn(&format!("{SLOW} -o {name} --checkpoint {name}.check --checkpoint-every 1"));
+        wait_for(&place, &format!("{name}.check"), &mut child);
+        signal(&child, name);
+        let done = Done::from(child.wait_with_output().unwrap());
+        assert_eq!(done.code, Some(130), "{}", done.stderr);
+        assert_eq!(
+            done.stderr,
+            "docsphere: finishing this iteration, then writing the result; press Ctrl-C again to stop at once\n"
+        );
+        assert!(done.stdout.contains("\ninterrupted after "), "{}", done.stdout);
+        place.assert_complete(name);
+        assert_eq!(place.json(&format!("{name}/clusters.json"))["converged"], false);
+        assert_eq!(
+            place.ok(&format!("verify {name} in.txt")),
+            "checked 6,000 documents against 400 centroids: 0 mismatches\n"
+        );
+        assert!(left_behind(&place).is_empty(), "{:?}", left_behind(&place));
+        place.ok(&format!("{SLOW} -o resumed-{name} --resume {name}.check -q"));
+        assert_same_result(&place, "whole", &format!("resumed-{name}"));
+    }
+}
+
+#[test]
+fn a_second_signal_stops_at_once_and_leaves_nothing() {
+    let place = place_with_corpus(20_000);
+    let slow = SLOW.replace("-k 400", "-k 4000");
+    let mut child = place.spawn(&format!("{slow} -o out --checkpoint check --checkpoint-every 1"));
+    wait_for(&place, "check", &mut child);
+    signal(&child, "INT");
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.starts_with("docsphere: finishing this iteration"), "{line}");
+    let start = Instant::now();
+    signal(&child, "INT");
+    let status = child.wait().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    line.clear();
+    stderr.read_to_string(&mut line).unwrap();
+    assert_eq!((status.code(), line.as_str()), (Some(130), "docsphere: interrupted; nothing was written\n"));
+    assert_eq!(place.names("."), ["check", "in.txt"]);
+}
+
+#[test]
+fn a_signal_while_reading_stops_at_once_and_leaves_nothing_not_even_a_temporary_file() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("tmp")).unwrap();
+    let mut command = place.command("cluster - --format lines -k 2 -o out".split(' '));
+    let mut child = command.stdin(Stdio::piped()).env("TMPDIR", place.path("tmp")).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"cats purr\ndogs bark\n").unwrap();
+    let start = Instant::now();
+    while place.names("tmp").is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        sleep(Duration::from_millis(5));
+    }
+    signal(&child, "INT");
+    let status = child.wait().unwrap();
+    drop(stdin);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(
+        (status.code(), stderr.as_str()),
+        (Some(130), "docsphere: interrupted; nothing was written\n")
+    );
+    assert_eq!(place.names("."), ["tmp"]);
+    assert!(place.names("tmp").is_empty());
+}
+
+/// Moments at which to kill a run that takes so long: spread over all of it, and closer together towards the end, where results are put in place.
+fn moments(whole: Duration, n: u32) -> impl Iterator<Item = Duration> {
+    let (early, late) = (n / 2, n - n / 2);
+    let spread = (1..=early).map(move |step| whole * step / early);
+    let end = (0..late).map(move |step| whole * 7 / 10 + whole * 4 / 10 * step / late);
+    spread.chain(end)
+}
+
+const MEDIUM: &str = "cluster in.txt -k 60 --tol 0 --max-iter 12 --threads 2 -q";
+
+/// Runs the same words twice and returns the time of the second.
+fn timed(place: &Place, words: &str) -> Duration {
+    place.ok(words);
+    let start = Instant::now();
+    place.ok(words);
+    start.elapsed()
+}
+
+#[test]
+fn a_killed_run_leaves_a_whole_result_or_none_and_is_continued_to_the_same_bytes() {
+    let place = place_with_corpus(3_000);
+    let whole =
+        timed(&place, &format!("{MEDIUM} -o whole --force --checkpoint ignored --checkpoint-every 2"));
+    let (mut n_absent, mut n_resumed) = (0, 0);
+    for (number, moment) in moments(whole, 30).enumerate() {
+        let out = format!("out{number}");
+        let mut child =
+            place.spawn(&format!("{MEDIUM} -o {out} --checkpoint check{number} --checkpoint-every 2"));
+        sleep(moment);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if place.path(&out).exists() {
+            place.assert_complete(&out);
+            assert_same_result(&place, "whole", &out);
+            continue;
+        }
+        n_absent += 1;
+        if place.path(&format!("check{number}")).exists() {
+            n_resumed += 1;
+            place.ok(&format!("{MEDIUM} -o {out} --resume check{number}"));
+            assert_same_result(&place, "whole", &out);
+        }
+    }
+    eprintln!("killed 30 times within {whole:?}: {n_absent} left no result, {n_resumed} were continued");
+    assert!(n_absent >= 10 && n_resumed >= 1, "{n_absent} {n_resumed}");
+}
+
+#[test]
+fn a_killed_run_with_force_leaves_one_whole_result_and_the_next_run_clears_up() {
+    let place = place_with_corpus(2_000);
+    let whole = timed(&place, &format!("{MEDIUM} -o out --force --seed 0"));
+    place.ok(&format!("{MEDIUM} -o seed-1 --seed 1"));
+    place.ok(&format!("{MEDIUM} -o seed-0 --seed 0"));
+    let mut n_replaced = 0;
+    for (number, moment) in moments(whole, 30).enumerate() {
+        let before = place.json("out/clusters.json")["seed"].as_u64().unwrap();
+        let mut child = place.spawn(&format!("{MEDIUM} -o out --force --seed {}", 1 - before));
+        sleep(moment);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        place.assert_complete("out");
+        let after = place.json("out/clusters.json")["seed"].as_u64().unwrap();
+        assert_same_result(&place, "out", &format!("seed-{after}"));
+        n_replaced += u32::from(after != before);
+        assert!(left_behind(&place).len() <= 1, "kill {number}: {:?}", left_behind(&place));
+    }
+    eprintln!("killed 30 times within {whole:?}: {n_replaced} had replaced the result");
+    place.ok(&format!("{MEDIUM} -o out --force"));
+    assert!(left_behind(&place).is_empty(), "{:?}", left_behind(&place));
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_but_nothing_of_a_living_one() {
+    let place = Place::with_pets();
+    // No process has this number; the highest possible one is 4194304.
+    place.write(".out.partial-999999999/clusters.json", "{}");
+    let living = format!(".out.partial-{}", std::process::id());
+    place.write(&format!("{living}/clusters.json"), "{}");
+    place.write(".out.partial-mine/clusters.json", "{}");
+    place.write(".other.partial-999999999/clusters.json", "{}");
+    place.ok("cluster pets.txt -k 2 -o out");
+    assert_eq!(left_behind(&place), [".other.partial-999999999", &living, ".out.partial-mine"]);
+}
+
+#[test]
+fn of_two_runs_at_once_one_wins_and_the_other_says_so() {
+    let place = place_with_corpus(2_000);
+    let children: Vec<Child> =
+        (0..2).map(|seed| place.spawn(&format!("{MEDIUM} -o out --seed {seed}"))).collect();
+    let done: Vec<Done> =
+        children.into_iter().map(|child| child.wait_with_output().unwrap().into()).collect();
+    let mut codes: Vec<_> = done.iter().map(|done| done.code).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(1)]);
+    let loser = done.iter().find(|done| done.code == Some(1)).unwrap();
+    assert!(
+        loser.stderr.contains("is there already; choose another name, or replace it with --force"),
+        "{}",
+        loser.stderr
+    );
+    place.assert_complete("out");
+    assert!(left_behind(&place).is_empty());
+
+    let children: Vec<Child> =
+        (0..2).map(|seed| place.spawn(&format!("{MEDIUM} -o out --seed {seed} --force"))).collect();
+    for child in children {
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
+    }
+    place.assert_complete("out");
+    assert!(left_behind(&place).is_empty());
+}
+
+#[test]
+fn a_checkpoint_continues_only_the_same_run() {
+    let place = place_with_corpus(2_000);
+    place.ok(&format!("{MEDIUM} -o whole --checkpoint check --checkpoint-every 1 --max-iter 2")
+        .replace(" --max-iter 12", ""));
+    place.ok(&format!("{MEDIUM} -o longer"));
+    // More iterations, another strategy and other threads are allowed.
+    place
+        .ok(&format!("{MEDIUM} -o resumed --resume check --strategy ncc")
+            .replace("--threads 2", "--threads 1"));
+    assert_same_result(&place, "longer", "resumed");
+    for (options, message) in [
+        ("--seed 1", "--seed must be 0, as in the checkpoint, got 1"),
+        ("--n-init 2", "--n-init must be 1, as in the checkpoint, got 2"),
+        ("--init random", "--init must be k-means++, as in the checkpoint, got random"),
+    ] {
+        let done = place.run(&format!("{MEDIUM} -o other --resume check {options}"));
+        assert_eq!((done.code, done.stderr), (Some(1), format!("docsphere: error: {message}\n")));
+    }
+    place.write("in.txt", generated_corpus(2_001));
+    let done = place.run(&format!("{MEDIUM} -o other --resume check"));
+    assert!(done.stderr.starts_with("docsphere: error: the rows must be 2000 rows over "), "{}", done.stderr);
+    assert!(!place.path("other").exists());
+}
+
+#[test]
+fn a_time_limit_ends_a_run_with_the_result_so_far() {
+    let place = place_with_corpus(3_000);
+    let shown = place.ok("cluster in.txt -k 200 --tol 0 --strategy baseline -o out --time-limit 0.001s");
+    assert!(shown.contains("\nstopped by the time limit after 0 iterations, objective "), "{shown}");
+    place.assert_complete("out");
+    assert_eq!(place.json("out/clusters.json")["converged"], false);
+}
+
+#[test]
+fn a_run_that_may_need_too_much_memory_is_refused_with_numbers() {
+    let place = place_with_corpus(3_000);
+    for (limit, begin, end) in [
+        (
+            "1M",
+            "reading the input takes more than ",
+            " MB, but --max-memory allows 1.0 MB; drop rare terms with --min-df 2, or raise --max-memory\n",
+        ),
+        (
+            "45M",
+            "clustering may need up to ",
+            " MB for the run), but --max-memory allows 45 MB; take fewer clusters, drop rare terms with --min-df 2, or raise --max-memory\n",
+        ),
+    ] {
+        // Terms by the million would take too long: threads are what makes the forecast large.
+        let done = place.run(&format!("cluster in.txt -k 2900 -o out --threads 200 --max-memory {limit}"));
+        assert_eq!(done.code, Some(1));
+        assert!(done.stderr.starts_with(&format!("docsphere: error: {begin}")), "{}", done.stderr);
+        assert!(done.stderr.ends_with(end), "{}", done.stderr);
+        assert_eq!(place.names("."), ["in.txt"]);
+    }
+    place.ok("cluster in.txt -k 20 -o out --max-memory 2G");
+}

@@ -1,0 +1,159 @@
+//! What every output file holds.
+
+use serde_json::Value;
+
+use crate::command::Place;
+
+/// The keys of an object, in the order of the file.
+#[track_caller]
+fn keys(text: &str, indent: usize) -> Vec<String> {
+    let margin = format!("\n{}\"", " ".repeat(indent));
+    let mut keys = Vec::new();
+    for part in text.split(&margin).skip(1) {
+        let key = part.split('"').next().unwrap().to_owned();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+#[test]
+fn assignments_are_a_line_for_each_document_in_order() {
+    let place = Place::with_pets();
+    place.ok("cluster pets.txt -k 2 -o csv --runner-up");
+    let text = place.read("csv/assignments.csv");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "id,cluster,similarity,runner_up,runner_up_similarity");
+    assert_eq!(lines[1], "1,0,0.757981,1,0.000000");
+    assert_eq!(lines.len(), 5);
+
+    place.ok("cluster pets.txt -k 2 -o plain");
+    assert_eq!(
+        place.read("plain/assignments.csv"),
+        "id,cluster,similarity\n1,0,0.757981\n2,1,0.757981\n3,0,0.757981\n4,1,0.757981\n"
+    );
+    place.ok("cluster pets.txt -k 2 -o jsonl --assignments jsonl");
+    assert_eq!(place.names("jsonl"), ["assignments.jsonl", "clusters.json", "model.docsphere", "trace.json"]);
+    assert_eq!(
+        place.read("jsonl/assignments.jsonl").lines().next().unwrap(),
+        "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981}"
+    );
+    place.ok("cluster pets.txt -k 2 -o more --assignments jsonl --runner-up");
+    assert_eq!(
+        place.read("more/assignments.jsonl").lines().next().unwrap(),
+        "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981,\"runner_up\":1,\"runner_up_similarity\":0.0}"
+    );
+}
+
+#[test]
+fn clusters_json_holds_what_is_promised() {
+    let place = Place::with_pets();
+    place.ok("cluster pets.txt -k 2 -o out");
+    let text = place.read("out/clusters.json");
+    assert_eq!(
+        keys(&text, 2),
+        [
+            "n_documents",
+            "n_terms",
+            "n_clusters",
+            "objective",
+            "iterations",
+            "converged",
+            "seed",
+            "n_without_terms",
+            "n_empty_clusters",
+            "clusters"
+        ]
+    );
+    assert_eq!(keys(&text, 6), ["id", "size", "cohesion", "keywords", "representatives", "neighbours"]);
+    assert_eq!(keys(&text, 10), ["term", "score", "id", "similarity", "text"]);
+    let file: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&file["n_documents"], &file["n_terms"], &file["n_clusters"]),
+        (&4.into(), &8.into(), &2.into())
+    );
+    assert_eq!(
+        (&file["converged"], &file["seed"], &file["iterations"]),
+        (&true.into(), &0.into(), &1.into())
+    );
+    let cats = &file["clusters"][0];
+    assert_eq!((&cats["id"], &cats["size"], &cats["cohesion"]), (&0.into(), &2.into(), &0.757981.into()));
+    let terms: Vec<&str> = cats["keywords"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|keyword| keyword["term"].as_str().unwrap())
+        .collect();
+    assert!(terms.contains(&"cats") && !terms.contains(&"dogs"), "{terms:?}");
+    let texts: Vec<&str> =
+        cats["representatives"].as_array().unwrap().iter().map(|doc| doc["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["cats purr softly", "cats sleep"]);
+    assert_eq!(cats["neighbours"], serde_json::json!([{"id": 1, "similarity": 0.0}]));
+}
+
+#[test]
+fn trace_json_holds_what_is_promised() {
+    let place = Place::with_pets();
+    place.ok("cluster pets.txt -k 2 -o out --threads 2 --seed 3 --strategy inverted");
+    let text = place.read("out/trace.json");
+    assert_eq!(
+        keys(&text, 2),
+        ["strategy", "seed", "threads", "version", "seconds", "peak_memory_bytes", "runs", "iterations"]
+    );
+    let trace: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&trace["strategy"], &trace["seed"], &trace["threads"]),
+        (&"inverted".into(), &3.into(), &2.into())
+    );
+    let seconds = trace["seconds"].as_object().unwrap();
+    let mut stages: Vec<&str> = seconds.keys().map(String::as_str).collect();
+    stages.sort_unstable();
+    assert_eq!(stages, ["cluster", "read", "seed", "summarize", "total", "vectorize", "write"]);
+    let second = |stage: &str| seconds[stage].as_f64().unwrap();
+    let parts: f64 = stages.iter().filter(|&&stage| stage != "total").map(|stage| second(stage)).sum();
+    assert!(parts > 0.0 && parts <= second("total"), "{seconds:?}");
+    assert!(trace["peak_memory_bytes"].as_u64().unwrap() > 1_000_000);
+    let iterations = trace["iterations"].as_array().unwrap();
+    let n_iter = place.json("out/clusters.json")["iterations"].as_u64().unwrap() as usize;
+    assert_eq!(iterations.len(), n_iter + 1);
+    assert_eq!(iterations.last().unwrap()["objective"], place.json("out/clusters.json")["objective"]);
+}
+
+#[test]
+fn the_model_treats_new_documents_as_the_old_ones() {
+    let place = Place::new();
+    place.write("in.txt", "The Cats purring\nDogs barking\nCats, cats\nDogs 7\n");
+    let options = "--stem english --keep-numbers --ngrams 1..2 --smooth-idf";
+    place.ok(&format!("cluster in.txt -k 2 -o out {options}"));
+    let assigned = place.ok("assign out in.txt");
+    let ids_and_labels = |text: &str, n: usize| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.split(',').take(n).collect::<Vec<_>>().join(",")).collect()
+    };
+    assert_eq!(ids_and_labels(&assigned, 3), ids_and_labels(&place.read("out/assignments.csv"), 3));
+    assert!(assigned.lines().skip(1).all(|line| line.ends_with(",0.000")), "{assigned}");
+}
+
+#[test]
+fn vectorize_and_export_write_matrices_with_their_names() {
+    let place = Place::with_pets();
+    assert_eq!(place.ok("vectorize pets.txt -o v"), "4 documents, 8 terms, 10 nonzeros written to v\n");
+    assert_eq!(place.names("v"), ["ids.txt", "matrix.npz", "vocabulary.txt"]);
+    assert_eq!(place.read("v/vocabulary.txt"), "bark\ncats\ndogs\nloudly\npurr\nrun\nsleep\nsoftly\n");
+    assert_eq!(place.read("v/ids.txt"), "1\n2\n3\n4\n");
+    let rows = docsphere::formats::read(place.path("v/matrix.npz")).unwrap();
+    assert_eq!((rows.n_rows(), rows.n_terms(), rows.nnz()), (4, 8, 10));
+
+    // From the matrix come the same clusters as from the text.
+    place.ok("cluster pets.txt -k 2 -o text");
+    place.ok("cluster v/matrix.npz --vocabulary v/vocabulary.txt -k 2 -o matrix");
+    assert_eq!(place.read("text/assignments.csv"), place.read("matrix/assignments.csv"));
+
+    assert_eq!(place.ok("export text -o e"), "2 centroids over 8 terms written to e\n");
+    assert_eq!(place.names("e"), ["centroids.npz", "vocabulary.txt"]);
+    assert_eq!(place.read("e/vocabulary.txt"), place.read("v/vocabulary.txt"));
+    let centroids = docsphere::formats::read(place.path("e/centroids.npz")).unwrap();
+    assert_eq!((centroids.n_rows(), centroids.n_terms()), (2, 8));
+    assert_eq!(place.run("export text -o e").code, Some(1));
+    place.ok("export text -o e --force");
+}

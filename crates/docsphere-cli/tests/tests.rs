@@ -1,0 +1,21 @@
+//! The real binary, in an empty folder for each test.
+
+// How the binary is run.
+mod command;
+
+// The same assignments whatever the strategy and the number of threads.
+mod exactness;
+// What is refused: the exact message and the exit code.
+mod errors;
+// Every format of documents and matrices, plain and compressed.
+mod formats;
+// Texts that people read, against files in tests/golden; UPDATE_GOLDEN=1 writes them anew.
+mod golden;
+// Help texts, and that options are the library's.
+mod help;
+// Signals, kills, checkpoints, limits: what a run of hours must survive.
+mod long_runs;
+// What every option does.
+mod options;
+// What every output file holds.
+mod results;
