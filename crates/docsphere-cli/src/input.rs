@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use docsphere::{Corpus, CorpusStats, TextModel, UnitRows, Vectorizer, formats};
 
 use crate::args::{InputArgs, TextArgs, UsageError};
+use crate::output::remarks::Remarks;
 use crate::progress::Progress;
 
 /// Rows to be clustered, and where they came from.
@@ -17,6 +18,24 @@ pub(crate) struct Loaded {
     pub(crate) ids: Vec<String>,
     pub(crate) source: Source,
     pub(crate) seconds: LoadSeconds,
+}
+
+impl Loaded {
+    /// What a person should know about the input.
+    pub(crate) fn remarks(&self) -> Remarks {
+        let mut remarks = match &self.source {
+            Source::Documents { stats, .. } => Remarks::of_reading(stats),
+            Source::Matrix { .. } => Remarks::default(),
+        };
+        if let Source::Documents { n_repeated_ids, .. } = &self.source {
+            remarks.add(
+                *n_repeated_ids as usize,
+                "document has an id that an earlier one has too",
+                "documents have an id that an earlier one has too",
+            );
+        }
+        remarks
+    }
 }
 
 /// Where rows came from.

@@ -76,7 +76,8 @@ fn text_fields_are_joined_and_ids_taken_from_the_field_named() {
     place.assert_pets("out", ["7", "8", "9", "10"]);
     assert_eq!(place.json("out/clusters.json")["n_terms"], 5);
     place.ok("vectorize t.csv --text-field body -o numbered -q");
-    assert_eq!(place.read("numbered/ids.txt"), "1\n2\n3\n4\n");
+    // The header is line 1.
+    assert_eq!(place.read("numbered/ids.txt"), "2\n3\n4\n5\n");
 }
 
 #[test]
@@ -88,6 +89,18 @@ fn bad_records_are_left_out_and_counted_on_demand() {
     assert!(shown.contains("note: 1 document has an id that an earlier one has too\n"), "{shown}");
     let ids: Vec<_> = place.assignments("out").into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, ["x", "y", "x"]);
+    // Wherever standard output is for data the notes go to standard error.
+    for words in
+        ["assign out b.jsonl --skip-bad-records", "cluster b.jsonl -k 2 -o json --json --skip-bad-records"]
+    {
+        let done = place.run(words);
+        assert!(
+            done.stderr.starts_with("docsphere: note: 2 records could not be read and were left out\n"),
+            "{}",
+            done.stderr
+        );
+        assert!(!done.stdout.contains("note"), "{}", done.stdout);
+    }
 }
 
 #[test]
@@ -150,9 +163,10 @@ fn a_run_that_may_not_go_on_says_so() {
     place.write("in.txt", crate::command::generated_corpus(3_000));
     let shown = place.ok("cluster in.txt -k 60 -o out --max-iter 1");
     assert!(
-        shown.contains("\nnot converged (raise --max-iter to go on) after 1 iteration, objective "),
+        shown.contains("\nnot converged after 1 iteration, objective "),
         "{shown}"
     );
+    assert!(shown.contains("\nnote: raise --max-iter to go on\n"), "{shown}");
     assert_eq!(place.json("out/clusters.json")["converged"], false);
 }
 
@@ -250,7 +264,7 @@ fn assign_finds_the_nearest_clusters_and_the_share_of_unknown_words() {
     place.write("new.txt", "cats meow purr\nbirds sing\ncats dogs dogs\n");
     let done = place.run("assign out new.txt --top 2");
     assert_eq!(done.code, Some(0));
-    assert_eq!(done.stderr, "docsphere: note: 1 document without any term that the model knows (-1)\n");
+    assert_eq!(done.stderr, "docsphere: note: 1 document has no term that the model knows (-1)\n");
     let lines: Vec<&str> = done.stdout.lines().collect();
     assert_eq!(lines[0], "id,cluster,similarity,cluster_2,similarity_2,unknown_share");
     let cats = place.assignments("out")[0].1;
@@ -289,9 +303,10 @@ fn verify_checks_a_sample() {
 fn the_demo_may_be_repeated_but_writes_over_nothing_else() {
     let place = Place::new();
     place.ok("demo");
-    assert!(place.ok("demo").starts_with(
-        "$ docsphere cluster docsphere-demo.jsonl -k 20 --n-init 10 -o docsphere-demo --force\n"
-    ));
+    let again = place.ok("demo");
+    let words = again.lines().next().unwrap();
+    assert!(words.starts_with("$ docsphere cluster docsphere-demo.jsonl -k 20 "), "{words}");
+    assert!(words.ends_with(" --force"), "{words}");
     place.assert_complete("docsphere-demo");
     place.write("mine.jsonl", "{}");
     let done = place.run("demo -o mine");

@@ -24,7 +24,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) text_field: Vec<String>,
 
-    /// The field (column) that holds the id [default: id, where there is one; else documents are numbered]
+    /// The field (column) that holds the id [default: id, where there is one; else the line number]
     #[arg(long, value_name = "NAME")]
     pub(crate) id_field: Option<String>,
 

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
 use crate::args::InputArgs;
-use crate::numbers::counted;
 use crate::output::assignments::rounded;
 use crate::output::whole_file::write_whole;
 use crate::progress::Progress;
@@ -18,9 +17,7 @@ use crate::report::tell;
 
 /// Find the clusters of new documents by a model
 #[derive(clap::Args)]
-#[command(
-    after_help = "Example:\n  docsphere assign out/model.docsphere new.csv --text-field body --min-similarity 0.1"
-)]
+#[command(after_help = "Example:\n  docsphere assign out new.csv --text-field body --min-similarity 0.1")]
 pub(crate) struct Args {
     /// A model file, or the result folder that holds it
     #[arg(value_name = "MODEL")]
@@ -59,19 +56,20 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load(super::model_path(&self.model))?;
         let mut progress = Progress::new(self.quiet);
-        let rows = rows_for_model(&model, &self.input, &mut progress)?;
+        let mut rows = rows_for_model(&model, &self.input, &mut progress)?;
         progress.finish();
         let nearest = model.predictor().nearest(&rows.rows, self.top)?;
         match &self.output {
             None => self.write(&rows, &nearest, io::stdout().lock())?,
             Some(path) => write_whole(path, |file| self.write(&rows, &nearest, file))?,
         }
-        let n_zero = rows.rows.zero_rows().len();
-        if n_zero > 0 && !self.quiet {
-            tell(&format!(
-                "note: {} without any term that the model knows (-1)",
-                counted(n_zero, "document")
-            ));
+        if !self.quiet {
+            rows.remarks.add(
+                rows.rows.zero_rows().len(),
+                "document has no term that the model knows (-1)",
+                "documents have no term that the model knows (-1)",
+            );
+            rows.remarks.iter().for_each(tell);
         }
         Ok(())
     }

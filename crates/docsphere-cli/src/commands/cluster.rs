@@ -14,10 +14,11 @@ use crate::args::{ClusterArgs, InputArgs, TextArgs, UsageError};
 use crate::input::{self, Loaded, Source};
 use crate::interrupt;
 use crate::memory::{self, Forecast, Limit};
-use crate::numbers::{counted, grouped};
+use crate::numbers::counted;
 use crate::output::assignments::{Assignments, AssignmentsFormat};
 use crate::output::clusters::{self, ClustersFile};
 use crate::output::folder::ResultFolder;
+use crate::output::remarks::Remarks;
 use crate::output::table;
 use crate::output::trace::{Seconds, TraceFile};
 use crate::progress::Progress;
@@ -139,6 +140,7 @@ impl Args {
         let mut outcome = self.summarized(fit, &loaded)?;
         self.write(&mut outcome, &loaded, start)?;
         if self.output.json {
+            remarks(&outcome.file, &loaded).iter().for_each(tell);
             writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&outcome.file)?)?;
         } else if !self.output.quiet {
             self.show(&outcome, &loaded, progress.out_of_time)?;
@@ -283,7 +285,7 @@ impl Args {
             (true, _) => "converged",
             (false, true) => "stopped by the time limit",
             (false, false) if interrupt::asked_to_stop() => "interrupted",
-            (false, false) => "not converged (raise --max-iter to go on)",
+            (false, false) => "not converged",
         };
         writeln!(
             out,
@@ -292,8 +294,11 @@ impl Args {
             file.objective,
             outcome.seconds.total
         )?;
-        for remark in remarks(file, &loaded.source) {
-            writeln!(out, "note: {remark}")?;
+        if end == "not converged" {
+            writeln!(out, "note: raise --max-iter to go on")?;
+        }
+        for remark in remarks(file, loaded).iter() {
+            writeln!(out, "{remark}")?;
         }
         writeln!(out)?;
         table::write_largest(&mut out, &file.clusters, self.output.show)?;
@@ -322,37 +327,15 @@ impl LongRunArgs {
     }
 }
 
-/// What a person should know about the input.
-fn remarks(file: &ClustersFile, source: &Source) -> Vec<String> {
-    let mut remarks = Vec::new();
-    let mut remark = |count: usize, one: &str, several: &str| {
-        if count > 0 {
-            remarks.push(format!("{} {}", grouped(count), if count == 1 { one } else { several }));
-        }
-    };
-    if let Source::Documents { stats, n_repeated_ids, .. } = source {
-        remark(
-            stats.n_bad_records as usize,
-            "record could not be read and was left out",
-            "records could not be read and were left out",
-        );
-        remark(
-            stats.n_invalid_utf8 as usize,
-            "document had bytes that are not UTF-8; they were replaced",
-            "documents had bytes that are not UTF-8; they were replaced",
-        );
-        remark(
-            *n_repeated_ids as usize,
-            "document has an id that an earlier one has too",
-            "documents have an id that an earlier one has too",
-        );
-    }
-    remark(
+/// What a person should know about the input and what became of it.
+fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
+    let mut remarks = loaded.remarks();
+    remarks.add(
         file.n_without_terms,
         "document has no term and is in no cluster (-1)",
         "documents have no term and are in no cluster (-1)",
     );
-    remark(
+    remarks.add(
         file.n_empty_clusters,
         "cluster is empty: there are fewer distinct documents than clusters",
         "clusters are empty: there are fewer distinct documents than clusters",

@@ -5,12 +5,15 @@ use docsphere::{Corpus, Model, UnitRows};
 
 use crate::args::InputArgs;
 use crate::input::load_matrix;
+use crate::output::remarks::Remarks;
 use crate::progress::Progress;
 
 /// Rows over the terms of a model.
 pub(super) struct ModelRows {
     pub(super) rows: UnitRows<'static>,
     pub(super) ids: Vec<String>,
+    /// What was noticed while reading.
+    pub(super) remarks: Remarks,
     /// The share of each document's words that the model does not know; empty for a matrix.
     unknown_shares: Vec<f32>,
 }
@@ -32,7 +35,12 @@ pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Pr
             "{}: has {n_given} columns, but the model has {n_terms} terms",
             input.inputs[0].display()
         );
-        return Ok(ModelRows { rows: loaded.rows, ids: loaded.ids, unknown_shares: Vec::new() });
+        return Ok(ModelRows {
+            rows: loaded.rows,
+            ids: loaded.ids,
+            remarks: Remarks::default(),
+            unknown_shares: Vec::new(),
+        });
     }
     input.check_for_documents()?;
     let Some(text) = model.text() else {
@@ -43,6 +51,7 @@ pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Pr
     Ok(ModelRows {
         rows: read.transformed.rows,
         ids: read.ids,
+        remarks: Remarks::of_reading(&read.stats),
         unknown_shares: read.transformed.unknown_shares,
     })
 }

@@ -65,6 +65,10 @@ impl Args {
                 counted(loaded.rows.nnz(), "nonzero"),
                 self.output.display()
             )?;
+            let mut remarks = loaded.remarks();
+            let n_without_terms = loaded.rows.zero_rows().len();
+            remarks.add(n_without_terms, "document has no term", "documents have no term");
+            remarks.iter().try_for_each(|remark| writeln!(io::stdout(), "{remark}"))?;
         }
         Ok(())
     }

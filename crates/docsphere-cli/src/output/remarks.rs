@@ -1,0 +1,39 @@
+//! What a person should know about the input: nothing that stops a run, but nothing to keep quiet about.
+
+use docsphere::CorpusStats;
+
+use crate::numbers::grouped;
+
+/// A list of remarks, such as "2 records could not be read and were left out".
+#[derive(Default)]
+pub(crate) struct Remarks(Vec<String>);
+
+impl Remarks {
+    /// What was noticed while reading.
+    pub(crate) fn of_reading(stats: &CorpusStats) -> Self {
+        let mut remarks = Remarks::default();
+        remarks.add(
+            stats.n_bad_records as usize,
+            "record could not be read and was left out",
+            "records could not be read and were left out",
+        );
+        remarks.add(
+            stats.n_invalid_utf8 as usize,
+            "document had bytes that are not UTF-8; they were replaced",
+            "documents had bytes that are not UTF-8; they were replaced",
+        );
+        remarks
+    }
+
+    /// Adds a remark about so many things, unless there are none.
+    pub(crate) fn add(&mut self, count: usize, one: &str, several: &str) {
+        if count > 0 {
+            self.0.push(format!("note: {} {}", grouped(count), if count == 1 { one } else { several }));
+        }
+    }
+
+    /// All remarks, in the order in which they came up.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
