@@ -114,7 +114,7 @@ impl Progress {
                 self.bar.set_message(self.run.clone());
             }
             Event::Iteration(record) => {
-                let template = "iteration  [{bar:8}] {pos} of {len} at most, {msg}, < {eta} left";
+                let template = "iteration  [{bar:4}] {pos}/{len}, {msg}, < {eta} left";
                 self.enter(Stage::Iterating, self.max_iter, template);
                 self.bar.set_position(record.iteration as u64);
                 self.bar.set_message(message(&self.run, record));
@@ -128,7 +128,7 @@ impl Progress {
 }
 
 fn message(run: &str, record: &IterationRecord) -> String {
-    format!("{run}{} moved, objective {:.1}", grouped(record.moved_docs as usize), record.objective)
+    format!("{run}{} moved, objective {:.0}", grouped(record.moved_docs as usize), record.objective)
 }
 
 impl Observer for Progress {

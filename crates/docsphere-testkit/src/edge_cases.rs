@@ -331,12 +331,9 @@ fn negative_values() -> Vec<EdgeCase> {
         // Only the seeds are negative: the index must be off for the first assignment, though the rows would allow it.
         EdgeCase::given(
             "negative seeds for rows that are not",
-            rows_of(4, &two_groups()),
-            vec![
-                vec![(0, 1.0), (2, -1.0)],
-                vec![(1, -1.0), (3, 1.0)],
-                vec![(0, -1.0), (1, -1.0), (2, -1.0), (3, -1.0)],
-            ],
+            rows_of(9, &two_groups()),
+            // Every row shares terms with the first seed, and is better off with the second, with which it shares none.
+            vec![vec![(0, -1.0), (1, -1.0), (2, -1.0), (3, -1.0)], one(8)],
         ),
         // Only the rows are negative: a seed that shares no term is better than one that does.
         EdgeCase::given(

@@ -47,11 +47,14 @@ impl Args {
         let (corpus, output) = (corpus.display().to_string(), self.output.display().to_string());
         let k = self.n_clusters.to_string();
         // Exactly what a person would type.
-        let mut words = vec!["docsphere", "cluster", &corpus, "-k", &k, "--n-init", "10", "-o", &output];
+        let mut words = vec!["docsphere", "cluster", &corpus, "-k", &k, "-o", &output];
         if is_again {
             words.push("--force");
         }
-        writeln!(io::stdout(), "$ {}\n", words.join(" "))?;
+        // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single document.
+        let suited = ["--init", "greedy-k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
+        writeln!(io::stdout(), "$ {} \\\n    {}\n", words.join(" "), suited.join(" "))?;
+        words.extend(suited);
         match Cli::try_parse_from(words)?.command {
             Command::Cluster(args) => args.run()?,
             _ => unreachable!("the words above say cluster"),
