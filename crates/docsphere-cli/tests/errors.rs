@@ -17,135 +17,134 @@ fn troubled() -> Place {
     place
 }
 
+/// What is typed, the exit code, and the message.
+const REFUSALS: &[(&str, i32, &str)] = &[
+    ("cluster none.txt -k 2 -o out", 1, "none.txt: cannot read: No such file or directory (os error 2)"),
+    (
+        "cluster other.pdf -k 2 -o out",
+        1,
+        "other.pdf: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv and *.parquet, each but the last also with .gz or .zst; for other names and standard input name it with --format: lines, jsonl, csv, tsv or parquet",
+    ),
+    (
+        "cluster bad.jsonl -k 2 -o out",
+        1,
+        "bad.jsonl:3: bad JSON Lines record: expected a JSON object with text, found EOF while parsing an object at column 7; mend it, or leave such records out with --skip-bad-records",
+    ),
+    (
+        "cluster table.csv -k 1 -o out",
+        1,
+        "table.csv:1: there is no field \"text\"; the fields are nr, body; --text-field names the field to take",
+    ),
+    (
+        "cluster table.csv --text-field body --id-field id -k 1 -o out",
+        1,
+        "table.csv:1: there is no field \"id\"; the fields are nr, body; --id-field names the field to take",
+    ),
+    ("cluster empty.txt -k 2 -o out", 1, "the input has no documents"),
+    (
+        "cluster wordless.txt -k 1 -o out",
+        1,
+        "no document has any term; see --stop-words, --min-chars, --min-df, --max-df and --keep-numbers",
+    ),
+    (
+        "cluster pets.txt -k 5 -o out",
+        1,
+        "-k must be at most 4, the number of documents that have a term, got 5",
+    ),
+    ("cluster pets.txt -k 0 -o out", 2, "-k must be from 1 to 2147483647, got 0"),
+    ("cluster pets.txt -k 2 -o out --threads 0", 2, "--threads must be from 1 to 4096, got 0"),
+    ("cluster pets.txt -k 2 -o out --n-init 0", 2, "--n-init must be at least 1, got 0"),
+    ("cluster pets.txt -k 2 -o out --max-iter 0", 2, "--max-iter must be at least 1, got 0"),
+    ("cluster pets.txt -k 2 -o out --tol nan", 2, "--tol must be a finite number, at least 0, got NaN"),
+    (
+        "cluster pets.txt -k 2 -o out --lambdas 0.5,2",
+        2,
+        "--lambdas must be numbers above 0, at most 1, got 2",
+    ),
+    (
+        "cluster pets.txt -k 2 -o out --init best",
+        2,
+        "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"best\"",
+    ),
+    ("cluster pets.txt -k 2 -o out --candidates 3", 2, "--candidates goes with --init greedy-k-means++ only"),
+    ("cluster m.mtx -k 3 -o out --init m.mtx", 2, "-k must be 2, the number of given centroids, got 3"),
+    ("cluster pets.txt -k 2 -o out --json -q", 2, "--json and --quiet contradict each other"),
+    ("cluster pets.txt pets.txt -k 2 -o out", 2, "INPUT must be different files, got pets.txt twice"),
+    ("cluster pets.txt -k 2 -o out --vocabulary names.txt", 2, "--vocabulary goes with a matrix file only"),
+    (
+        "cluster m.mtx -k 2 -o out --vocabulary names.txt",
+        1,
+        "names.txt: has 1 lines, but the matrix has 2 columns; give one name a line",
+    ),
+    (
+        "cluster - --format npz -k 2 -o out",
+        2,
+        "a matrix cannot be read from standard input; put it into a file and name that",
+    ),
+    ("cluster m.mtx m.mtx --format mtx -k 2 -o out", 2, "give one matrix file at a time"),
+    (
+        "cluster pets.txt -k 2 -o out --min-df 0.9 --max-df 0.1",
+        1,
+        "--max-df must be at least --min-df, which is 3.6 of 4 documents, got 0.4",
+    ),
+    (
+        "cluster pets.txt -k 2 -o out --stop-words-file no.txt",
+        1,
+        "no.txt: cannot read: No such file or directory (os error 2)",
+    ),
+    ("cluster folder -k 2 -o out --format lines", 1, "folder: cannot read: it is a folder, not a file"),
+    ("cluster pets.txt -k 2 -o none/out", 1, "none/out: the folder none does not exist; make it first"),
+    (
+        "cluster pets.txt -k 2 -o pets.txt",
+        1,
+        "pets.txt: is there already and is not a folder; choose another name",
+    ),
+    (
+        "cluster none.txt -k 2 -o /proc/out",
+        1,
+        "/proc/out: cannot make a folder there: No such file or directory (os error 2)",
+    ),
+    ("cluster pets.txt -k 2 -o .", 1, ".: is no name for a new folder; give one, such as ./out"),
+    (
+        "cluster pets.txt -k 2 -o out --checkpoint none/c",
+        1,
+        "--checkpoint none/c: the folder none does not exist; make it first",
+    ),
+    (
+        "cluster pets.txt -k 2 -o out --checkpoint folder",
+        1,
+        "--checkpoint folder: is a folder; give the name of a file",
+    ),
+    (
+        "cluster pets.txt -k 2 -o out --resume pets.txt",
+        1,
+        "pets.txt: not valid docsphere checkpoint: expected a file that begins with the mark of a docsphere checkpoint, found another kind of file",
+    ),
+    (
+        "inspect pets.txt",
+        1,
+        "pets.txt: not valid docsphere model: expected a file that begins with the mark of a docsphere model, found another kind of file",
+    ),
+    ("inspect none", 1, "none: cannot read: No such file or directory (os error 2)"),
+    (
+        "verify folder pets.txt",
+        1,
+        "folder/model.docsphere: cannot read: No such file or directory (os error 2)",
+    ),
+    ("assign none pets.txt", 1, "none: cannot read: No such file or directory (os error 2)"),
+    ("export none -o out", 1, "none: cannot read: No such file or directory (os error 2)"),
+    ("vectorize none.txt -o out", 1, "none.txt: cannot read: No such file or directory (os error 2)"),
+    ("vectorize pets.txt -o out --threads 0", 2, "--threads must be from 1 to 4096, got 0"),
+];
+
 #[test]
 fn every_refusal_says_what_is_wrong_and_what_to_do() {
     let place = troubled();
     let before = place.names(".");
-    let cases = [
-        ("cluster none.txt -k 2 -o out", 1, "none.txt: cannot read: No such file or directory (os error 2)"),
-        (
-            "cluster other.pdf -k 2 -o out",
-            1,
-            "other.pdf: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv and *.parquet, each but the last also with .gz or .zst; for other names and standard input name it with --format: lines, jsonl, csv, tsv or parquet",
-        ),
-        (
-            "cluster bad.jsonl -k 2 -o out",
-            1,
-            "bad.jsonl:3: bad JSON Lines record: expected a JSON object with text, found EOF while parsing an object at column 7; mend it, or leave such records out with --skip-bad-records",
-        ),
-        (
-            "cluster table.csv -k 1 -o out",
-            1,
-            "table.csv:1: there is no field \"text\"; the fields are nr, body; --text-field names the field to take",
-        ),
-        (
-            "cluster table.csv --text-field body --id-field id -k 1 -o out",
-            1,
-            "table.csv:1: there is no field \"id\"; the fields are nr, body; --id-field names the field to take",
-        ),
-        ("cluster empty.txt -k 2 -o out", 1, "the input has no documents"),
-        (
-            "cluster wordless.txt -k 1 -o out",
-            1,
-            "no document has any term; see --stop-words, --min-chars, --min-df, --max-df and --keep-numbers",
-        ),
-        (
-            "cluster pets.txt -k 5 -o out",
-            1,
-            "-k must be at most 4, the number of documents that have a term, got 5",
-        ),
-        ("cluster pets.txt -k 0 -o out", 2, "-k must be from 1 to 2147483647, got 0"),
-        ("cluster pets.txt -k 2 -o out --threads 0", 2, "--threads must be from 1 to 4096, got 0"),
-        ("cluster pets.txt -k 2 -o out --n-init 0", 2, "--n-init must be at least 1, got 0"),
-        ("cluster pets.txt -k 2 -o out --max-iter 0", 2, "--max-iter must be at least 1, got 0"),
-        ("cluster pets.txt -k 2 -o out --tol nan", 2, "--tol must be a finite number, at least 0, got NaN"),
-        (
-            "cluster pets.txt -k 2 -o out --lambdas 0.5,2",
-            2,
-            "--lambdas must be numbers above 0, at most 1, got 2",
-        ),
-        (
-            "cluster pets.txt -k 2 -o out --init best",
-            2,
-            "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"best\"",
-        ),
-        (
-            "cluster pets.txt -k 2 -o out --candidates 3",
-            2,
-            "--candidates goes with --init greedy-k-means++ only",
-        ),
-        ("cluster m.mtx -k 3 -o out --init m.mtx", 2, "-k must be 2, the number of given centroids, got 3"),
-        ("cluster pets.txt -k 2 -o out --json -q", 2, "--json and --quiet contradict each other"),
-        ("cluster pets.txt pets.txt -k 2 -o out", 2, "INPUT must be different files, got pets.txt twice"),
-        (
-            "cluster pets.txt -k 2 -o out --vocabulary names.txt",
-            2,
-            "--vocabulary goes with a matrix file only",
-        ),
-        (
-            "cluster m.mtx -k 2 -o out --vocabulary names.txt",
-            1,
-            "names.txt: has 1 lines, but the matrix has 2 columns; give one name a line",
-        ),
-        (
-            "cluster - --format npz -k 2 -o out",
-            2,
-            "a matrix cannot be read from standard input; put it into a file and name that",
-        ),
-        ("cluster m.mtx m.mtx --format mtx -k 2 -o out", 2, "give one matrix file at a time"),
-        (
-            "cluster pets.txt -k 2 -o out --min-df 0.9 --max-df 0.1",
-            1,
-            "--max-df must be at least --min-df, which is 3.6 of 4 documents, got 0.4",
-        ),
-        (
-            "cluster pets.txt -k 2 -o out --stop-words-file no.txt",
-            1,
-            "no.txt: cannot read: No such file or directory (os error 2)",
-        ),
-        ("cluster folder -k 2 -o out --format lines", 1, "folder: cannot read: it is a folder, not a file"),
-        ("cluster pets.txt -k 2 -o none/out", 1, "none/out: the folder none does not exist; make it first"),
-        (
-            "cluster pets.txt -k 2 -o pets.txt",
-            1,
-            "pets.txt: is there already and is not a folder; choose another name",
-        ),
-        ("cluster pets.txt -k 2 -o .", 1, ".: is no name for a new folder; give one, such as ./out"),
-        (
-            "cluster pets.txt -k 2 -o out --checkpoint none/c",
-            1,
-            "--checkpoint none/c: the folder none does not exist; make it first",
-        ),
-        (
-            "cluster pets.txt -k 2 -o out --checkpoint folder",
-            1,
-            "--checkpoint folder: is a folder; give the name of a file",
-        ),
-        (
-            "cluster pets.txt -k 2 -o out --resume pets.txt",
-            1,
-            "pets.txt: not valid docsphere checkpoint: expected a file that begins with the mark of a docsphere checkpoint, found another kind of file",
-        ),
-        (
-            "inspect pets.txt",
-            1,
-            "pets.txt: not valid docsphere model: expected a file that begins with the mark of a docsphere model, found another kind of file",
-        ),
-        ("inspect none", 1, "none: cannot read: No such file or directory (os error 2)"),
-        (
-            "verify folder pets.txt",
-            1,
-            "folder/model.docsphere: cannot read: No such file or directory (os error 2)",
-        ),
-        ("assign none pets.txt", 1, "none: cannot read: No such file or directory (os error 2)"),
-        ("export none -o out", 1, "none: cannot read: No such file or directory (os error 2)"),
-        ("vectorize none.txt -o out", 1, "none.txt: cannot read: No such file or directory (os error 2)"),
-        ("vectorize pets.txt -o out --threads 0", 2, "--threads must be from 1 to 4096, got 0"),
-    ];
-    for (words, code, message) in cases {
+    for (words, code, message) in REFUSALS {
         let done = place.run(words);
         assert_eq!(done.stderr, format!("docsphere: error: {message}\n"), "docsphere {words}");
-        assert_eq!((done.code, done.stdout.as_str()), (Some(code), ""), "docsphere {words}");
+        assert_eq!((done.code, done.stdout.as_str()), (Some(*code), ""), "docsphere {words}");
         assert_eq!(place.names("."), before, "docsphere {words}");
     }
 }

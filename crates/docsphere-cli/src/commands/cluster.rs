@@ -25,7 +25,7 @@ use crate::progress::Progress;
 use crate::report::tell;
 
 /// A file that every result has: a folder without it is never replaced.
-const MARK: &str = "clusters.json";
+pub(super) const MARK: &str = "clusters.json";
 
 /// Cluster documents and write the result into a folder
 #[derive(clap::Args)]

@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 
 use super::Command;
+use super::cluster::MARK;
 use crate::Cli;
+use crate::output::folder::ResultFolder;
 use crate::output::whole_file::write_whole;
 
 /// Texts written for this: 20 everyday and technical subjects.
@@ -42,6 +44,8 @@ impl Args {
             there => there.is_ok(),
         };
         if !is_again {
+            // Before the corpus is written: the next demo takes a result beside it for an earlier demo's.
+            ResultFolder::check(&self.output, false, MARK)?;
             write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
         }
         let (corpus, output) = (corpus.display().to_string(), self.output.display().to_string());

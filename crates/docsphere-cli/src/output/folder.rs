@@ -42,14 +42,17 @@ impl ResultFolder {
             _ => {}
         }
         remove_left_behind(parent, &staging_prefix(&name.to_string_lossy()));
-        Ok(())
+        // Better to learn now than after hours that nothing can be written there.
+        let staging = staging_of(target);
+        fs::create_dir(&staging)
+            .and_then(|()| fs::remove_dir(&staging))
+            .with_context(|| format!("{shown}: cannot make a folder there"))
     }
 
     /// Makes the staging folder, after the same checks.
     pub(crate) fn create(target: &Path, force: bool, mark: &str) -> Result<Self> {
         Self::check(target, force, mark)?;
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let staging = parent_of(target).join(format!("{}{}", staging_prefix(&name), std::process::id()));
+        let staging = staging_of(target);
         interrupt::remember_unfinished(&staging);
         fs::create_dir(&staging)
             .with_context(|| format!("{}: cannot make this folder", staging.display()))?;
@@ -102,6 +105,11 @@ fn taken() -> &'static str {
 
 fn staging_prefix(name: &str) -> String {
     format!(".{name}.partial-")
+}
+
+fn staging_of(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    parent_of(target).join(format!("{}{}", staging_prefix(&name), std::process::id()))
 }
 
 /// Removes the staging folders of processes that were killed. In doubt a folder stays.
