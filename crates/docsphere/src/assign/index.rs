@@ -12,10 +12,10 @@
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, section 3.2, doi:10.1145/3469096.3474937.
 
-use super::baseline::{full_scan, own_choice, scan};
 use super::chunks::for_each_document;
 use super::lookup::Lookup;
 use super::overlap::{OverlapCounts, OverlapIndex};
+use super::scan::Scan;
 use super::{Assigner, Counters, Step, Strategy, Used};
 use crate::update::Assignment;
 
@@ -46,16 +46,11 @@ impl Assigner for Index {
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
         let scratch = || (OverlapCounts::new(step.centroids.n_clusters()), Vec::new());
         for_each_document(assignment, scratch, |(counts, candidates), counters, slot| {
-            let row = step.rows.row(slot.doc);
-            if row.nnz() == 0 {
-                return;
-            }
-            let Some(overlap) = &self.overlap else {
-                return full_scan(&self.lookup, step, row, counters, slot);
-            };
-            let choice = own_choice(&self.lookup, step, row, counters, *slot.label);
-            counters.postings += overlap.candidates(row, choice.reached(), counts, candidates);
-            scan(&self.lookup, step, row, counters, (choice, slot), candidates);
+            let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
+            let Some(overlap) = &self.overlap else { return scan.all(counters) };
+            let choice = scan.own_choice(counters, false);
+            counters.postings += overlap.candidates(scan.row, choice.reached(), counts, candidates);
+            scan.among(candidates, choice, counters);
         })
     }
 

@@ -24,6 +24,7 @@ mod ncc;
 mod ncc_index;
 mod overlap;
 mod postings;
+mod scan;
 
 use std::fmt;
 use std::str::FromStr;

@@ -10,13 +10,11 @@
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, section 3.1, doi:10.1145/3469096.3474937.
 
-use super::baseline::{full_scan, scan};
-use super::choice::Choice;
-use super::chunks::{Slot, for_each_document};
+use super::chunks::for_each_document;
 use super::lookup::Lookup;
+use super::scan::Scan;
 use super::{Assigner, Counters, Step, Strategy, Used};
 use crate::update::Assignment;
-use crate::vectors::Row;
 
 /// See the [module](self).
 #[derive(Default)]
@@ -34,9 +32,8 @@ impl Assigner for Ncc {
             assignment,
             || (),
             |(), counters, slot| {
-                let row = step.rows.row(slot.doc);
-                if row.nnz() > 0 {
-                    scan_changed(&self.lookup, step, row, counters, slot);
+                if let Some(scan) = Scan::new(&self.lookup, step, slot) {
+                    scan.changed(counters);
                 }
             },
         )
@@ -48,26 +45,5 @@ impl Assigner for Ncc {
 
     fn memory_bytes(&self) -> usize {
         self.lookup.memory_bytes()
-    }
-}
-
-/// Compares the document with the changed centroids only, if its own did not change; else with all.
-pub(super) fn scan_changed(
-    lookup: &Lookup,
-    step: &Step<'_>,
-    row: Row<'_>,
-    counters: &mut Counters,
-    slot: Slot<'_>,
-) {
-    match step.movement {
-        Some(movement) if step.is_unchanged(*slot.label) => {
-            if movement.changed().is_empty() {
-                counters.skipped_docs += 1;
-                return;
-            }
-            let choice = Choice::from_own(*slot.label, *slot.similarity);
-            scan(lookup, step, row, counters, (choice, slot), movement.changed());
-        }
-        _ => full_scan(lookup, step, row, counters, slot),
     }
 }

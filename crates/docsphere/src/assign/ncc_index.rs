@@ -8,12 +8,10 @@
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, sections 3.2 and 4.3, doi:10.1145/3469096.3474937.
 
-use super::baseline::{own_choice, scan};
-use super::choice::Choice;
 use super::chunks::for_each_document;
 use super::lookup::Lookup;
-use super::ncc::scan_changed;
 use super::overlap::{OverlapCounts, OverlapIndex};
+use super::scan::Scan;
 use super::{Assigner, Counters, Step, Strategy, Used};
 use crate::update::Assignment;
 
@@ -46,26 +44,14 @@ impl Assigner for NccIndex {
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
         let scratch = || (OverlapCounts::new(step.centroids.n_clusters()), Vec::new());
         for_each_document(assignment, scratch, |(counts, candidates), counters, slot| {
-            let row = step.rows.row(slot.doc);
-            if row.nnz() == 0 {
-                return;
+            let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
+            let Some(overlap) = &self.overlap else { return scan.changed(counters) };
+            let choice = scan.own_choice(counters, true);
+            counters.postings += overlap.candidates(scan.row, choice.reached(), counts, candidates);
+            if let Some(movement) = step.movement.filter(|_| scan.only_others_changed()) {
+                candidates.retain(|&cluster| movement.is_changed(cluster as usize));
             }
-            let Some(overlap) = &self.overlap else {
-                return scan_changed(&self.lookup, step, row, counters, slot);
-            };
-            match step.movement {
-                Some(movement) if step.is_unchanged(*slot.label) => {
-                    let choice = Choice::from_own(*slot.label, *slot.similarity);
-                    counters.postings += overlap.candidates(row, choice.reached(), counts, candidates);
-                    candidates.retain(|&cluster| movement.is_changed(cluster as usize));
-                    scan(&self.lookup, step, row, counters, (choice, slot), candidates);
-                }
-                _ => {
-                    let choice = own_choice(&self.lookup, step, row, counters, *slot.label);
-                    counters.postings += overlap.candidates(row, choice.reached(), counts, candidates);
-                    scan(&self.lookup, step, row, counters, (choice, slot), candidates);
-                }
-            }
+            scan.among(candidates, choice, counters);
         })
     }
 

@@ -22,9 +22,9 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use super::entries::{Layout, Promise, Values, read_entries};
+use super::entries::{Layout, Promise, Values, read_entries, write_entries};
 use super::lines::{Lines, SHORT_LINE, excerpt};
-use super::numbers::{parse_index, write_value};
+use super::numbers::parse_index;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vectors::SparseRows;
@@ -157,18 +157,8 @@ fn check_vocabulary(words: &[String], n_terms: usize) -> Result<()> {
 /// # Errors
 /// Those of the writer.
 pub fn write_to(mut out: impl Write, rows: &SparseRows<'_>) -> Result<()> {
-    let mut write = || {
-        writeln!(out, "{}\n{}\n{}", rows.n_rows(), rows.n_terms(), rows.nnz())?;
-        for (index, row) in rows.iter().enumerate() {
-            for (term, value) in row.iter() {
-                write!(out, "{} {} ", index + 1, term + 1)?;
-                write_value(&mut out, value)?;
-                out.write_all(b"\n")?;
-            }
-        }
-        out.flush()
-    };
-    write().map_err(|source| Error::io("write", source))
+    let header = format!("{}\n{}\n{}\n", rows.n_rows(), rows.n_terms(), rows.nnz());
+    write_entries(&mut out, &header, rows)
 }
 
 #[cfg(test)]

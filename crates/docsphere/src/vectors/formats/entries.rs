@@ -7,10 +7,10 @@
 //! Memory: 8 bytes an entry, 8 bytes a row, 8 bytes a *run* of entries of the same row; while sorting, 8 bytes an entry
 //! and 8 a row more. Vectors that grow may for a moment hold up to twice that.
 
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 
 use super::lines::{Lines, excerpt, next_token};
-use super::numbers::{VALUE, is_integer, parse_index, parse_value};
+use super::numbers::{VALUE, is_integer, parse_index, parse_value, write_value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::vectors::{MAX_ROWS, MAX_TERMS, SparseRows};
 
@@ -195,6 +195,22 @@ impl Entries {
         drop(self);
         SparseRows::from_parts(n_terms, offsets, terms, values)
     }
+}
+
+/// Writes a header, then a line with row, term (both from 1) and value for each nonzero.
+pub(super) fn write_entries(out: &mut impl Write, header: &str, rows: &SparseRows<'_>) -> Result<()> {
+    let mut write = || {
+        out.write_all(header.as_bytes())?;
+        for (index, row) in rows.iter().enumerate() {
+            for (term, value) in row.iter() {
+                write!(out, "{} {} ", index + 1, term + 1)?;
+                write_value(out, value)?;
+                out.write_all(b"\n")?;
+            }
+        }
+        out.flush()
+    };
+    write().map_err(|source| Error::io("write", source))
 }
 
 #[cfg(test)]

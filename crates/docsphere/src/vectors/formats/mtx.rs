@@ -23,11 +23,11 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
-use super::entries::{Layout, Promise, Values, read_entries};
+use super::entries::{Layout, Promise, Values, read_entries, write_entries};
 use super::lines::{Lines, SHORT_LINE, excerpt, next_token};
-use super::numbers::{parse_index, write_value};
+use super::numbers::parse_index;
 use crate::compression;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::vectors::SparseRows;
 
 const FORMAT: &str = "Matrix Market";
@@ -134,19 +134,9 @@ pub fn write(path: impl AsRef<Path>, rows: &SparseRows<'_>) -> Result<()> {
 /// # Errors
 /// Those of the writer.
 pub fn write_to(mut out: impl Write, rows: &SparseRows<'_>) -> Result<()> {
-    let mut write = || {
-        writeln!(out, "%%MatrixMarket matrix coordinate real general")?;
-        writeln!(out, "{} {} {}", rows.n_rows(), rows.n_terms(), rows.nnz())?;
-        for (index, row) in rows.iter().enumerate() {
-            for (term, value) in row.iter() {
-                write!(out, "{} {} ", index + 1, term + 1)?;
-                write_value(&mut out, value)?;
-                out.write_all(b"\n")?;
-            }
-        }
-        out.flush()
-    };
-    write().map_err(|source| Error::io("write", source))
+    let (n_rows, n_terms, nnz) = (rows.n_rows(), rows.n_terms(), rows.nnz());
+    let header = format!("%%MatrixMarket matrix coordinate real general\n{n_rows} {n_terms} {nnz}\n");
+    write_entries(&mut out, &header, rows)
 }
 
 #[cfg(test)]
