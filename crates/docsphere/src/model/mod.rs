@@ -131,7 +131,7 @@ impl Model {
     /// The nearest cluster of each row. To ask more than once, keep a [`Model::predictor`].
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) if the rows are over another number of terms.
+    /// [`ErrorKind::Mismatch`] if the rows are over another number of terms.
     pub fn predict(&self, rows: &UnitRows<'_>) -> Result<Prediction> {
         self.predictor().predict(rows)
     }
