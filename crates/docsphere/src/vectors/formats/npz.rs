@@ -220,6 +220,8 @@ fn write_archive(out: impl Write + Seek, rows: &SparseRows<'_>) -> io::Result<()
     let options = |bytes: usize| {
         SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
+            // The fastest level: on a million tweets a quarter larger than the usual one, and about twice as fast to write.
+            .compression_level(Some(1))
             .large_file(bytes as u64 > u64::from(u32::MAX) / 16 * 15)
     };
     let small = options(0);
