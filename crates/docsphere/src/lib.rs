@@ -56,7 +56,7 @@
 //!
 //! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 20 bytes a row, and 24 for each row that moves while centroids are updated; 16 bytes an entry of the
 //! centroids; 8 bytes a term and thread; and what the strategy holds ([`IterationRecord::strategy_bytes`]; for `inverted` 8 bytes
-//! an entry of the centroids and 8 a term). k-means++ needs 7 to 9 bytes a nonzero before the loop begins; empty
+//! an entry of the centroids and 8 a term). k-means++ needs, before the loop begins, 6 bytes a nonzero and 12 for each distinct term of a block of 16,384 rows; empty
 //! clusters, 16 bytes a row while they are refilled; several runs (`n_init`), labels, similarities and centroids of the best. There is never an array of clusters times terms.
 
 #![deny(missing_docs)]

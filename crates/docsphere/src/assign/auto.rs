@@ -15,7 +15,7 @@ use super::ncc::Ncc;
 use super::{Assigner, Counters, Step, Used};
 use crate::update::Assignment;
 
-/// What a table look-up costs in postings read: 4 to 5 on arXiv abstracts for k from 10 to 500 (`benches/strategies.rs`), rounded up, since a wrong change of strategy is dear.
+/// What a table look-up costs in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500 (`benches/strategies.rs`), rounded up, since a wrong change of strategy is dear.
 const PROBE_COST: f64 = 6.0;
 
 /// What an entry of a centroid costs when its table is built.

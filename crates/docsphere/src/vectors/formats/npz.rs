@@ -220,7 +220,7 @@ fn write_archive(out: impl Write + Seek, rows: &SparseRows<'_>) -> io::Result<()
     let options = |bytes: usize| {
         SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
-            // The fastest level: on a million tweets a quarter larger than the usual one, and about twice as fast to write.
+            // The fastest level. A million tweets: 97 MB instead of 78 MB, and 3.4 s instead of 4.8 s for reading, weighing and writing.
             .compression_level(Some(1))
             .large_file(bytes as u64 > u64::from(u32::MAX) / 16 * 15)
     };
