@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use rayon::prelude::*;
+
 use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedHead, SavedRun};
 use super::params::Params;
 use super::trace::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
@@ -282,7 +284,7 @@ impl Run {
 
         let step = Step::new(self.iterations.len(), rows, &self.centroids, Some(&update.movement));
         let mut record = assign_all(&step, assigner, &mut self.assignment, weights);
-        let labels = labels_before.iter().zip(&self.assignment.labels);
+        let labels = labels_before.par_iter().with_min_len(1 << 13).zip(&self.assignment.labels);
         record.moved_docs = labels.filter(|(before, after)| before != after).count() as u64;
         record.refilled_clusters = update.n_refilled as u64;
         record.max_squared_movement = update.movement.max_squared_distance();

@@ -32,31 +32,6 @@ impl Centroid {
     pub(crate) fn from_row(row: Row<'_>) -> Self {
         Centroid { terms: row.terms.into(), values: row.values.into() }
     }
-
-    /// The squared Euclidean distance, summed in f64 over the union of the terms in ascending order.
-    pub(crate) fn squared_distance(&self, other: &Self) -> f64 {
-        let (mut a, mut b) = (self.as_row().iter().peekable(), other.as_row().iter().peekable());
-        let mut sum = 0.0;
-        loop {
-            let difference = match (a.peek().copied(), b.peek().copied()) {
-                (None, None) => return sum,
-                (Some((s, x)), Some((t, y))) if s == t => {
-                    a.next();
-                    b.next();
-                    f64::from(x) - f64::from(y)
-                }
-                (Some((s, x)), other) if other.is_none_or(|(t, _)| s < t) => {
-                    a.next();
-                    f64::from(x)
-                }
-                (_, other) => {
-                    b.next();
-                    f64::from(other.map_or(0.0, |(_, y)| y))
-                }
-            };
-            sum += difference * difference;
-        }
-    }
 }
 
 impl Centroids {
@@ -185,23 +160,6 @@ impl Centroids {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn centroid(entries: &[(u32, f32)]) -> Centroid {
-        Centroid {
-            terms: entries.iter().map(|e| e.0).collect(),
-            values: entries.iter().map(|e| e.1).collect(),
-        }
-    }
-
-    #[test]
-    fn squared_distance_runs_over_the_union_of_terms() {
-        let a = centroid(&[(0, 1.0), (3, 2.0), (7, 4.0)]);
-        let b = centroid(&[(1, 3.0), (3, 5.0), (9, 1.0)]);
-        assert_eq!(a.squared_distance(&b), 1.0 + 9.0 + 9.0 + 16.0 + 1.0);
-        assert_eq!(b.squared_distance(&a), a.squared_distance(&b));
-        assert_eq!(a.squared_distance(&Centroid::default()), 21.0);
-        assert_eq!(a.squared_distance(&a), 0.0);
-    }
 
     #[test]
     fn centroids_from_rows_are_normalised_and_round_trip() {

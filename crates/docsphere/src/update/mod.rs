@@ -8,13 +8,13 @@ mod movement;
 mod refill;
 mod sums;
 
-use std::collections::HashSet;
 use std::mem;
 
 use sums::{Change, Sums};
 
 pub(crate) use centroids::Centroid;
 pub use centroids::Centroids;
+use movement::Moved;
 pub(crate) use movement::Movement;
 pub(crate) use refill::COINCIDENT;
 
@@ -74,30 +74,40 @@ impl Updater {
         for refill in &refills {
             assignment.labels[refill.doc as usize] = refill.cluster;
         }
-        let refilled: HashSet<usize> = refills.iter().map(|refill| refill.cluster as usize).collect();
         let mut movement = Movement::none(centroids.n_clusters());
-        let mut replace = |cluster: usize, centroid: Centroid, n_members: u32| {
-            let before = centroids.get(cluster);
-            if centroid != *before {
-                movement.record(cluster, centroid.squared_distance(before), n_members);
-                centroids.set(cluster, centroid);
-            }
-        };
-        let changes = self.take_changes(&assignment.labels);
-        let n_members = &self.n_members;
-        self.sums.apply(rows, weights, changes, |cluster, centroid| match centroid {
-            Some(centroid) if n_members[cluster] > 0 => replace(cluster, centroid, n_members[cluster]),
-            // The members cancel out: the centroid stays where it was. Those without members follow below.
-            _ => {}
-        });
-        for (cluster, _) in n_members.iter().enumerate().filter(|&(_, &n)| n == 0) {
-            replace(cluster, Centroid::default(), 0);
+        let mut replace =
+            |centroids: &mut Centroids, cluster: usize, centroid: Centroid, moved: Option<Moved>| {
+                if let Some(moved) = moved {
+                    movement.record(cluster, moved, self.n_members[cluster]);
+                    centroids.set(cluster, centroid);
+                }
+            };
+        let changes = take_changes(&mut self.summed_labels, &assignment.labels);
+        self.sums.apply(
+            rows,
+            weights,
+            changes,
+            centroids,
+            Moved::between,
+            |centroids, cluster, new| match new {
+                Some((centroid, moved)) if self.n_members[cluster] > 0 => {
+                    replace(centroids, cluster, centroid, moved);
+                }
+                // The members cancel out: the centroid stays where it was. Those without members follow below.
+                _ => {}
+            },
+        );
+        for (cluster, _) in self.n_members.iter().enumerate().filter(|&(_, &n)| n == 0) {
+            let moved = Moved::between(centroids.get(cluster), &Centroid::default());
+            replace(centroids, cluster, Centroid::default(), moved);
         }
         // A refilled cluster counts as changed even if its centroid is not: the document in it is new.
-        for cluster in refilled {
+        for refill in &refills {
+            let cluster = refill.cluster as usize;
             if !movement.is_changed(cluster) {
-                movement.record(cluster, 0.0, n_members[cluster]);
+                movement.record(cluster, Moved::default(), self.n_members[cluster]);
             }
+            movement.record_refill(refill.doc);
         }
         movement.sort();
         Update { movement, n_refilled: refills.len() }
@@ -111,21 +121,21 @@ impl Updater {
             }
         }
     }
+}
 
-    /// Who joined and who left which cluster since the sums were last brought up to date.
-    fn take_changes(&mut self, labels: &[u32]) -> Vec<Change> {
-        let mut changes = Vec::new();
-        for (doc, (summed, &label)) in self.summed_labels.iter_mut().zip(labels).enumerate() {
-            let before = mem::replace(summed, label);
-            if before == label {
-                continue;
-            }
-            for (cluster, joined) in [(before, false), (label, true)] {
-                if cluster != Assignment::NO_LABEL {
-                    changes.push(Change { cluster, doc: doc as u32, joined });
-                }
+/// Who joined and who left which cluster since the sums were last brought up to date.
+fn take_changes(summed_labels: &mut [u32], labels: &[u32]) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (doc, (summed, &label)) in summed_labels.iter_mut().zip(labels).enumerate() {
+        let before = mem::replace(summed, label);
+        if before == label {
+            continue;
+        }
+        for (cluster, joined) in [(before, false), (label, true)] {
+            if cluster != Assignment::NO_LABEL {
+                changes.push(Change { cluster, doc: doc as u32, joined });
             }
         }
-        changes
     }
+    changes
 }

@@ -1,12 +1,54 @@
 //! What an update did to the centroids.
 
+use super::centroids::Centroid;
+
 /// Which centroids changed in an update, and how far each moved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Movement {
     changed: Vec<bool>,
     changed_list: Vec<u32>,
-    squared_distances: Vec<f64>,
+    moved: Vec<Moved>,
     n_docs_in_changed: u64,
+    refilled_docs: Vec<u32>,
+}
+
+/// How far one centroid moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moved {
+    /// `sum of (c'_t - c_t)^2`, in f64 over the union of the terms in ascending order.
+    pub(crate) squared_distance: f64,
+    /// The same over the terms whose value rose: `sum of max(c'_t - c_t, 0)^2`.
+    pub(crate) squared_rise: f64,
+}
+
+impl Moved {
+    /// From one centroid to another; `None` if they are the same to the bit.
+    pub(super) fn between(before: &Centroid, after: &Centroid) -> Option<Self> {
+        if before == after {
+            return None;
+        }
+        let mut moved = Moved::default();
+        let mut add = |difference: f64| {
+            let square = difference * difference;
+            moved.squared_distance += square;
+            if difference > 0.0 {
+                moved.squared_rise += square;
+            }
+        };
+        let (before, after) = (before.as_row(), after.as_row());
+        let (mut b, mut a) = (0, 0);
+        while b < before.terms.len() && a < after.terms.len() {
+            let (old, new) = (before.terms[b], after.terms[a]);
+            let was = if old <= new { f64::from(before.values[b]) } else { 0.0 };
+            let is = if new <= old { f64::from(after.values[a]) } else { 0.0 };
+            b += usize::from(old <= new);
+            a += usize::from(new <= old);
+            add(is - was);
+        }
+        before.values[b..].iter().for_each(|&was| add(-f64::from(was)));
+        after.values[a..].iter().for_each(|&is| add(f64::from(is)));
+        Some(moved)
+    }
 }
 
 impl Movement {
@@ -14,17 +56,23 @@ impl Movement {
         Movement {
             changed: vec![false; n_clusters],
             changed_list: Vec::new(),
-            squared_distances: vec![0.0; n_clusters],
+            moved: vec![Moved::default(); n_clusters],
             n_docs_in_changed: 0,
+            refilled_docs: Vec::new(),
         }
     }
 
     /// Records the change of a cluster with so many members. Call [`Movement::sort`] after the last.
-    pub(super) fn record(&mut self, cluster: usize, squared_distance: f64, n_members: u32) {
+    pub(super) fn record(&mut self, cluster: usize, moved: Moved, n_members: u32) {
         self.changed[cluster] = true;
         self.changed_list.push(cluster as u32);
-        self.squared_distances[cluster] = squared_distance;
+        self.moved[cluster] = moved;
         self.n_docs_in_changed += u64::from(n_members);
+    }
+
+    /// Records a document that was given to an empty cluster.
+    pub(super) fn record_refill(&mut self, doc: u32) {
+        self.refilled_docs.push(doc);
     }
 
     /// Brings the changed clusters into ascending order.
@@ -50,6 +98,40 @@ impl Movement {
 
     /// The largest squared distance that any centroid moved.
     pub(crate) fn max_squared_distance(&self) -> f64 {
-        self.squared_distances.iter().copied().fold(0.0, f64::max)
+        self.moved.iter().map(|moved| moved.squared_distance).fold(0.0, f64::max)
+    }
+
+    /// How far a centroid moved; not at all if it did not change.
+    pub(crate) fn moved(&self, cluster: usize) -> Moved {
+        self.moved[cluster]
+    }
+
+    /// The documents that were given to empty clusters: their labels are not those of the last assignment.
+    pub(crate) fn refilled_docs(&self) -> &[u32] {
+        &self.refilled_docs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn centroid(entries: &[(u32, f32)]) -> Centroid {
+        Centroid {
+            terms: entries.iter().map(|e| e.0).collect(),
+            values: entries.iter().map(|e| e.1).collect(),
+        }
+    }
+
+    #[test]
+    fn movement_runs_over_the_union_of_terms() {
+        let a = centroid(&[(0, 1.0), (3, 2.0), (7, 4.0)]);
+        let b = centroid(&[(1, 3.0), (3, 5.0), (9, 1.0)]);
+        let there = Moved::between(&a, &b).unwrap();
+        assert_eq!(there, Moved { squared_distance: 1.0 + 9.0 + 9.0 + 16.0 + 1.0, squared_rise: 19.0 });
+        assert_eq!(Moved::between(&b, &a).unwrap().squared_rise, 17.0 + 0.0);
+        let gone = Moved::between(&a, &Centroid::default()).unwrap();
+        assert_eq!(gone, Moved { squared_distance: 21.0, squared_rise: 0.0 });
+        assert_eq!(Moved::between(&a, &a), None);
     }
 }

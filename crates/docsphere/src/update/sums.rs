@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 
-use super::centroids::Centroid;
+use super::centroids::{Centroid, Centroids};
 use crate::vectors::{RowWeights, UnitRows};
 
 /// Clusters that are updated at the same time: enough for any number of threads.
@@ -51,33 +51,41 @@ impl Sums {
         Sums { list: vec![Sum::default(); n_clusters], scratch: Mutex::default(), n_terms }
     }
 
-    /// Applies all changes. Hands over each touched cluster, ascending, with its new centroid; `None` where the members cancel out.
+    /// Applies all changes. Hands over each touched cluster, ascending, with its new centroid and what `compare` says of it; `None` where the members cancel out.
     ///
     /// Works in batches of clusters, so that old and new sums stand side by side only for a few of them.
-    pub(super) fn apply(
+    pub(super) fn apply<T: Send>(
         &mut self,
         rows: &UnitRows<'_>,
         weights: &RowWeights<'_>,
         mut changes: Vec<Change>,
-        mut updated: impl FnMut(usize, Option<Centroid>),
+        centroids: &mut Centroids,
+        compare: impl Fn(&Centroid, &Centroid) -> T + Sync,
+        mut updated: impl FnMut(&mut Centroids, usize, Option<(Centroid, T)>),
     ) {
-        changes.par_sort_unstable_by_key(|change| change.cluster);
+        changes.par_sort_unstable_by_key(|change| (change.cluster, change.doc));
         let groups: Vec<&[Change]> = changes.chunk_by(|a, b| a.cluster == b.cluster).collect();
         for batch in groups.chunks(BATCH_CLUSTERS) {
-            let sums: Vec<(Sum, Option<Centroid>)> = batch
+            let before = &*centroids;
+            let sums: Vec<(Sum, Option<(Centroid, T)>)> = batch
                 .par_iter()
+                .with_max_len(1)
                 .map(|group| {
+                    let cluster = group[0].cluster as usize;
                     let mut scratch = self.take_scratch();
-                    let sum = scratch.updated(&self.list[group[0].cluster as usize], rows, weights, group);
+                    let sum = scratch.updated(&self.list[cluster], rows, weights, group);
                     self.scratch.lock().expect("no holder panics").push(scratch);
-                    let centroid = sum.to_centroid();
+                    let centroid = sum.to_centroid().map(|centroid| {
+                        let compared = compare(before.get(cluster), &centroid);
+                        (centroid, compared)
+                    });
                     (sum, centroid)
                 })
                 .collect();
             for (group, (sum, centroid)) in batch.iter().zip(sums) {
                 let cluster = group[0].cluster as usize;
                 self.list[cluster] = sum;
-                updated(cluster, centroid);
+                updated(centroids, cluster, centroid);
             }
         }
     }
@@ -110,6 +118,17 @@ impl Scratch {
                 }
                 *entry += if change.joined { value } else { -value };
             }
+        }
+        if self.fresh.is_empty() {
+            // The usual case in later iterations: no term is new, and none vanishes.
+            let values: Box<[i64]> =
+                sum.terms.iter().map(|&term| std::mem::take(&mut dense[term as usize])).collect();
+            if !values.contains(&0) {
+                return Sum { terms: Arc::clone(&sum.terms), values };
+            }
+            let kept = sum.terms.iter().copied().zip(values).filter(|&(_, value)| value != 0);
+            let (terms, values): (Vec<u32>, Vec<i64>) = kept.unzip();
+            return Sum { terms: terms.into(), values: values.into() };
         }
         // A term can be fresh several times, and also stand in the old sum, if it passed through zero.
         self.fresh.sort_unstable();
@@ -171,7 +190,10 @@ mod tests {
             }
             let rows = UnitRows::new(SparseRows::from_parts(12, offsets, terms, values).unwrap());
             let change = |doc: usize, joined| Change { cluster: 0, doc: doc as u32, joined };
-            let apply = |sums: &mut Sums, changes| sums.apply(&rows, &RowWeights::UNIFORM, changes, |_, _| ());
+            let mut centroids = Centroids::new(12, vec![Centroid::default()]);
+            let mut apply = |sums: &mut Sums, changes| {
+                sums.apply(&rows, &RowWeights::UNIFORM, changes, &mut centroids, |_, _| (), |_, _, _| ());
+            };
 
             let mut incremental = Sums::new(1, 12);
             apply(&mut incremental, (0..docs.len()).map(|doc| change(doc, true)).collect());

@@ -66,21 +66,52 @@ impl<'a> RowWeights<'a> {
     /// The integer by which value `x` of document `doc` counts in a sum.
     #[inline]
     pub(crate) fn fixed(&self, doc: usize, x: f64) -> i64 {
-        self.scaled(doc, (x * ONE).round()) as i64
+        let q = rounded(x * ONE);
+        match self.given {
+            Some(_) => rounded(self.scaled(doc, q as f64)),
+            None => q,
+        }
     }
 
     /// The sum over documents of weight times value, computed in integers (40 binary places): independent of order.
     pub(crate) fn weighted_sum(&self, values: &[f64]) -> f64 {
         const PLACES: f64 = (1u64 << 40) as f64;
-        let fixed = |(doc, value): (usize, &f64)| self.scaled(doc, (value * PLACES).round()) as i128;
-        let sum: i128 = values.par_iter().enumerate().map(fixed).sum();
+        // Similarities are below 2, so that so many of them stay below 2^63 in fixed point; with weights, each may need more.
+        const CHUNK: usize = 1 << 20;
+        let size = CHUNK.min(values.len() / 64 + 1);
+        let chunks = values.par_chunks(size).enumerate();
+        let sum: i128 = match self.given {
+            None => chunks
+                .map(|(_, values)| i128::from(values.iter().map(|v| rounded(v * PLACES)).sum::<i64>()))
+                .sum(),
+            Some(_) => chunks
+                .map(|(chunk, values)| {
+                    let numbered = values.iter().enumerate();
+                    numbered
+                        .map(|(i, v)| {
+                            let q = rounded(v * PLACES) as f64;
+                            self.scaled(chunk * size + i, q).round() as i128
+                        })
+                        .sum::<i128>()
+                })
+                .sum(),
+        };
         sum as f64 / PLACES / self.scale[0] / self.scale[1]
     }
 
+    /// `q` times the scaled weight, not yet rounded.
     #[inline]
     fn scaled(&self, doc: usize, q: f64) -> f64 {
-        self.given.map_or(q, |weights| (q * (weights[doc] * self.scale[0] * self.scale[1])).round())
+        self.given.map_or(q, |weights| q * (weights[doc] * self.scale[0] * self.scale[1]))
     }
+}
+
+/// The nearest integer, half away from zero: as `f64::round`, which is a call where the machine has no instruction for it.
+#[inline]
+fn rounded(value: f64) -> i64 {
+    let whole = value as i64;
+    let rest = value - whole as f64; // exact
+    whole.saturating_add(i64::from(rest >= 0.5)).saturating_sub(i64::from(rest <= -0.5))
 }
 
 /// The power of two that brings `total` into (2^29, 2^30], as two factors.
