@@ -67,6 +67,7 @@ pub(crate) mod container;
 mod error;
 mod ids;
 mod observer;
+mod simd;
 
 mod corpus;
 
@@ -97,6 +98,7 @@ pub use ids::{ClusterId, DocId, TermId};
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
 pub use seeding::Init;
+pub use simd::Simd;
 pub use summary::{ClusterSummary, Keyword, Representative, SummaryOptions, summarize};
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,

@@ -1,4 +1,4 @@
-//! Every strategy, with 1, 2 and 7 threads, returns the bits of the slow reference: labels, similarities, centroids, objective, iterations, and
+//! Every strategy, with 1, 2 and 7 threads and every kind of vector instructions that the machine has, returns the bits of the slow reference: labels, similarities, centroids, objective, iterations, and
 //! in every iteration the moved documents, changed and refilled clusters and the movement.
 //!
 //! To add a strategy: one line at the end of this file.
@@ -6,7 +6,8 @@
 use std::sync::LazyLock;
 
 use docsphere::{
-    Centroids, ClusterId, Fit, FitOptions, Init, SparseRows, SphericalKMeans, StopReason, Strategy, UnitRows,
+    Centroids, ClusterId, Fit, FitOptions, Init, Simd, SparseRows, SphericalKMeans, StopReason, Strategy,
+    UnitRows,
 };
 use docsphere_testkit::edge_cases::{EdgeCase, edge_cases};
 use docsphere_testkit::random_rows::{RandomRows, random_rows};
@@ -27,6 +28,16 @@ pub(crate) fn fit_like(
     strategy: Strategy,
     n_threads: usize,
 ) -> Fit {
+    fit_like_with(rows, params, strategy, n_threads, Simd::Auto)
+}
+
+fn fit_like_with(
+    rows: &UnitRows<'_>,
+    params: &ReferenceParams,
+    strategy: Strategy,
+    n_threads: usize,
+    simd: Simd,
+) -> Fit {
     let init = match &params.seeding {
         ReferenceSeeding::Random => Init::Random,
         ReferenceSeeding::PlusPlus => Init::PlusPlus,
@@ -42,6 +53,7 @@ pub(crate) fn fit_like(
         // So that ncc-index uses its index on small inputs, too.
         .index_min_changed(3)
         .n_threads(n_threads)
+        .simd(simd)
         .check()
         .unwrap();
     let options = match &params.weights {
@@ -109,6 +121,18 @@ fn check(
         let fit = fit_like(rows, params, strategy, n_threads);
         assert_same(&fit, reference, &format!("{place}, {strategy}, {n_threads} threads"));
     }
+    // Only these two have vector kernels.
+    if matches!(strategy, Strategy::Drift | Strategy::Auto) {
+        for simd in Simd::ALL.into_iter().filter(|simd| simd.is_available()) {
+            let fit = fit_like_with(rows, params, strategy, 2, simd);
+            assert_same(&fit, reference, &format!("{place}, {strategy}, {}", simd.name()));
+        }
+    }
+}
+
+/// Random cases of each test; `make test-long` asks for more.
+fn n_cases() -> u32 {
+    std::env::var("PROPTEST_CASES").map_or(150, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
 }
 
 fn on_edge_cases(strategy: Strategy) {
@@ -154,7 +178,7 @@ pub(crate) fn fitted_to(rows: &UnitRows<'_>, params: &ReferenceParams) -> Option
 }
 
 fn on_random_rows(strategy: Strategy) {
-    let config = ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: n_cases(), failure_persistence: None, ..ProptestConfig::default() };
     let result = TestRunner::new(config).run(&random_case(), |(shape, params)| {
         let rows = random_rows(&shape);
         if let Some(params) = fitted_to(&rows, &params) {
@@ -221,4 +245,5 @@ conformance! {
     index => Strategy::Index,
     ncc_index => Strategy::NccIndex,
     inverted => Strategy::Inverted,
+    drift => Strategy::Drift,
 }

@@ -176,11 +176,11 @@ fn an_exact_tie_goes_to_the_smallest_cluster_at_first_and_then_stays() {
 }
 
 #[test]
-fn negative_values_switch_the_index_off_and_the_trace_says_so() {
+fn negative_values_switch_filters_off_and_the_trace_says_so() {
     let rows = rows_from(3, &[&[(0, 1.0), (1, -1.0)], &[(0, 1.0)], &[(1, -2.0), (2, 0.1)], &[(2, -1.0)]]);
     for strategy in Strategy::ALL {
         let fit = SphericalKMeans::params(2).strategy(strategy).index_min_changed(0).fit(&rows).unwrap();
-        let filters = matches!(strategy, Strategy::Index | Strategy::NccIndex);
+        let filters = matches!(strategy, Strategy::Index | Strategy::NccIndex | Strategy::Drift);
         assert!(fit.trace.iterations.iter().all(|record| record.filters_off == filters), "{strategy}");
         assert_belongs_together(&rows, &fit);
     }

@@ -1,4 +1,6 @@
-//! `auto`: in each iteration the strategy that is expected to be the fastest.
+//! `auto`: the strategy that is expected to be the fastest.
+//!
+//! From [`MIN_DRIFT_CLUSTERS`] clusters on that is `drift`, in every iteration, unless there are negative values. Below, what `drift` prepares does not pay, and the choice is made anew in each iteration.
 //!
 //! `inverted` is the fastest way to compare all documents with all centroids. Once most clusters stand still, `ncc` has less to do. Both need
 //! no memory of earlier iterations but labels and similarities, so the choice is free each time. The estimate:
@@ -10,12 +12,17 @@
 //!
 //! **Cost.** `4 * n_terms` bytes for the document frequencies, and one pass over terms and labels an iteration.
 
+use super::drift::Drift;
 use super::inverted::Inverted;
 use super::ncc::Ncc;
 use super::{Assigner, Counters, Step, Used};
+use crate::simd::Level;
 use crate::update::Assignment;
 
-/// What a table look-up costs in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500 (`benches/strategies.rs`), rounded up, since a wrong change of strategy is dear.
+/// From so many clusters on `drift` is the fastest: at k = 5 it is a little faster than `inverted` on abstracts and on tweets, at k = 2 slower on both.
+const MIN_DRIFT_CLUSTERS: usize = 6;
+
+/// What a table look-up costs in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500 (`docsphere-bench speed`), rounded up, since a wrong change of strategy is dear.
 const PROBE_COST: f64 = 6.0;
 
 /// What an entry of a centroid costs when its table is built.
@@ -25,8 +32,8 @@ const TABLE_COST: f64 = 16.0;
 const PAIR_COST: f64 = 0.125;
 
 /// See the [module](self).
-#[derive(Default)]
 pub(super) struct Auto {
+    drift: Drift,
     inverted: Inverted,
     ncc: Ncc,
     doc_frequencies: Vec<u32>,
@@ -38,13 +45,25 @@ enum Pick {
     #[default]
     Inverted,
     Ncc,
+    Drift,
 }
 
 impl Auto {
+    pub(super) fn new(level: Level) -> Self {
+        Auto {
+            drift: Drift::new(level),
+            inverted: Inverted::default(),
+            ncc: Ncc::default(),
+            doc_frequencies: Vec::new(),
+            picked: Pick::default(),
+        }
+    }
+
     fn picked(&self) -> &dyn Assigner {
         match self.picked {
             Pick::Inverted => &self.inverted,
             Pick::Ncc => &self.ncc,
+            Pick::Drift => &self.drift,
         }
     }
 
@@ -52,10 +71,14 @@ impl Auto {
         match self.picked {
             Pick::Inverted => &mut self.inverted,
             Pick::Ncc => &mut self.ncc,
+            Pick::Drift => &mut self.drift,
         }
     }
 
     fn pick(&mut self, step: &Step<'_>) -> Pick {
+        if step.live.len() >= MIN_DRIFT_CLUSTERS && step.allows_index() {
+            return Pick::Drift;
+        }
         let Some(movement) = step.movement else { return Pick::Inverted };
         let n_docs = step.rows.n_nonzero_rows() as f64;
         let n_live = step.live.len() as f64;
@@ -83,10 +106,15 @@ impl Auto {
 impl Assigner for Auto {
     fn prepare(&mut self, step: &Step<'_>) {
         self.picked = self.pick(step);
-        // What the other one held is of no use later: give its memory back.
-        match self.picked {
-            Pick::Ncc => self.inverted = Inverted::default(),
-            Pick::Inverted => self.ncc = Ncc::default(),
+        // What the others held is of no use later: give their memory back.
+        if self.picked != Pick::Inverted {
+            self.inverted = Inverted::default();
+        }
+        if self.picked != Pick::Ncc {
+            self.ncc = Ncc::default();
+        }
+        if self.picked != Pick::Drift {
+            self.drift.clear();
         }
         self.picked_mut().prepare(step);
     }
@@ -100,18 +128,22 @@ impl Assigner for Auto {
     }
 
     fn memory_bytes(&self) -> usize {
-        self.inverted.memory_bytes() + self.ncc.memory_bytes() + size_of_val(&self.doc_frequencies[..])
+        self.drift.memory_bytes()
+            + self.inverted.memory_bytes()
+            + self.ncc.memory_bytes()
+            + size_of_val(&self.doc_frequencies[..])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Simd;
     use crate::update::{Centroids, Updater};
     use crate::vectors::{RowWeights, SparseRows, UnitRows};
 
     /// Rows over many common terms, k clusters, of which the last update changed `n_moved` by moving one document each.
-    fn picked_after_moving(n_moved: usize) -> Pick {
+    fn picked_after_moving(n_moved: usize, first_value: f32) -> Pick {
         let (n_docs, k, n_terms) = (2_000usize, 200usize, 60usize);
         let terms: Vec<u32> = (0..n_docs)
             .flat_map(|doc| {
@@ -125,7 +157,8 @@ mod tests {
         let n = terms.len() / n_docs;
         assert_eq!(n * n_docs, terms.len(), "every row has the same number of terms");
         let offsets: Vec<u64> = (0..=n_docs).map(|doc| (doc * n) as u64).collect();
-        let values = vec![1.0; terms.len()];
+        let mut values = vec![1.0; terms.len()];
+        values[0] = first_value;
         let rows = UnitRows::new(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap());
         let mut assignment = Assignment {
             labels: (0..n_docs).map(|doc| (doc % k) as u32).collect(),
@@ -140,13 +173,14 @@ mod tests {
             assignment.labels[doc] = ((doc + 1) % k) as u32;
         }
         let update = updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
-        let mut auto = Auto { picked: Pick::Ncc, ..Auto::default() };
+        let mut auto = Auto { picked: Pick::Ncc, ..Auto::new(Level::of(Simd::Scalar).unwrap()) };
         auto.pick(&Step::new(1, &rows, &centroids, Some(&update.movement)))
     }
 
     #[test]
-    fn quiet_iterations_go_to_ncc_and_busy_ones_to_inverted() {
-        assert!(picked_after_moving(1) == Pick::Ncc);
-        assert!(picked_after_moving(200) == Pick::Inverted);
+    fn drift_is_picked_unless_there_are_negative_values_then_ncc_or_inverted() {
+        assert!(picked_after_moving(1, -1.0) == Pick::Ncc);
+        assert!(picked_after_moving(200, -1.0) == Pick::Inverted);
+        assert!(picked_after_moving(1, 1.0) == Pick::Drift);
     }
 }

@@ -46,6 +46,23 @@ fn running_sum_error(centroid_nnz: usize) -> f64 {
     3.0 * centroid_nnz as f64 * UNIT_ROUND_OFF
 }
 
+/// By how much a computed similarity can grow when its centroid moves: `|x| * |max(c' - c, 0)|` for a row x without negative values, and rounding.
+///
+/// `x . (c' - c) <= x . max(c' - c, 0) <= |x| |max(c' - c, 0)|`. The squared rise is a computed sum of at most `n_terms` squares, each rounded three times; both computed similarities
+/// err by at most `g |x| |c|`, see above.
+pub(crate) fn growth(squared_rise: f64, row_nnz: usize, n_terms: usize) -> f64 {
+    let rise =
+        squared_rise.sqrt() * (1.0 + (n_terms + 8) as f64 * f64::EPSILON) * (1.0 + 2.0 * UNIT_TOLERANCE);
+    rise + 8.0 * (row_nnz + 2) as f64 * UNIT_ROUND_OFF
+}
+
+/// The smallest f32 that is not below `value`.
+#[inline]
+pub(crate) fn round_up(value: f64) -> f32 {
+    let rounded = value as f32;
+    if f64::from(rounded) < value { rounded.next_up() } else { rounded }
+}
+
 /// Minimum overlap counts by the linear sliding window of the paper's footnote.
 ///
 /// `squares` are the squared entries of a centroid, largest first. For each position p, in order, `emit(p, count)` gets

@@ -39,6 +39,11 @@ impl Choice {
         }
     }
 
+    /// The winner and its similarity; `None` if there was nothing to choose from.
+    pub(super) fn chosen(&self) -> Option<(u32, f64)> {
+        (self.label != Assignment::NO_LABEL).then_some((self.label, self.similarity))
+    }
+
     /// Writes the outcome. Without any offer every centroid has similarity 0 or is empty: the smallest live id.
     pub(super) fn settle(self, step: &Step<'_>, mut slot: Slot<'_>) {
         if self.label != Assignment::NO_LABEL {

@@ -4,7 +4,7 @@
 //! but centroids cost only where they share a term, and memory is read in order. The summation order is that of the reference, so the bits are too.
 //!
 //! **Cost.** One multiply-add for each posting of the row's terms, and two passes over k accumulators for each document. Memory: 8 bytes an entry of
-//! the centroids, `8 * n_terms`, and `8 * k` a thread. The fastest of the simple ways on the texts measured (k from 2 to 500, `benches/strategies.rs`).
+//! the centroids, `8 * n_terms`, and `8 * k` a thread. The fastest of the simple ways on the texts measured (`docsphere-bench grid`).
 //!
 //! Reference: Aoyama, Saito, Ikeda, "Inverted-file k-means clustering: performance analysis", 2020, doi:10.48550/arXiv.2002.09094.
 
@@ -34,14 +34,8 @@ impl Assigner for Inverted {
             }
             counters.postings += self.postings.similarities(row, similarities);
             counters.similarities += n_live;
-            let old = *slot.label;
-            match greatest(similarities) {
-                Some((_, best)) if old != Assignment::NO_LABEL && similarities[old as usize] == best => {
-                    slot.set(old, best);
-                }
-                Some((first, best)) => slot.set(first, best),
-                None => slot.set(if old == Assignment::NO_LABEL { 0 } else { old }, 0.0),
-            }
+            let (label, similarity) = winner(similarities, *slot.label);
+            slot.set(label, similarity);
         })
     }
 
@@ -51,5 +45,15 @@ impl Assigner for Inverted {
 
     fn memory_bytes(&self) -> usize {
         self.postings.memory_bytes()
+    }
+}
+
+/// The label and its similarity, from all similarities and the old label.
+#[inline]
+pub(super) fn winner(similarities: &[f64], old: u32) -> (u32, f64) {
+    match greatest(similarities) {
+        Some((_, best)) if old != Assignment::NO_LABEL && similarities[old as usize] == best => (old, best),
+        Some(winner) => winner,
+        None => (if old == Assignment::NO_LABEL { 0 } else { old }, 0.0),
     }
 }

@@ -7,19 +7,26 @@
 //! | [`index`](Strategy::Index) | centroids that cannot reach the document's present similarity, by the paper's maps G and P |
 //! | [`ncc-index`](Strategy::NccIndex) | both: the paper's full approach |
 //! | [`inverted`](Strategy::Inverted) | nothing, but computes all similarities of a document at once through posting lists |
+//! | [`drift`](Strategy::Drift) | centroids that did not move further than the document's slack |
 //! | [`auto`](Strategy::Auto) | picks by cost, anew in each iteration |
 //!
 //! To add one: see CONTRIBUTING.md.
 
+mod arranged;
 mod auto;
 mod baseline;
 mod bounds;
 mod choice;
 mod chunks;
+mod columns;
+mod comparer;
+mod drift;
+mod drifts;
 mod index;
 mod inverted;
 mod labels;
 mod lookup;
+
 mod ncc;
 mod ncc_index;
 mod overlap;
@@ -32,6 +39,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
+use crate::simd::Level;
 use crate::update::{Assignment, Centroids, Movement};
 use crate::vectors::UnitRows;
 
@@ -56,17 +64,20 @@ pub enum Strategy {
     NccIndex,
     /// Posting lists over the centroids, all similarities of a document at once.
     Inverted,
+    /// Only the centroids that moved further than the document's slack, by upper bounds in small integers.
+    Drift,
 }
 
 impl Strategy {
     /// All strategies.
-    pub const ALL: [Strategy; 6] = [
+    pub const ALL: [Strategy; 7] = [
         Strategy::Auto,
         Strategy::Baseline,
         Strategy::Ncc,
         Strategy::Index,
         Strategy::NccIndex,
         Strategy::Inverted,
+        Strategy::Drift,
     ];
 
     /// The name on the command line, in files and in traces.
@@ -78,6 +89,7 @@ impl Strategy {
             Strategy::Index => "index",
             Strategy::NccIndex => "ncc-index",
             Strategy::Inverted => "inverted",
+            Strategy::Drift => "drift",
         }
     }
 }
@@ -210,18 +222,20 @@ impl Counters {
 pub(crate) struct AssignerSettings {
     pub(crate) lambdas: Vec<f64>,
     pub(crate) index_min_changed: usize,
+    pub(crate) level: Level,
 }
 
 /// The one place where a strategy's name becomes the thing itself.
 pub(crate) fn assigner(strategy: Strategy, settings: &AssignerSettings) -> Box<dyn Assigner> {
     let lambdas = settings.lambdas.clone();
     match strategy {
-        Strategy::Auto => Box::new(auto::Auto::default()),
+        Strategy::Auto => Box::new(auto::Auto::new(settings.level)),
         Strategy::Baseline => Box::new(baseline::Baseline::default()),
         Strategy::Ncc => Box::new(ncc::Ncc::default()),
         Strategy::Index => Box::new(index::Index::new(lambdas)),
         Strategy::NccIndex => Box::new(ncc_index::NccIndex::new(lambdas, settings.index_min_changed)),
         Strategy::Inverted => Box::new(inverted::Inverted::default()),
+        Strategy::Drift => Box::new(drift::Drift::new(settings.level)),
     }
 }
 
@@ -249,7 +263,7 @@ mod tests {
         }
         assert_eq!(
             "fast".parse::<Strategy>().unwrap_err().to_string(),
-            "strategy must be one of auto, baseline, ncc, index, ncc-index, inverted, got \"fast\""
+            "strategy must be one of auto, baseline, ncc, index, ncc-index, inverted, drift, got \"fast\""
         );
     }
 }

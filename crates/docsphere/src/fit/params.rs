@@ -4,6 +4,7 @@ use crate::assign::{AssignerSettings, Strategy};
 use crate::error::{ErrorKind, Result};
 use crate::fit::{Fit, FitOptions, driver};
 use crate::seeding::Init;
+use crate::simd::{Level, Simd};
 use crate::vectors::UnitRows;
 
 /// Where it all begins: [`SphericalKMeans::params`].
@@ -30,6 +31,7 @@ impl SphericalKMeans {
 /// | `strategy` | auto | how labels are found; changes time and memory, never the result |
 /// | `lambdas` | 0.1, 0.25, 0.4, 0.6 | thresholds of the paper's index |
 /// | `index_min_changed` | 100 | `ncc-index` builds its index only while more clusters than this changed |
+/// | `simd` | auto | vector instructions; never change the result |
 /// | `n_threads` | all cores | threads; never changes the result |
 #[derive(Clone, Debug)]
 pub struct Params {
@@ -42,6 +44,7 @@ pub struct Params {
     pub(super) strategy: Strategy,
     pub(super) lambdas: Vec<f64>,
     pub(super) index_min_changed: usize,
+    pub(super) simd: Simd,
     pub(super) n_threads: Option<usize>,
 }
 
@@ -64,6 +67,7 @@ impl Params {
             strategy: Strategy::default(),
             lambdas: vec![0.1, 0.25, 0.4, 0.6],
             index_min_changed: 100,
+            simd: Simd::Auto,
             n_threads: None,
         }
     }
@@ -124,6 +128,13 @@ impl Params {
         self
     }
 
+    /// Which vector instructions may be used.
+    #[must_use]
+    pub fn simd(mut self, simd: Simd) -> Self {
+        self.simd = simd;
+        self
+    }
+
     /// The number of threads.
     #[must_use]
     pub fn n_threads(mut self, n_threads: usize) -> Self {
@@ -148,6 +159,7 @@ impl Params {
         if let Some(n_threads) = self.n_threads {
             in_range("n_threads", (1..=4096).contains(&n_threads), "from 1 to 4096", n_threads)?;
         }
+        in_range("simd", self.simd.is_available(), "instructions that this machine has", self.simd.name())?;
         for &lambda in &self.lambdas {
             in_range("lambdas", lambda > 0.0 && lambda <= 1.0, "numbers above 0, at most 1", lambda)?;
         }
@@ -193,7 +205,11 @@ impl Params {
     }
 
     pub(super) fn assigner_settings(&self) -> AssignerSettings {
-        AssignerSettings { lambdas: self.lambdas.clone(), index_min_changed: self.index_min_changed }
+        AssignerSettings {
+            lambdas: self.lambdas.clone(),
+            index_min_changed: self.index_min_changed,
+            level: Level::of(self.simd).expect("checked"),
+        }
     }
 }
 

@@ -1,0 +1,75 @@
+//! Exact similarities of many documents to one centroid.
+//!
+//! **Cost.** `4 * n_terms` bytes a thread for the centroid at hand.
+
+use std::sync::Mutex;
+
+use super::arranged::{Arranged, TermRanks};
+use crate::vectors::{Row, UnitRows};
+
+/// Compares documents with one centroid at a time.
+#[derive(Default)]
+pub(super) struct Comparer {
+    /// Dense rows, all zero; one a thread.
+    pool: Mutex<Vec<Vec<f32>>>,
+}
+
+impl Comparer {
+    /// Calls `visit` with the similarity of each document to the centroid, in order: ARCHITECTURE.md, definition 2.
+    ///
+    /// For many documents the centroid is spread over a dense row first; for a few its entries are searched.
+    pub(super) fn similarities(
+        &self,
+        rows: &UnitRows<'_>,
+        arranged: &Arranged,
+        ranks: &TermRanks,
+        centroid: Row<'_>,
+        positions: impl ExactSizeIterator<Item = usize>,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        let mean_nnz = rows.nnz() / rows.n_rows().max(1) + 1;
+        let search_cost = positions.len() * mean_nnz * (centroid.nnz().max(1).ilog2() as usize + 1);
+        if search_cost < 2 * centroid.nnz() {
+            for position in positions {
+                let doc = arranged.docs()[position] as usize;
+                visit(position, searched(rows.row(doc), centroid));
+            }
+            return;
+        }
+        let mut dense = self.pool.lock().expect("no holder panics").pop().unwrap_or_default();
+        dense.resize(ranks.rank_of.len(), 0.0);
+        for (term, value) in centroid.iter() {
+            dense[ranks.rank_of[term as usize] as usize] = value;
+        }
+        for position in positions {
+            let mut sum = 0.0;
+            for (rank, x) in arranged.row(position).iter() {
+                sum += f64::from(x) * f64::from(dense[rank as usize]);
+            }
+            visit(position, sum);
+        }
+        for &term in centroid.terms {
+            dense[ranks.rank_of[term as usize] as usize] = 0.0;
+        }
+        self.pool.lock().expect("no holder panics").push(dense);
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.pool.lock().expect("no holder panics").iter().map(|dense| size_of_val(&dense[..])).sum()
+    }
+}
+
+/// The similarity, by searching the centroid for each term of the row.
+fn searched(row: Row<'_>, centroid: Row<'_>) -> f64 {
+    let mut sum = 0.0;
+    let mut from = 0;
+    for (term, x) in row.iter() {
+        from += centroid.terms[from..].partition_point(|&t| t < term);
+        match centroid.terms.get(from) {
+            Some(&found) if found == term => sum += f64::from(x) * f64::from(centroid.values[from]),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    sum
+}
