@@ -11,8 +11,10 @@
 
 mod doc_index;
 mod draw;
+mod greedy;
 mod plus_plus;
 mod random;
+mod search;
 
 use draw::SeedRng;
 
@@ -79,10 +81,10 @@ impl Seeding<'_> {
         let seeds = match init {
             Init::Given(centroids) => return Ok(centroids.clone()),
             Init::Random => random::draw_seeds(rows, weights, k, &mut rng, progress)?,
-            Init::PlusPlus => plus_plus::draw_seeds(rows, weights, k, 1, &mut rng, progress)?,
+            Init::PlusPlus => plus_plus::draw_seeds(rows, weights, k, &mut rng, progress)?,
             Init::Greedy { .. } => {
                 let candidates = init.n_candidates(k).unwrap_or(1);
-                plus_plus::draw_seeds(rows, weights, k, candidates, &mut rng, progress)?
+                greedy::draw_seeds(rows, weights, k, candidates, &mut rng, progress)?
             }
         };
         let mut list: Vec<Centroid> = seeds.iter().map(|&doc| Centroid::from_row(rows.row(doc))).collect();
