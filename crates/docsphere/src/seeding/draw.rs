@@ -11,7 +11,7 @@ use crate::update::COINCIDENT;
 use crate::vectors::{RowWeights, UnitRows};
 
 /// Documents a block: their accumulators fit into a core's second-level cache, their numbers within a block into 16 bits.
-pub(super) const BLOCK_DOCS: usize = 1 << 14;
+pub(super) const BLOCK_DOCS: usize = 1 << 15;
 
 /// Documents that share one running total: a draw adds up the weights of so many.
 const GROUP_DOCS: usize = 1 << 7;

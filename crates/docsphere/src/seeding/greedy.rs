@@ -34,8 +34,18 @@ pub(super) fn draw_seeds(
     rng: &mut SeedRng,
     progress: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Vec<usize>> {
-    let mut search = Search::new(rows, weights);
-    let mut pool = Pool::new(rows.nnz() / NONZEROS_PER_ENTRY);
+    let pool = Pool::new(rows.nnz() / NONZEROS_PER_ENTRY);
+    draw_with(pool, Search::new(rows, weights), k, candidates, rng, progress)
+}
+
+fn draw_with(
+    mut pool: Pool,
+    mut search: Search<'_>,
+    k: usize,
+    candidates: usize,
+    rng: &mut SeedRng,
+    progress: &mut dyn FnMut(usize) -> Result<()>,
+) -> Result<Vec<usize>> {
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
         // The first seed is drawn alone: every candidate would do.
@@ -147,5 +157,28 @@ impl Pool {
             let list = self.members[bound.member.0 as usize].improved.take();
             self.n_entries -= list.map_or(0, |list| list.len());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::SparseRows;
+
+    #[test]
+    fn lists_that_had_to_go_change_nothing() {
+        // Rows of three terms out of 60, by three different strides.
+        let terms: Vec<u32> =
+            (0..400u32).flat_map(|doc| [doc % 20, 20 + doc * 7 % 23, 43 + doc * 5 % 17]).collect();
+        let values: Vec<f32> = (0..1200u32).map(|place| (1 + place * 31 % 11) as f32).collect();
+        let offsets: Vec<u64> = (0..=400).map(|doc| 3 * doc).collect();
+        let rows = UnitRows::new(SparseRows::from_parts(60, offsets, terms, values).unwrap());
+        let seeds = |max_entries| {
+            let search = Search::new(&rows, RowWeights::UNIFORM);
+            draw_with(Pool::new(max_entries), search, 60, 3, &mut SeedRng::new(1, 0), &mut |_| Ok(()))
+                .unwrap()
+        };
+        assert_eq!(seeds(0), seeds(usize::MAX));
+        assert_eq!(seeds(100), seeds(usize::MAX));
     }
 }

@@ -20,14 +20,15 @@
 //! **The level** changes the time, never the outcome. A sample of the documents says how many would be left to step 4 at each level even
 //! if they shared no other term with the seed; this and the lengths of the lists are the cost that is made smallest.
 //!
-//! **Cost.** Time of a query: the document frequencies of the terms that are not left out, 13 bytes read for each document, and a dot
-//! product for each document that may be improved. Memory: 64 KiB a thread, and the sample.
+//! **Cost.** Time of a query: the document frequencies of the terms that are not left out, 9 bytes read for each document, and a dot
+//! product for each document that may be improved. Memory: 12 bytes a document, 384 KiB a thread, and the sample. On 200,000 abstracts of 61 terms
+//! each, 5,000 seeds go through 168,000 postings each on average, of 460,000; each improves 350 documents, and is compared by itself with 460.
 
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::doc_index::{DocBlock, DocIndex, N_LEVELS, Split};
+use super::doc_index::{DocBlock, DocIndex, FoundLists, N_LEVELS, Split};
 use super::draw::{BLOCK_DOCS, SeedRng, SeedWeights, WeightBlock};
 use crate::vectors::{Row, RowWeights, UnitRows};
 
@@ -35,7 +36,7 @@ use crate::vectors::{Row, RowWeights, UnitRows};
 const SAMPLE_DOCS: usize = 4096;
 
 /// The time of one exact similarity, in postings gone through.
-const EXACT_COST: u64 = 100;
+const EXACT_COST: u64 = 350;
 
 /// The time that a pass over a document takes longer in f64, in postings gone through: as a fraction.
 const EXACT_PASS_COST: (u64, u64) = (1, 3);
@@ -95,22 +96,16 @@ impl<'a> Search<'a> {
     /// The documents that each of these would improve as the next seed, in no particular order.
     pub(super) fn improved(&self, docs: &[usize]) -> Vec<Vec<Improved>> {
         let candidates: Vec<Candidate> = docs.iter().map(|&doc| self.candidate(doc)).collect();
-        let blocks = self.index.blocks().par_iter().zip(self.weights.blocks());
-        let by_block: Vec<Vec<Vec<Improved>>> = blocks
-            .map(|(index, block)| {
-                let of = |candidate: &Candidate| {
-                    let mut improved = Vec::new();
-                    candidate.improved(self.rows, index, block, &self.scratch, &mut improved);
-                    improved
-                };
-                candidates.iter().map(of).collect()
-            })
-            .collect();
-        let all_of = |number: usize| {
-            let lists: Vec<&[Improved]> = by_block.iter().map(|lists| &lists[number][..]).collect();
-            lists.concat()
+        let blocks: Vec<_> = self.index.blocks().iter().zip(self.weights.blocks()).collect();
+        let by_block = |candidate: &Candidate| -> Vec<Vec<Improved>> {
+            let of_block = |&(index, block): &(&DocBlock, &WeightBlock)| {
+                let mut improved = Vec::new();
+                candidate.improved(self.rows, index, block, &self.scratch, &mut improved);
+                improved
+            };
+            blocks.par_iter().map(of_block).collect()
         };
-        (0..docs.len()).map(all_of).collect()
+        candidates.par_iter().map(|candidate| by_block(candidate).concat()).collect()
     }
 
     /// Keeps the documents that a candidate still improves.
@@ -138,10 +133,13 @@ impl<'a> Search<'a> {
     }
 
     fn candidate(&self, doc: usize) -> Candidate {
+        let levels = self.index.levels(self.rows.row(doc));
+        self.candidate_at(doc, self.sample.cheapest(&levels, self.n_seeds))
+    }
+
+    fn candidate_at(&self, doc: usize, level: usize) -> Candidate {
         let row = self.rows.row(doc);
-        let levels = self.index.levels(row);
-        let level = self.sample.cheapest(&levels, self.n_seeds);
-        Candidate::new(row, self.index.split(row, level, levels[level].1), self.rows.is_non_negative())
+        Candidate::new(row, self.index.split(row, level), self.rows.is_non_negative())
     }
 }
 
@@ -149,6 +147,7 @@ impl<'a> Search<'a> {
 struct Scratch {
     exact: Box<[f64; BLOCK_DOCS]>,
     rough: Box<[f32; BLOCK_DOCS]>,
+    lists: FoundLists,
     /// Documents that may be improved, by position.
     positions: Vec<u16>,
 }
@@ -158,6 +157,7 @@ impl Default for Scratch {
         Scratch {
             exact: Box::new([0.0; BLOCK_DOCS]),
             rough: Box::new([0.0; BLOCK_DOCS]),
+            lists: FoundLists::new(),
             positions: Vec::new(),
         }
     }
@@ -203,7 +203,7 @@ impl Candidate {
         let first_doc = block.first_doc();
         let n_docs = block.best().len();
         if let Some(lengths_out) = index.lengths_out(self.split.level) {
-            index.accumulate(&self.split, &mut scratch.rough, |x, c| x * c);
+            index.accumulate(&self.split, &mut scratch.lists, &mut scratch.rough, |x, c| x * c);
             let sums = &mut scratch.rough[..n_docs];
             scratch.positions.clear();
             self.each_rough(sums, lengths_out, block.rough_best(), |position| {
@@ -220,7 +220,9 @@ impl Candidate {
                 }
             }
         } else {
-            index.accumulate(&self.split, &mut scratch.exact, |x, c| f64::from(x) * f64::from(c));
+            index.accumulate(&self.split, &mut scratch.lists, &mut scratch.exact, |x, c| {
+                f64::from(x) * f64::from(c)
+            });
             let sums = &mut scratch.exact[..n_docs];
             for (position, (&similarity, &best)) in sums.iter().zip(block.best()).enumerate() {
                 if similarity > best {
@@ -318,16 +320,16 @@ impl Table {
     /// The similarity to a row: see ARCHITECTURE.md, definition 2. A free slot has value 0, which adds nothing.
     fn similarity(&self, row: Row<'_>) -> f64 {
         let mut sum = 0.0;
-        let mut gathered = [(0, 0.0); Self::GATHERED];
+        let mut gathered = [0; Self::GATHERED];
         for (terms, values) in row.terms.chunks(Self::GATHERED).zip(row.values.chunks(Self::GATHERED)) {
             let mut n_gathered = 0;
-            for (&term, &x) in terms.iter().zip(values) {
+            for (place, &term) in (0u8..).zip(terms) {
                 let bit = self.bit(term);
-                gathered[n_gathered % Self::GATHERED] = (term, x);
+                gathered[n_gathered % Self::GATHERED] = place;
                 n_gathered += (self.present[bit / 64] >> (bit % 64) & 1) as usize;
             }
-            for &(term, x) in &gathered[..n_gathered] {
-                sum += f64::from(x) * f64::from(self.slots[self.slot(term)].1);
+            for place in gathered[..n_gathered].iter().map(|&place| usize::from(place)) {
+                sum += f64::from(values[place]) * f64::from(self.slots[self.slot(terms[place])].1);
             }
         }
         sum
@@ -387,5 +389,97 @@ impl Sample {
             }
         }
         cheapest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::SparseRows;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{Rng, SeedableRng};
+
+    /// Rows of two to forty terms; low numbers of terms are far more frequent than high ones.
+    fn rows(n_docs: usize, negative: bool) -> UnitRows<'static> {
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let mut below = |n: u32| random.next_u32() % n;
+        let (mut offsets, mut terms, mut values) = (vec![0], Vec::new(), Vec::new());
+        for _ in 0..n_docs {
+            let mut row: Vec<u32> =
+                (0..2 + below(39)).map(|_| (0..3).fold(300, |most, _| 1 + below(most)) - 1).collect();
+            row.sort_unstable();
+            row.dedup();
+            for term in row {
+                // Frequent terms weigh less, as in text.
+                let value = (1 + below(9) + term / 4) as f32;
+                values.push(if negative && below(4) == 0 { -value } else { value });
+                terms.push(term);
+            }
+            offsets.push(terms.len() as u64);
+        }
+        UnitRows::new(SparseRows::from_parts(300, offsets, terms, values).unwrap())
+    }
+
+    /// By the definition, for every document.
+    fn improved_by_definition(search: &Search<'_>, seed: usize) -> Vec<(u32, f64)> {
+        let seed = search.rows.row(seed);
+        let value = |term| seed.terms.binary_search(&term).map_or(0.0, |place| f64::from(seed.values[place]));
+        let similarity = |row: Row<'_>| row.iter().map(|(term, x)| f64::from(x) * value(term)).sum::<f64>();
+        let similarities = search.rows.iter().map(similarity).enumerate();
+        let improved = similarities.filter(|&(doc, similarity)| similarity > search.weights.best(doc));
+        improved.map(|(doc, similarity)| (doc as u32, similarity)).collect()
+    }
+
+    #[test]
+    fn every_level_finds_just_the_improved_documents() {
+        for negative in [false, true] {
+            let rows = rows(3000, negative);
+            let mut search = Search::new(&rows, RowWeights::UNIFORM);
+            let mut n_left_out = 0;
+            for seed in (0..3000).step_by(97) {
+                let expected = improved_by_definition(&search, seed);
+                for level in 0..=N_LEVELS {
+                    let candidate = search.candidate_at(seed, level);
+                    n_left_out += rows.row(seed).nnz() - candidate.split.entries.len();
+                    let (index, block) = (&search.index.blocks()[0], &search.weights.blocks()[0]);
+                    let mut improved = Vec::new();
+                    candidate.improved(&rows, index, block, &search.scratch, &mut improved);
+                    let improved: Vec<_> =
+                        improved.iter().map(|entry| (entry.doc, entry.similarity)).collect();
+                    assert_eq!(improved, expected, "level {level}");
+                }
+                search.absorb(seed);
+            }
+            assert!(n_left_out > 1000, "levels leave terms out: {n_left_out}");
+        }
+    }
+
+    #[test]
+    fn a_table_gives_the_similarity_of_the_definition_to_rows_of_any_length() {
+        let long =
+            SparseRows::from_parts(5000, vec![0, 5000], (0..5000).collect::<Vec<u32>>(), vec![1.0; 5000])
+                .unwrap();
+        let every_third: Vec<u32> = (0..5000).step_by(3).collect();
+        let n = every_third.len();
+        let other =
+            SparseRows::from_parts(5000, vec![0, n as u64, n as u64], every_third, vec![0.5; n]).unwrap();
+        let (long, other) = (UnitRows::new(long), UnitRows::new(other));
+        let product = f64::from(long.row(0).values[0]) * f64::from(other.row(0).values[0]);
+        let sum = (0..n).fold(0.0, |sum, _| sum + product);
+        assert_eq!(Table::new(other.row(0)).similarity(long.row(0)), sum);
+        assert_eq!(Table::new(long.row(0)).similarity(other.row(0)), sum);
+        assert_eq!(Table::new(long.row(0)).similarity(other.row(1)), 0.0, "a zero row");
+    }
+
+    #[test]
+    fn late_in_a_run_frequent_terms_are_left_out() {
+        let rows = rows(30_000, false);
+        let mut search = Search::new(&rows, RowWeights::UNIFORM);
+        let level = |search: &Search<'_>| search.candidate(29_999).split.level;
+        assert_eq!(level(&search), 0);
+        for seed in 0..1500 {
+            search.absorb(seed * 17);
+        }
+        assert!(level(&search) > 0);
     }
 }
