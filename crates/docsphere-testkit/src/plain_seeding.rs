@@ -1,6 +1,6 @@
 //! The seeding draws by their definition: after every seed, every document is compared with it and all weights are added up anew.
 //!
-//! Costs O(nonzeros) for every seed (and for every candidate of the greedy form). The library's index over the documents must draw the
+//! Costs O(nonzeros) for every seed (the greedy form: for every document drawn, and O(documents) for each of them in every step). The library's index over the documents must draw the
 //! same documents.
 
 use docsphere::{DocId, Row, UnitRows};
@@ -43,30 +43,36 @@ impl PlainSeeding<'_> {
     pub fn plus_plus(&self) -> Vec<DocId> {
         let mut draws = Draws::new(self);
         while let Some(doc) = draws.next_doc() {
-            draws.best = draws.best_with(doc);
+            draws.best = draws.best_with(&draws.similarities(doc));
             draws.keep(doc);
         }
         draws.drawn
     }
 
-    /// Greedy k-means++: as [`plus_plus`](Self::plus_plus), but each seed after the first is the best of `candidates` drawn documents.
+    /// Greedy k-means++: each step after the first draws `candidates` documents as [`plus_plus`](Self::plus_plus) does; the best of all documents
+    /// drawn so far becomes a seed.
     ///
     /// # Panics
     /// If `candidates` is zero.
     pub fn greedy(&self, candidates: usize) -> Vec<DocId> {
         assert!(candidates > 0, "at least one candidate");
         let mut draws = Draws::new(self);
-        while let Some(first) = draws.next_doc() {
-            let mut docs = vec![first];
-            if !draws.drawn.is_empty() {
-                docs.extend((1..candidates).filter_map(|_| draws.next_doc()));
+        // In the order in which they were drawn, with their similarities to all documents.
+        let mut pool: Vec<(usize, Vec<f64>)> = Vec::new();
+        loop {
+            let n_drawn = if draws.drawn.is_empty() { 1 } else { candidates };
+            let docs: Vec<usize> = (0..n_drawn).filter_map(|_| draws.next_doc()).collect();
+            if docs.is_empty() {
+                return draws.drawn;
             }
+            pool.extend(docs.iter().map(|&doc| (doc, draws.similarities(doc))));
             // The earliest drawn on a tie: `min_by_key` returns the first of equal ones.
-            let chosen = docs.into_iter().min_by_key(|&doc| draws.total_with(doc)).expect("not empty");
-            draws.best = draws.best_with(chosen);
-            draws.keep(chosen);
+            let totals = pool.iter().map(|(doc, similarities)| draws.total_with(*doc, similarities));
+            let (chosen, _) = totals.enumerate().min_by_key(|&(_, total)| total).expect("not empty");
+            let (doc, similarities) = pool.remove(chosen);
+            draws.best = draws.best_with(&similarities);
+            draws.keep(doc);
         }
-        draws.drawn
     }
 }
 
@@ -130,15 +136,19 @@ impl<'a> Draws<'a> {
         weights
     }
 
-    /// Each document's best similarity if `doc` becomes a seed.
-    fn best_with(&self, doc: usize) -> Vec<f64> {
-        let similarities = similarities_to(self.input.rows, &vector(self.input.rows.row(doc)));
-        self.best.iter().zip(similarities).map(|(&best, new)| best.max(new)).collect()
+    /// The similarity of every document to `doc`.
+    fn similarities(&self, doc: usize) -> Vec<f64> {
+        similarities_to(self.input.rows, &vector(self.input.rows.row(doc))).into_iter().collect()
     }
 
-    /// The total of all seed weights if `doc` becomes a seed.
-    fn total_with(&self, doc: usize) -> u64 {
-        let mut seed_weights = self.seed_weights(&self.best_with(doc));
+    /// Each document's best similarity if a document with these similarities becomes a seed.
+    fn best_with(&self, similarities: &[f64]) -> Vec<f64> {
+        self.best.iter().zip(similarities).map(|(&best, &new)| best.max(new)).collect()
+    }
+
+    /// The total of all seed weights if `doc`, with these similarities, becomes a seed.
+    fn total_with(&self, doc: usize, similarities: &[f64]) -> u64 {
+        let mut seed_weights = self.seed_weights(&self.best_with(similarities));
         seed_weights[doc] = 0; // it would be drawn
         seed_weights.iter().sum()
     }
@@ -236,6 +246,24 @@ mod tests {
         }
         // Only if all 16 candidates are document 4, which has a quarter of the weight.
         assert_eq!(second_is_4, 0);
+    }
+
+    #[test]
+    fn a_candidate_that_lost_may_win_later() {
+        // Three heaps without a common term, of 6, 5 and 4 like rows: with enough candidates the heaps come in the order of their sizes,
+        // whatever was drawn alone at first.
+        let (a, b, c) = (&[(0, 1.0)][..], &[(1, 1.0)][..], &[(2, 1.0)][..]);
+        let rows = rows_from(3, &[a, a, a, a, a, a, b, b, b, b, b, c, c, c, c]);
+        let heap = |doc: &DocId| [6, 11, 15].iter().position(|&end| doc.index() < end).unwrap();
+        for seed in 0..20 {
+            let drawn = seeding(&rows, 3, seed).greedy(40);
+            let heaps: Vec<usize> = drawn.iter().map(heap).collect();
+            assert!(heaps[1] < heaps[2], "{heaps:?}");
+        }
+        // Candidates of the second step that lost to the larger heap are in the pool: the third seed is the earliest drawn of them.
+        let two = seeding(&rows, 2, 5).greedy(40);
+        let three = seeding(&rows, 3, 5).greedy(40);
+        assert_eq!(two, three[..2], "the pool leaves the draws before it as they are");
     }
 
     #[test]

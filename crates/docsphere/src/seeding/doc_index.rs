@@ -1,95 +1,324 @@
-//! An inverted index over the documents: which documents share a term with a new seed, and how similar are they?
+//! An inverted index over the documents: which documents would a new seed bring nearer than any seed so far?
 //!
 //! Documents stand in blocks; each block has its own posting lists, so blocks can be worked on at the same time and a block's accumulators
-//! stay in cache. Going through a seed's terms in ascending order adds up each similarity in the order of the reference.
+//! stay in cache.
 //!
-//! **Cost.** Memory: 6 bytes a nonzero, and 12 for each distinct term of each block; while a block is built, 8 more for each of its nonzeros. Time of a query: the document frequencies of the seed's terms.
+//! **Levels.** Most of the postings that a seed meets belong to a few frequent terms, which weigh little. At level l the most frequent
+//! terms are left out, so many that the others cost `LEVEL_SHARE^l` of a query on average. Each document has, for each level, the length of
+//! what is left out of it, rounded up to a byte: by Cauchy-Schwarz the terms left out of seed c and row x add at most
+//! `|c_out| * |x_out|` to their similarity. At level 0 nothing is left out.
+//!
+//! **Cost.** Memory: 6 bytes a nonzero, 14 for each distinct term of each block, [`N_LEVELS`] bytes a document, 5 a
+//! term; while it is built, 8 bytes a term and thread.
+
+use std::ops::{AddAssign, Range};
 
 use rayon::prelude::*;
 
 use super::draw::BLOCK_DOCS;
 use crate::vectors::{Row, UnitRows};
 
-/// The posting lists of one block of documents.
+/// Levels at which terms are left out.
+pub(super) const N_LEVELS: usize = 8;
+
+/// Each level leaves this share of the postings of the level before it.
+const LEVEL_SHARE: f64 = 0.7;
+
+/// Lengths of what is left out are multiples of one over this, rounded up; a length may exceed one a little.
+const LENGTH_STEPS: f64 = 254.0;
+
+/// Never left out.
+const NEVER: u8 = N_LEVELS as u8 + 1;
+
+/// The index over all documents.
+pub(super) struct DocIndex {
+    blocks: Vec<DocBlock>,
+    /// How many documents have each term.
+    doc_frequency: Vec<u32>,
+    /// The first level, from 1, at which each term is left out; [`NEVER`] if none.
+    first_level_without: Vec<u8>,
+}
+
+/// One block of documents.
 pub(super) struct DocBlock {
+    lists: Lists,
+    /// For each level from 1 on, for each document: the length of what is left out.
+    lengths_out: Vec<Vec<u8>>,
+}
+
+/// The posting lists of one block.
+struct Lists {
     /// The distinct terms, ascending.
     terms: Vec<u32>,
     /// Where the list of each term begins; one more at the end.
     starts: Vec<u64>,
+    /// Terms that agree in all but their lowest `group_shift` bits are a group: where each begins among the terms, and one more.
+    groups: Vec<u32>,
+    group_shift: u32,
     /// Positions within the block.
     docs: Vec<u16>,
     values: Vec<f32>,
 }
 
-/// Accumulators for the documents of one block, all zero between queries.
-pub(super) struct Accumulators {
-    sums: Vec<f64>,
-    touched: Vec<u16>,
+/// Scratch: where the lists of a seed's entries are, and the values of the entries.
+pub(super) type FoundLists = Vec<(Range<usize>, f32)>;
+
+/// A seed split by a level: the entries that are looked up, and the length of the others.
+pub(super) struct Split {
+    pub(super) level: usize,
+    pub(super) entries: Vec<(u32, f32)>,
+    /// One step of a document's length times this is the most that what is left out can add. Rounded up.
+    pub(super) out_per_step: f32,
+}
+
+impl Split {
+    /// Makes the seed longer.
+    pub(super) fn lengthen(&mut self, factor: f32) {
+        self.entries.iter_mut().for_each(|(_, value)| *value *= factor);
+        self.out_per_step *= factor;
+    }
+}
+
+impl DocIndex {
+    pub(super) fn new(rows: &UnitRows<'_>) -> Self {
+        let n_blocks = rows.n_rows().div_ceil(BLOCK_DOCS);
+        let scratch = || vec![0; rows.n_terms()];
+        let lists: Vec<Lists> = (0..n_blocks)
+            .into_par_iter()
+            .map_init(scratch, |next, block| Lists::new(rows, block * BLOCK_DOCS, next))
+            .collect();
+        let mut doc_frequency = vec![0; rows.n_terms()];
+        for lists in &lists {
+            for (&term, ends) in lists.terms.iter().zip(lists.starts.windows(2)) {
+                doc_frequency[term as usize] += (ends[1] - ends[0]) as u32; // fits: at most MAX_ROWS in all
+            }
+        }
+        let first_level_without = first_levels_without(&doc_frequency);
+        let with_lengths = |(block, lists)| {
+            let lengths_out = lengths_out(rows, block * BLOCK_DOCS, &first_level_without);
+            DocBlock { lists, lengths_out }
+        };
+        let blocks = lists.into_par_iter().enumerate().map(with_lengths).collect();
+        DocIndex { blocks, doc_frequency, first_level_without }
+    }
+
+    pub(super) fn blocks(&self) -> &[DocBlock] {
+        &self.blocks
+    }
+
+    /// For each level, from 0: the postings that a query for the row goes through, and `out_per_step` as in [`Split`].
+    pub(super) fn levels(&self, row: Row<'_>) -> [(u64, f32); N_LEVELS + 1] {
+        let mut postings = [0; N_LEVELS + 2];
+        let mut squares = [0.0; N_LEVELS + 2];
+        for (term, value) in row.iter() {
+            let level = usize::from(self.first_level_without[term as usize]);
+            postings[level] += u64::from(self.doc_frequency[term as usize]);
+            squares[level] += f64::from(value) * f64::from(value);
+        }
+        let mut left = postings.iter().sum();
+        let mut square = 0.0;
+        std::array::from_fn(|level| {
+            left -= postings[level];
+            square += squares[level];
+            // Rounding, here and in the f32, errs by far less than one part in a million.
+            (left, (f64::sqrt(square) * (1.0 + 1e-6) / LENGTH_STEPS) as f32)
+        })
+    }
+
+    /// Splits a row by a level.
+    pub(super) fn split(&self, row: Row<'_>, level: usize) -> Split {
+        let stays = |&(term, _): &(u32, f32)| usize::from(self.first_level_without[term as usize]) > level;
+        let (_, out_per_step) = self.levels(row)[level];
+        Split { level, entries: row.iter().filter(stays).collect(), out_per_step }
+    }
 }
 
 impl DocBlock {
-    /// One block after the other, for all rows.
-    pub(super) fn all(rows: &UnitRows<'_>) -> Vec<DocBlock> {
-        let n_blocks = rows.n_rows().div_ceil(BLOCK_DOCS);
-        (0..n_blocks).into_par_iter().map(|block| DocBlock::new(rows, block * BLOCK_DOCS)).collect()
-    }
-
-    fn new(rows: &UnitRows<'_>, first_doc: usize) -> Self {
-        let docs = first_doc..rows.n_rows().min(first_doc + BLOCK_DOCS);
-        // Sorting numbers that hold term and document sorts by both; what follows reads the values in that order.
-        let mut keys: Vec<u64> = Vec::new();
-        for (position, doc) in docs.enumerate() {
-            keys.extend(rows.row(doc).terms.iter().map(|&term| u64::from(term) << 16 | position as u64));
-        }
-        keys.sort_unstable();
-        let mut block = DocBlock {
-            terms: Vec::new(),
-            starts: Vec::new(),
-            docs: Vec::with_capacity(keys.len()),
-            values: Vec::with_capacity(keys.len()),
-        };
-        // How many nonzeros of each document have been placed: terms come in ascending order for each of them.
-        let mut placed = vec![0u32; BLOCK_DOCS];
-        for key in keys {
-            let (term, position) = ((key >> 16) as u32, key as u16);
-            if block.terms.last() != Some(&term) {
-                block.terms.push(term);
-                block.starts.push(block.docs.len() as u64);
-            }
-            let next = &mut placed[usize::from(position)];
-            block.values.push(rows.row(first_doc + usize::from(position)).values[*next as usize]);
-            block.docs.push(position);
-            *next += 1;
-        }
-        block.starts.push(block.docs.len() as u64);
-        block
-    }
-
-    /// Calls `found` with the position of every document that shares a term with the seed, and their similarity.
-    ///
-    /// With negative values a document may be reported more than once, later times with similarity 0.
-    pub(super) fn query(&self, seed: Row<'_>, scratch: &mut Accumulators, mut found: impl FnMut(usize, f64)) {
-        for (term, c) in seed.iter() {
-            let Ok(list) = self.terms.binary_search(&term) else { continue };
-            let range = self.starts[list] as usize..self.starts[list + 1] as usize;
-            let c = f64::from(c);
-            for (&doc, &x) in self.docs[range.clone()].iter().zip(&self.values[range]) {
-                let sum = &mut scratch.sums[usize::from(doc)];
-                if *sum == 0.0 {
-                    scratch.touched.push(doc);
-                }
-                *sum += f64::from(x) * c;
+    /// Adds to the sum of each document its similarity to the entries of the seed that were not left out: in ascending order of term.
+    pub(super) fn accumulate<T: AddAssign>(
+        &self,
+        split: &Split,
+        lists: &mut FoundLists,
+        sums: &mut [T; BLOCK_DOCS],
+        product: impl Fn(f32, f32) -> T,
+    ) {
+        // All lists are found before the first is read: one search need not wait for another, nor for the memory.
+        let found = split.entries.iter().filter_map(|&(term, c)| Some((self.lists.range(term)?, c)));
+        lists.clear();
+        lists.extend(found);
+        for (range, c) in lists.drain(..) {
+            for (&doc, &x) in self.lists.docs[range.clone()].iter().zip(&self.lists.values[range]) {
+                // The remainder changes nothing, but tells the compiler that the index is in range.
+                sums[usize::from(doc) % BLOCK_DOCS] += product(x, c);
             }
         }
-        for &doc in &scratch.touched {
-            found(usize::from(doc), std::mem::take(&mut scratch.sums[usize::from(doc)]));
-        }
-        scratch.touched.clear();
+    }
+
+    /// The lengths of what a level leaves out of each document, in steps; none at level 0.
+    pub(super) fn lengths_out(&self, level: usize) -> Option<&[u8]> {
+        level.checked_sub(1).map(|index| &self.lengths_out[index][..])
     }
 }
 
-impl Accumulators {
-    pub(super) fn new() -> Self {
-        Accumulators { sums: vec![0.0; BLOCK_DOCS], touched: Vec::new() }
+impl Lists {
+    /// `next` is scratch: a number for each term, all zero before and after.
+    fn new(rows: &UnitRows<'_>, first_doc: usize, next: &mut [usize]) -> Self {
+        let docs = first_doc..rows.n_rows().min(first_doc + BLOCK_DOCS);
+        let mut terms = Vec::new();
+        for doc in docs.clone() {
+            for &term in rows.row(doc).terms {
+                let count = &mut next[term as usize];
+                if *count == 0 {
+                    terms.push(term);
+                }
+                *count += 1;
+            }
+        }
+        terms.sort_unstable();
+        let mut starts = Vec::with_capacity(terms.len() + 1);
+        let mut nnz = 0;
+        for &term in &terms {
+            starts.push(nnz as u64);
+            nnz += std::mem::replace(&mut next[term as usize], nnz);
+        }
+        starts.push(nnz as u64);
+        let mut lists = Lists {
+            starts,
+            groups: Vec::new(),
+            group_shift: 0,
+            docs: vec![0; nnz],
+            values: vec![0.0; nnz],
+            terms,
+        };
+        for (position, doc) in docs.enumerate() {
+            for (term, value) in rows.row(doc).iter() {
+                let place = &mut next[term as usize];
+                lists.docs[*place] = position as u16;
+                lists.values[*place] = value;
+                *place += 1;
+            }
+        }
+        for &term in &lists.terms {
+            next[term as usize] = 0;
+        }
+        lists.make_groups(rows.n_terms());
+        lists
+    }
+
+    /// Groups of two terms on average.
+    fn make_groups(&mut self, n_terms: usize) {
+        while (n_terms >> self.group_shift) > self.terms.len() / 2 + 1 {
+            self.group_shift += 1;
+        }
+        self.groups = vec![0; (n_terms >> self.group_shift) + 2];
+        for &term in &self.terms {
+            self.groups[(term >> self.group_shift) as usize + 1] += 1;
+        }
+        for group in 1..self.groups.len() {
+            self.groups[group] += self.groups[group - 1];
+        }
+    }
+
+    /// Where the list of a term is.
+    fn range(&self, term: u32) -> Option<Range<usize>> {
+        let group = (term >> self.group_shift) as usize;
+        let (first, end) = (self.groups[group] as usize, self.groups[group + 1] as usize);
+        let list = first + self.terms[first..end].iter().position(|&other| other == term)?;
+        Some(self.starts[list] as usize..self.starts[list + 1] as usize)
+    }
+}
+
+/// Chooses the terms that each level leaves out: the most frequent ones, until the rest costs a query as little as it should.
+fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
+    // A document is drawn, and has term t, in proportion to t's document frequency: so often its list is gone through.
+    let mut by_frequency: Vec<u32> = doc_frequency.to_vec();
+    by_frequency.sort_unstable_by(|a, b| b.cmp(a));
+    let cost = |frequency: u32| u128::from(frequency) * u128::from(frequency);
+    let total: u128 = by_frequency.iter().map(|&frequency| cost(frequency)).sum();
+    let mut limits = [0; N_LEVELS];
+    let mut left = total;
+    let mut most_frequent = by_frequency.into_iter();
+    for (level, limit) in (1..).zip(&mut limits) {
+        let wanted = (total as f64 * LEVEL_SHARE.powi(level)) as u128;
+        while left > wanted {
+            let Some(frequency) = most_frequent.next() else { break };
+            left -= cost(frequency);
+            *limit = frequency;
+        }
+    }
+    // A level without a term of its own leaves out what the one before it does.
+    for level in 0..N_LEVELS {
+        if limits[level] == 0 {
+            limits[level] = if level == 0 { u32::MAX } else { limits[level - 1] };
+        }
+    }
+    let first_level = |&frequency: &u32| {
+        limits.iter().position(|&limit| frequency >= limit).map_or(NEVER, |index| index as u8 + 1)
+    };
+    doc_frequency.iter().map(first_level).collect()
+}
+
+fn lengths_out(rows: &UnitRows<'_>, first_doc: usize, first_level_without: &[u8]) -> Vec<Vec<u8>> {
+    let docs = first_doc..rows.n_rows().min(first_doc + BLOCK_DOCS);
+    let mut lengths = vec![vec![0; docs.len()]; N_LEVELS];
+    for (position, doc) in docs.enumerate() {
+        let mut squares = [0.0; N_LEVELS + 2];
+        for (term, value) in rows.row(doc).iter() {
+            squares[usize::from(first_level_without[term as usize])] += f64::from(value) * f64::from(value);
+        }
+        let mut square = 0.0;
+        for level in 1..=N_LEVELS {
+            square += squares[level];
+            // A millionth more than computed covers the rounding. At most 254.001: unit rows are that near to one.
+            lengths[level - 1][position] = (f64::sqrt(square) * (1.0 + 1e-6) * LENGTH_STEPS).ceil() as u8;
+        }
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vectors::SparseRows;
+
+    #[test]
+    fn levels_leave_out_the_most_frequent_terms_first() {
+        let first = first_levels_without(&[10, 1, 100, 0, 30]);
+        // The squares are 100, 1, 10,000, 0 and 900. Without term 2 a share of 0.091 is left, enough for 0.7^6; without term 4 0.009.
+        assert_eq!(first, [NEVER, NEVER, 1, NEVER, 7]);
+        assert_eq!(first_levels_without(&[5, 5, 5]), [1; 3], "equal terms stay together");
+        assert_eq!(first_levels_without(&[0, 0]), [NEVER; 2]);
+    }
+
+    #[test]
+    fn what_is_left_out_has_at_most_its_rounded_length() {
+        let rows = SparseRows::from_parts(3, vec![0, 3, 4, 6], vec![0, 1, 2, 0, 0, 1], vec![3.0; 6]).unwrap();
+        let rows = UnitRows::new(rows);
+        let index = DocIndex::new(&rows);
+        for level in 1..=N_LEVELS {
+            let lengths = index.blocks()[0].lengths_out(level).unwrap();
+            for (row, &length) in rows.iter().zip(lengths) {
+                let out = row
+                    .iter()
+                    .filter(|&(term, _)| usize::from(index.first_level_without[term as usize]) <= level);
+                let exact = out.map(|(_, x)| f64::from(x).powi(2)).sum::<f64>().sqrt();
+                let rounded = f64::from(length) / LENGTH_STEPS;
+                assert!((exact..exact + 0.005).contains(&rounded), "{exact} {rounded}");
+                let (_, out_per_step) = index.levels(row)[level];
+                assert!((exact..exact + 1e-5).contains(&(f64::from(out_per_step) * LENGTH_STEPS)));
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_found_by_their_term() {
+        let terms = vec![7, 90, 91, 7, 4000, 91];
+        let rows = SparseRows::from_parts(5000, vec![0, 3, 5, 6], terms, vec![1.0; 6]).unwrap();
+        let lists = Lists::new(&UnitRows::new(rows), 0, &mut vec![0; 5000]);
+        let docs = |term| lists.range(term).map(|range| lists.docs[range].to_vec());
+        assert_eq!(docs(7), Some(vec![0, 1]));
+        assert_eq!(docs(91), Some(vec![0, 2]));
+        assert_eq!(docs(4000), Some(vec![1]));
+        assert_eq!([docs(0), docs(92), docs(4999)], [None, None, None]);
     }
 }

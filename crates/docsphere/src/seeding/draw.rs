@@ -5,12 +5,16 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
 
 use crate::update::COINCIDENT;
 use crate::vectors::{RowWeights, UnitRows};
 
 /// Documents a block: their accumulators fit into a core's second-level cache, their numbers within a block into 16 bits.
-pub(super) const BLOCK_DOCS: usize = 1 << 14;
+pub(super) const BLOCK_DOCS: usize = 1 << 15;
+
+/// Documents that share one running total: a draw adds up the weights of so many.
+const GROUP_DOCS: usize = 1 << 7;
 
 /// The random stream of one run.
 pub(super) struct SeedRng(ChaCha8Rng);
@@ -30,7 +34,7 @@ impl SeedRng {
     }
 }
 
-/// The seed weights of all documents, with totals by block.
+/// The seed weights of all documents, with totals by block and by group.
 pub(super) struct SeedWeights<'a> {
     weights: RowWeights<'a>,
     blocks: Vec<WeightBlock>,
@@ -41,19 +45,16 @@ pub(super) struct WeightBlock {
     first_doc: usize,
     /// The greatest similarity to a seed so far, at least 0; infinite for documents that cannot be drawn.
     best: Vec<f64>,
+    /// The same, rounded: what most documents are compared with.
+    rough_best: Vec<f32>,
+    group_totals: Vec<u64>,
     total: u64,
 }
 
 impl<'a> SeedWeights<'a> {
     pub(super) fn new(rows: &UnitRows<'_>, weights: RowWeights<'a>) -> Self {
-        let mut blocks = Vec::with_capacity(rows.n_rows().div_ceil(BLOCK_DOCS));
-        for first_doc in (0..rows.n_rows()).step_by(BLOCK_DOCS) {
-            let end = rows.n_rows().min(first_doc + BLOCK_DOCS);
-            let best = (first_doc..end).map(|doc| if rows.row(doc).nnz() == 0 { f64::INFINITY } else { 0.0 });
-            let mut block = WeightBlock { first_doc, best: best.collect(), total: 0 };
-            block.total = (0..block.best.len()).map(|position| block.weight(&weights, position)).sum();
-            blocks.push(block);
-        }
+        let first_docs = (0..rows.n_rows()).into_par_iter().step_by(BLOCK_DOCS);
+        let blocks = first_docs.map(|first_doc| WeightBlock::new(rows, &weights, first_doc)).collect();
         SeedWeights { weights, blocks }
     }
 
@@ -68,28 +69,33 @@ impl<'a> SeedWeights<'a> {
             return None;
         }
         let mut rest = rng.below(total);
-        let block = self.blocks.iter().find(|block| {
-            let here = rest < block.total;
-            if !here {
-                rest -= block.total;
-            }
-            here
-        })?;
-        let position = (0..block.best.len()).find(|&position| {
-            let weight = block.weight(&self.weights, position);
-            let here = rest < weight;
-            if !here {
-                rest -= weight;
-            }
-            here
-        })?;
-        Some(block.first_doc + position)
+        let block = first_past(&mut rest, self.blocks.iter().map(|block| block.total))?;
+        let block = &self.blocks[block];
+        let group = first_past(&mut rest, block.group_totals.iter().copied())?;
+        let positions = group * GROUP_DOCS..block.best.len();
+        let in_group =
+            first_past(&mut rest, positions.map(|position| block.weight(&self.weights, position)))?;
+        Some(block.first_doc + group * GROUP_DOCS + in_group)
     }
 
     /// Takes a document out of all further draws.
     pub(super) fn take(&mut self, doc: usize) {
-        let weights = self.weights;
-        self.blocks[doc / BLOCK_DOCS].raise(&weights, doc % BLOCK_DOCS, f64::INFINITY);
+        self.raise(doc, f64::INFINITY);
+    }
+
+    /// Notes the similarity of a document to a new seed.
+    pub(super) fn raise(&mut self, doc: usize, similarity: f64) {
+        self.blocks[doc / BLOCK_DOCS].raise(&self.weights, doc % BLOCK_DOCS, similarity);
+    }
+
+    /// By how much a seed with this similarity would lower the weight of a document.
+    pub(super) fn gain(&self, doc: usize, similarity: f64) -> u64 {
+        self.blocks[doc / BLOCK_DOCS].gain(&self.weights, doc % BLOCK_DOCS, similarity)
+    }
+
+    /// The greatest similarity of a document to a seed so far.
+    pub(super) fn best(&self, doc: usize) -> f64 {
+        self.blocks[doc / BLOCK_DOCS].best[doc % BLOCK_DOCS]
     }
 
     pub(super) fn row_weights(&self) -> RowWeights<'a> {
@@ -105,7 +111,45 @@ impl<'a> SeedWeights<'a> {
     }
 }
 
+/// The number of the first weight at which the running total exceeds `rest`, from which all weights before it are taken.
+fn first_past(rest: &mut u64, mut weights: impl Iterator<Item = u64>) -> Option<usize> {
+    weights.position(|weight| {
+        let here = *rest < weight;
+        if !here {
+            *rest -= weight;
+        }
+        here
+    })
+}
+
 impl WeightBlock {
+    fn new(rows: &UnitRows<'_>, weights: &RowWeights<'_>, first_doc: usize) -> Self {
+        let end = rows.n_rows().min(first_doc + BLOCK_DOCS);
+        let best = (first_doc..end).map(|doc| if rows.row(doc).nnz() == 0 { f64::INFINITY } else { 0.0 });
+        let best: Vec<f64> = best.collect();
+        let rough_best = best.iter().map(|&best| best as f32).collect();
+        let mut block = WeightBlock { first_doc, best, rough_best, group_totals: Vec::new(), total: 0 };
+        let seed_weights: Vec<u64> =
+            (0..block.best.len()).map(|position| block.weight(weights, position)).collect();
+        block.group_totals = seed_weights.chunks(GROUP_DOCS).map(|group| group.iter().sum()).collect();
+        block.total = block.group_totals.iter().sum();
+        block
+    }
+
+    pub(super) fn first_doc(&self) -> usize {
+        self.first_doc
+    }
+
+    /// The greatest similarity of each document to a seed so far, rounded to the nearest f32.
+    pub(super) fn rough_best(&self) -> &[f32] {
+        &self.rough_best
+    }
+
+    /// The greatest similarity of each document to a seed so far; infinite for documents that cannot be drawn.
+    pub(super) fn best(&self) -> &[f64] {
+        &self.best
+    }
+
     /// The seed weight of a document if its best similarity were `best`.
     fn weight_for(&self, weights: &RowWeights<'_>, position: usize, best: f64) -> u64 {
         let gap = 1.0 - best.max(0.0);
@@ -126,8 +170,11 @@ impl WeightBlock {
 
     /// Notes the similarity of a document to a new seed.
     pub(super) fn raise(&mut self, weights: &RowWeights<'_>, position: usize, similarity: f64) {
-        self.total -= self.gain(weights, position, similarity);
+        let gain = self.gain(weights, position, similarity);
+        self.total -= gain;
+        self.group_totals[position / GROUP_DOCS] -= gain;
         self.best[position] = self.best[position].max(similarity);
+        self.rough_best[position] = self.best[position] as f32;
     }
 }
 

@@ -4,15 +4,17 @@
 //! |---|---|
 //! | `Random` | documents drawn uniformly |
 //! | `PlusPlus` | spherical k-means++: documents far from the seeds so far are likelier |
-//! | `Greedy` | k-means++ with several candidates at each step |
+//! | `Greedy` | k-means++ with several candidates at each step; those that lose stay candidates |
 //! | `Given` | centroids from the caller |
 //!
 //! Every draw follows from the seed (a `u64`), the number of the run and the rows.
 
 mod doc_index;
 mod draw;
+mod greedy;
 mod plus_plus;
 mod random;
+mod search;
 
 use draw::SeedRng;
 
@@ -29,9 +31,9 @@ pub enum Init {
     /// Spherical k-means++.
     #[default]
     PlusPlus,
-    /// Greedy spherical k-means++: several candidates at each step, the best is kept.
+    /// Greedy spherical k-means++: each step draws several candidates, and the best of all candidates so far becomes a seed.
     Greedy {
-        /// Candidates a step; `None` for 2 + ln k, rounded down.
+        /// Candidates drawn in each step; `None` for [`Init::DEFAULT_CANDIDATES`].
         candidates: Option<usize>,
     },
     /// These centroids. Those without entries start as empty clusters.
@@ -39,10 +41,14 @@ pub enum Init {
 }
 
 impl Init {
+    /// Candidates drawn in each step of the greedy form, unless the caller says how many. Candidates that lose stay in the running, so a few are enough:
+    /// twice as many take twice as long and gain little.
+    pub const DEFAULT_CANDIDATES: usize = 4;
+
     /// Candidates a step, for the greedy form.
-    pub(crate) fn n_candidates(&self, n_clusters: usize) -> Option<usize> {
+    pub(crate) fn n_candidates(&self, _n_clusters: usize) -> Option<usize> {
         match self {
-            Init::Greedy { candidates } => Some(candidates.unwrap_or(2 + (n_clusters as f64).ln() as usize)),
+            Init::Greedy { candidates } => Some(candidates.unwrap_or(Self::DEFAULT_CANDIDATES)),
             _ => None,
         }
     }
@@ -79,10 +85,10 @@ impl Seeding<'_> {
         let seeds = match init {
             Init::Given(centroids) => return Ok(centroids.clone()),
             Init::Random => random::draw_seeds(rows, weights, k, &mut rng, progress)?,
-            Init::PlusPlus => plus_plus::draw_seeds(rows, weights, k, 1, &mut rng, progress)?,
+            Init::PlusPlus => plus_plus::draw_seeds(rows, weights, k, &mut rng, progress)?,
             Init::Greedy { .. } => {
                 let candidates = init.n_candidates(k).unwrap_or(1);
-                plus_plus::draw_seeds(rows, weights, k, candidates, &mut rng, progress)?
+                greedy::draw_seeds(rows, weights, k, candidates, &mut rng, progress)?
             }
         };
         let mut list: Vec<Centroid> = seeds.iter().map(|&doc| Centroid::from_row(rows.row(doc))).collect();
