@@ -7,7 +7,7 @@ use docsphere::Strategy;
 use super::runs::RunsTable;
 use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, threads_or_all};
 use crate::input::Loaded;
-use crate::measure::{Outcome, Turns};
+use crate::measure::{Clock, Outcome, Turns};
 use crate::report::{Axis, Cell, Panel, Report, Series, Table, svg};
 use crate::statistics::{exponent, median};
 
@@ -141,10 +141,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let figure = svg(&growth.panels())?;
     report.table("growth", "Seconds by size", growth.table);
     report.table("growth-exponents", "Exponents", exponents);
-    report.raw_table("growth-runs", growth.runs.0);
+    report.raw_table("growth-runs", growth.runs.table.clone());
     report.figure("growth", figure);
     report.remark("seconds an iteration: those of the loop over its assignments, of which there is one more than iterations. Medians of the runs; seeding apart, one run.");
     report.remark("exponent b: y = a x^b, by least squares in logarithms; of the loop, also the number of iterations has its part.");
+    report.remark(growth.runs.remark_on_others());
     report.publish(args.out.out.as_deref())
 }
 
@@ -235,7 +236,7 @@ impl Point {
             Grown::Clusters => n_clusters,
         };
         let seconds_an_iteration = outcome.over_runs(median, |run| run.seconds / run.iterations.len() as f64);
-        let loop_seconds = outcome.timing(median, None).map(|timing| timing.seconds);
+        let loop_seconds = outcome.timing(Clock::Wall, median, None).map(|timing| timing.seconds);
         Point { grown, size, strategy: outcome.strategy, seconds_an_iteration, loop_seconds }
     }
 }

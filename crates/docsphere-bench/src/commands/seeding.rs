@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use docsphere::Strategy;
 
+use super::runs::remark_on_others;
 use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, threads_or_all};
 use crate::report::{Axis, Cell, Panel, Report, Series, Table, svg};
 use crate::statistics::{least, mean};
@@ -55,6 +56,8 @@ struct Sample {
     loop_seconds: f64,
     n_iter: usize,
     objective: f64,
+    /// The share of all cores that others had during the loop.
+    others: Option<f64>,
 }
 
 impl Sample {
@@ -90,10 +93,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
         "iterations",
         "objective",
     ]);
-    let mut panels = Vec::new();
+    let (mut panels, mut others) = (Vec::new(), Vec::new());
     for &n_clusters in &args.k {
         let samples = measure(args, &loaded.rows, n_clusters, n_threads)?;
         for sample in &samples {
+            others.extend(sample.others.map(|share| (sample.loop_seconds, share)));
             runs.push(vec![
                 Cell::text(&loaded.name),
                 Cell::count(loaded.rows.n_rows()),
@@ -117,6 +121,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         args.seeds, args.fit.seed, args.strategy
     ));
     report.remark("gain: of the mean objective, in per cent of that of random seeds.");
+    report.remark(remark_on_others(&others));
     report.publish(args.out.out.as_deref())
 }
 
@@ -143,6 +148,7 @@ fn measure(
                 loop_seconds: run.seconds,
                 n_iter: run.n_iter,
                 objective: run.objective,
+                others: run.others,
             });
         }
     }

@@ -6,9 +6,9 @@ use docsphere::Strategy;
 
 use super::runs::{IterationsTable, RunsTable};
 use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, strategies_or_all, threads_or_all};
-use crate::measure::{Outcome, Run, Turns, finished_assignments};
+use crate::measure::{Clock, Outcome, Run, Turns, finished_assignments};
 use crate::report::{Cell, Report, Table};
-use crate::statistics::median;
+use crate::statistics::{mean, median};
 
 /// The whole loop by several strategies in turn, from the same seeds; fails unless all results are identical
 #[derive(ClapArgs)]
@@ -51,12 +51,13 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 20] = [
     "k",
     "strategy",
     "seconds",
     "ratio",
     "CPU seconds",
+    "others %",
     "update",
     "prepare",
     "assign",
@@ -100,22 +101,23 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
     }
     report.table("speed", "The whole loop, side by side", table);
-    report.raw_table("speed-runs", runs.0);
+    report.raw_table("speed-runs", runs.table.clone());
     report.raw_table("speed-iterations", iterations.0);
     report.remark("Identical in all finished runs of one k: labels, similarities, centroids, objective, iterations, to the bit; in stopped ones what they did of each iteration.");
     report.remark(
         "ratio: seconds of the first strategy over these. Seconds, CPU seconds and stages are medians over the runs, which were made in turn.",
     );
     report.remark("peak MB: the whole process, rows included. strategy MB: what the strategy held beside rows and centroids.");
+    report.remark(runs.remark_on_others());
     report.publish(args.out.out.as_deref())
 }
 
 fn add_rows(table: &mut Table, n_clusters: usize, outcomes: &[Outcome]) {
     let assignments = finished_assignments(outcomes);
-    let first = outcomes[0].timing(median, assignments);
+    let first = outcomes[0].timing(Clock::Wall, median, assignments);
     for outcome in outcomes {
         let run = outcome.first();
-        let timing = outcome.timing(median, assignments);
+        let timing = outcome.timing(Clock::Wall, median, assignments);
         let ratio = first.zip(timing).map_or(Cell::Empty, |(first, timing)| {
             let is_extrapolated = first.is_extrapolated || timing.is_extrapolated;
             Cell::number(first.seconds / timing.seconds, 2).marked(is_extrapolated)
@@ -129,6 +131,7 @@ fn add_rows(table: &mut Table, n_clusters: usize, outcomes: &[Outcome]) {
             timing.into(),
             ratio,
             median_of(|run| run.cpu_seconds),
+            others_cell(outcome),
             median_of(|run| run.stages().update),
             median_of(|run| run.stages().prepare),
             median_of(|run| run.stages().assign),
@@ -145,6 +148,12 @@ fn add_rows(table: &mut Table, n_clusters: usize, outcomes: &[Outcome]) {
             Cell::text(run.fingerprint.to_string()),
         ]);
     }
+}
+
+/// What others had of the machine, as the mean over the runs.
+fn others_cell(outcome: &Outcome) -> Cell {
+    let shares: Vec<f64> = outcome.runs.iter().filter_map(|run| run.others).collect();
+    if shares.is_empty() { Cell::Empty } else { Cell::number(100.0 * mean(shares), 0) }
 }
 
 fn remark_on_cap(report: &mut Report, n_clusters: usize, assignments: Option<usize>) {

@@ -9,7 +9,7 @@ mod resources;
 mod turns;
 
 pub(crate) use cap::Timing;
-pub(crate) use turns::{Outcome, Turns, finished_assignments};
+pub(crate) use turns::{Clock, Outcome, Turns, finished_assignments};
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -21,6 +21,7 @@ use docsphere::{
 };
 
 use identity::Fingerprint;
+use resources::MachineTicks;
 
 /// What is to be clustered, and how.
 #[derive(Clone, Copy)]
@@ -44,6 +45,8 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Seconds of work on all cores together.
     pub(crate) cpu_seconds: f64,
+    /// The share of all cores that other processes had meanwhile; `None` where it cannot be told. Seconds mean little where it is great.
+    pub(crate) others: Option<f64>,
     /// The most memory that the process held meanwhile; `None` where the system does not tell.
     pub(crate) peak_bytes: Option<u64>,
     pub(crate) stop: StopReason,
@@ -77,6 +80,7 @@ impl Job<'_> {
     pub(crate) fn run(&self, seeds: &Centroids, strategy: Strategy, cap: Option<f64>) -> Result<Run> {
         let params = self.params().init(Init::Given(seeds.clone())).strategy(strategy).check()?;
         resources::forget_peak();
+        let ticks_before = MachineTicks::now();
         let cpu_before = resources::cpu_seconds();
         let start = Instant::now();
         let mut last = 0.0;
@@ -92,9 +96,14 @@ impl Job<'_> {
         };
         let fit = params.fit_with(self.rows, FitOptions::default().observer(&mut watch))?;
         let seconds = start.elapsed().as_secs_f64();
+        let cpu_seconds = resources::cpu_seconds() - cpu_before;
+        let others = ticks_before
+            .zip(MachineTicks::now())
+            .and_then(|(before, after)| before.share_of_others(after, cpu_seconds, seconds));
         Ok(Run {
             seconds,
-            cpu_seconds: resources::cpu_seconds() - cpu_before,
+            cpu_seconds,
+            others,
             peak_bytes: resources::peak_bytes(),
             stop: fit.stop,
             n_iter: fit.n_iter,

@@ -1,10 +1,29 @@
 //! Strategies in turn (A B A B A B), so that a noisy minute hits all of them alike.
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use docsphere::{Centroids, Strategy};
 
 use super::cap::Timing;
 use super::{Job, Run, identity};
+
+/// Which seconds count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Clock {
+    /// Those that pass.
+    Wall,
+    /// Those that the cores worked: changed less by what else runs on the machine, but blind to cores that wait.
+    Cpu,
+}
+
+impl Clock {
+    fn read(self, run: &Run) -> f64 {
+        match self {
+            Clock::Wall => run.seconds,
+            Clock::Cpu => run.cpu_seconds,
+        }
+    }
+}
 
 /// All runs of one strategy.
 pub(crate) struct Outcome {
@@ -38,12 +57,17 @@ impl Outcome {
     }
 
     /// The seconds, reduced to one number; extrapolated to `assignments` if no run came to its end, and `None` if their number is not known.
-    pub(crate) fn timing(&self, reduce: fn(Vec<f64>) -> f64, assignments: Option<usize>) -> Option<Timing> {
+    pub(crate) fn timing(
+        &self,
+        clock: Clock,
+        reduce: fn(Vec<f64>) -> f64,
+        assignments: Option<usize>,
+    ) -> Option<Timing> {
         if self.is_finished() {
-            return Some(Timing::measured(self.over_runs(reduce, |run| run.seconds)));
+            return Some(Timing::measured(self.over_runs(reduce, |run| clock.read(run))));
         }
         let run = self.first();
-        Some(Timing::extrapolated(run.seconds, run.iterations.len(), assignments?))
+        Some(Timing::extrapolated(clock.read(run), run.iterations.len(), assignments?))
     }
 }
 
@@ -135,10 +159,10 @@ mod tests {
         assert_eq!((capped.runs.len(), capped.first().stop_name()), (1, "capped after 0".to_owned()));
         let assignments = finished_assignments(&outcomes);
         assert_eq!(assignments, Some(outcomes[0].first().n_iter + 1));
-        let timing = capped.timing(median, assignments).unwrap();
+        let timing = capped.timing(Clock::Wall, median, assignments).unwrap();
         assert!(timing.is_extrapolated && timing.seconds > capped.first().seconds);
-        assert_eq!(capped.timing(median, None), None);
-        assert!(!outcomes[0].timing(median, assignments).unwrap().is_extrapolated);
+        assert_eq!(capped.timing(Clock::Wall, median, None), None);
+        assert!(!outcomes[0].timing(Clock::Wall, median, assignments).unwrap().is_extrapolated);
         identity::check(&outcomes).unwrap();
     }
 
