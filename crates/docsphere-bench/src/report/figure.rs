@@ -90,13 +90,22 @@ impl ValueFormatter<f64> for Scale {
     }
 }
 
-/// Ticks at 1, 2 and 5 times the powers of ten, or at these alone where there are many.
+/// Ticks at the powers of ten; between them, too, as long as there are fewer than four.
 fn log_ticks(lo: f64, hi: f64) -> Vec<f64> {
-    let (first, last) = (lo.floor() as i32, hi.ceil() as i32);
-    let steps: &[f64] = if last - first > 4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    let places =
-        (first..=last).flat_map(|power| steps.iter().map(move |step| f64::from(power) + step.log10()));
-    places.filter(|place| (lo..=hi).contains(place)).collect()
+    const STEPS: [&[f64]; 4] = [
+        &[1.0],
+        &[1.0, 2.0, 5.0],
+        &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+        &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.2, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0],
+    ];
+    let ticks = |steps: &[f64]| -> Vec<f64> {
+        let powers = lo.floor() as i32..=hi.ceil() as i32;
+        let places = powers.flat_map(|power| steps.iter().map(move |step| f64::from(power) + step.log10()));
+        places.filter(|place| (lo..=hi).contains(place)).collect()
+    };
+    let sparse_to_dense = STEPS.map(ticks);
+    let enough = sparse_to_dense.iter().find(|ticks| ticks.len() >= 4);
+    enough.unwrap_or(&sparse_to_dense[STEPS.len() - 1]).clone()
 }
 
 /// Four to ten ticks, 1, 2 or 5 times a power of ten apart.
@@ -232,7 +241,9 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        assert_eq!(values(log_ticks(4.35, 5.35)), ["50k", "100k", "200k"]);
+        assert_eq!(values(log_ticks(4.35, 5.35)), ["30k", "50k", "70k", "100k", "150k", "200k"]);
+        assert_eq!(values(log_ticks(1.6, 3.0)), ["50", "100", "200", "500", "1000"]);
+        assert_eq!(values(log_ticks(-0.53, -0.3)), ["0.3", "0.35", "0.4", "0.45", "0.5"]);
         assert_eq!(values(log_ticks(-4.0, 1.0)), ["0.0001", "0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(linear_ticks(0.3, 4.9), [1.0, 2.0, 3.0, 4.0]);
         let labels: Vec<_> = linear_ticks(59_180.0, 61_020.0).into_iter().map(short).collect();
