@@ -163,8 +163,9 @@ fn growth_fits_exponents() {
     assert_eq!(done.column("growth-exponents.csv", "sizes"), ["3", "3", "2", "2"]);
     let figure = done.read("growth.svg");
     assert!(figure.contains("seconds an iteration") && figure.contains("auto, exponent"));
-    let done = ok("growth --grow k --k 4,8 --at-docs 200 --out OUT");
+    let done = ok("growth --grow k --k 4,8 --at-docs 200 --by cpu --out OUT");
     assert_eq!(done.column("growth.csv", "grows"), ["k", "k"]);
+    assert!(done.read("growth.svg").contains("CPU seconds an iteration"));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use docsphere::Strategy;
 
 use super::runs::RunsTable;
 use crate::args::{FitArgs, InitArg, OutArgs, strategies_or_all, threads_or_all};
-use crate::input::Source;
-use crate::measure::{Clock, Outcome, Turns, finished_assignments};
+use crate::input::{Loaded, Source};
+use crate::measure::{Clock, Job, Outcome, Seeds, Turns, finished_assignments};
 use crate::report::{Cell, Report, Table};
 use crate::statistics::least;
 
@@ -78,77 +78,86 @@ struct Verdict {
     ratio: f64,
 }
 
+/// What is measured, and what was found.
+struct Grid<'a> {
+    args: &'a Args,
+    strategies: Vec<Strategy>,
+    table: Table,
+    runs: RunsTable,
+    /// The cells where auto is too slow.
+    slow: Vec<String>,
+}
+
 pub(super) fn run(args: &Args) -> Result<()> {
     let strategies = auto_first(strategies_or_all(&args.strategies))?;
     let threads = if args.threads.is_empty() { vec![threads_or_all(None)] } else { args.threads.clone() };
+    let most_threads = threads.iter().copied().max().unwrap_or(1);
     let docs = docs_by_corpus(&args.docs, args.corpus.len())?;
     let names = strategies.iter().map(|strategy| strategy.name());
     let columns = ["corpus", "documents", "k", "threads", "iterations"].into_iter().chain(names);
-    let mut table = Table::new(columns.chain(["best", "auto/best", "measured again", "verdict"]));
-    let mut runs = RunsTable::new();
+    let table = Table::new(columns.chain(["best", "auto/best", "measured again", "verdict"]));
+    let mut grid = Grid { args, strategies, table, runs: RunsTable::new(), slow: Vec::new() };
     let mut report = Report::new("grid");
-    let mut slow = Vec::new();
     for (source, n_docs) in args.corpus.iter().zip(docs) {
-        let loaded = source.load(n_docs, threads_or_all(None))?;
+        let loaded = source.load(n_docs, most_threads)?;
         report.input(loaded.describe());
         for &n_clusters in &args.k {
-            let most_threads = threads.iter().copied().max().unwrap_or(1);
-            let seeds =
-                args.fit.job(&loaded.rows, n_clusters, most_threads).seed(&args.init.init, args.fit.seed)?;
+            let job = args.fit.job(&loaded.rows, n_clusters, most_threads);
+            let seeds = job.seed(&args.init.init, args.fit.seed)?;
             for &n_threads in &threads {
-                let job = args.fit.job(&loaded.rows, n_clusters, n_threads);
-                let title = format!("{}, k = {n_clusters}, {n_threads} threads", loaded.name);
-                let turns = Turns {
-                    job,
-                    seeds: &seeds.centroids,
-                    cap: args.cap,
-                    give_up: args.give_up,
-                    title: title.clone(),
-                };
-                let mut outcomes = turns.run(&strategies, args.repeats.into())?;
-                let n_again = confirm(args, &turns, &mut outcomes)?;
-                let verdict = verdict(&outcomes, args.by)?;
-                let is_slow = verdict.is_slow(args.tolerance);
-                let mut row = vec![
-                    Cell::text(&loaded.name),
-                    Cell::count(loaded.rows.n_rows()),
-                    Cell::count(n_clusters),
-                    Cell::count(n_threads),
-                    Cell::count(finished_assignments(&outcomes).map_or(0, |assignments| assignments - 1)),
-                ];
-                let assignments = finished_assignments(&outcomes);
-                row.extend(outcomes.iter().map(|outcome| outcome.timing(args.by, least, assignments).into()));
-                row.extend([
-                    Cell::text(verdict.best.name()),
-                    Cell::number(verdict.ratio, 3),
-                    Cell::count(n_again),
-                    Cell::text(if is_slow { "SLOW" } else { "ok" }),
-                ]);
-                table.push(row);
-                runs.add(&loaded, &job, &outcomes);
-                if is_slow {
-                    slow.push(format!("{title}: {:.3} times {}", verdict.ratio, verdict.best));
-                }
+                grid.measure(&loaded, Job { n_threads, ..job }, &seeds)?;
             }
         }
     }
-    let title = match args.by {
-        Clock::Wall => "Seconds of the whole loop",
-        Clock::Cpu => "CPU seconds of the whole loop",
-    };
-    report.table("grid", title, table);
-    report.raw_table("grid-runs", runs.table.clone());
-    report.remark("Identical in all finished runs of one corpus and k: labels, similarities, centroids, objective, iterations, to the bit.");
+    let title = format!("{}seconds of the whole loop, by strategy", args.by.prefix());
+    report.table("grid", &title, grid.table);
+    report.remark("Identical in all finished runs of one cell: labels, similarities, centroids, objective, iterations, to the bit.");
     report.remark(format!(
         "Least seconds of the runs, which were made in turn. best: the fastest but auto. SLOW: auto takes over {}% longer than that. \\*: stopped and extrapolated.",
         args.tolerance
     ));
-    report.remark(runs.remark_on_others());
+    report.remark(grid.runs.remark_on_others());
+    report.raw_table("grid-runs", grid.runs.table);
     report.publish(args.out.out.as_deref())?;
-    if !slow.is_empty() {
-        bail!("auto is more than {}% slower than the best strategy: {}", args.tolerance, slow.join("; "));
+    if !grid.slow.is_empty() {
+        let slow = grid.slow.join("; ");
+        bail!("auto is more than {}% slower than the best strategy: {slow}", args.tolerance);
     }
     Ok(())
+}
+
+impl Grid<'_> {
+    /// One cell: all strategies, and again if auto looks slow.
+    fn measure(&mut self, loaded: &Loaded, job: Job<'_>, seeds: &Seeds) -> Result<()> {
+        let Args { cap, give_up, by, tolerance, .. } = *self.args;
+        let title = format!("{}, k = {}, {} threads", loaded.name, job.n_clusters, job.n_threads);
+        let turns = Turns { job, seeds: &seeds.centroids, cap, give_up, title };
+        let mut outcomes = turns.run(&self.strategies, self.args.repeats.into())?;
+        let n_again = confirm(self.args, &turns, &mut outcomes)?;
+        let verdict = verdict(&outcomes, by)?;
+        let is_slow = verdict.is_slow(tolerance);
+        let assignments = finished_assignments(&outcomes);
+        let mut row = vec![
+            Cell::text(&loaded.name),
+            Cell::count(loaded.rows.n_rows()),
+            Cell::count(job.n_clusters),
+            Cell::count(job.n_threads),
+            assignments.map_or(Cell::Empty, |assignments| Cell::count(assignments - 1)),
+        ];
+        row.extend(outcomes.iter().map(|outcome| outcome.timing(by, least, assignments).into()));
+        row.extend([
+            Cell::text(verdict.best.name()),
+            Cell::number(verdict.ratio, 3),
+            Cell::count(n_again),
+            Cell::text(if is_slow { "SLOW" } else { "ok" }),
+        ]);
+        self.table.push(row);
+        self.runs.add(loaded, &job, &outcomes);
+        if is_slow {
+            self.slow.push(format!("{}: {:.3} times {}", turns.title, verdict.ratio, verdict.best));
+        }
+        Ok(())
+    }
 }
 
 /// `auto` is run first: what is slower by far need not be run to its end.

@@ -54,6 +54,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
+    /// Which seconds are fitted: on a machine that others use, too, those of the CPU tell more
+    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    by: Clock,
+
     /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
     #[arg(long, value_name = "INIT", default_value = "k-means++")]
     init: InitArg,
@@ -141,11 +145,14 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let figure = svg(&growth.panels())?;
     report.table("growth", "Seconds by size", growth.table);
     report.table("growth-exponents", "Exponents", exponents);
-    report.raw_table("growth-runs", growth.runs.table.clone());
     report.figure("growth", figure);
-    report.remark("seconds an iteration: those of the loop over its assignments, of which there is one more than iterations. Medians of the runs; seeding apart, one run.");
+    report.remark(format!(
+        "seconds an iteration: {}seconds of the loop over its assignments, of which there is one more than iterations. Medians of the runs; seeding apart, one run.",
+        args.by.prefix()
+    ));
     report.remark("exponent b: y = a x^b, by least squares in logarithms; of the loop, also the number of iterations has its part.");
     report.remark(growth.runs.remark_on_others());
+    report.raw_table("growth-runs", growth.runs.table);
     report.publish(args.out.out.as_deref())
 }
 
@@ -157,8 +164,12 @@ impl Growth<'_> {
         let title = format!("{}, {} documents, k = {n_clusters}", loaded.name, loaded.rows.n_rows());
         let turns = Turns { job, seeds: &seeds.centroids, cap: args.cap, give_up: None, title };
         let outcomes = turns.run(&args.strategies, args.repeats.into())?;
+        let size = match grown {
+            Grown::Documents => loaded.rows.n_rows(),
+            Grown::Clusters => n_clusters,
+        };
         for outcome in &outcomes {
-            let point = Point::new(grown, loaded.rows.n_rows(), n_clusters, outcome);
+            let point = Point::new(grown, size, args.by, outcome);
             let run = outcome.first();
             self.table.push(vec![
                 Cell::text(grown.name()),
@@ -169,7 +180,7 @@ impl Growth<'_> {
                 Cell::count(run.n_iter),
                 Cell::text(run.stop_name()),
                 Cell::seconds(point.seconds_an_iteration),
-                point.loop_seconds.map_or(Cell::Empty, Cell::seconds),
+                Cell::seconds(outcome.over_runs(median, |run| run.seconds)),
                 Cell::seconds(outcome.over_runs(median, |run| run.cpu_seconds)),
                 Cell::seconds(seeds.seconds),
             ]);
@@ -214,7 +225,12 @@ impl Growth<'_> {
                 Grown::Clusters => (format!("{source}, {} documents", self.args.at_docs), "clusters (k)"),
             };
             let series = self.args.strategies.iter().map(|&strategy| self.line(grown, strategy)).collect();
-            Panel { title, x: Axis::log(label), y: Axis::log("seconds an iteration"), series }
+            Panel {
+                title,
+                x: Axis::log(label),
+                y: Axis::log(&format!("{}seconds an iteration", self.args.by.prefix())),
+                series,
+            }
         };
         self.args.grow.iter().map(panel).collect()
     }
@@ -230,13 +246,10 @@ impl Growth<'_> {
 }
 
 impl Point {
-    fn new(grown: Grown, n_docs: usize, n_clusters: usize, outcome: &Outcome) -> Self {
-        let size = match grown {
-            Grown::Documents => n_docs,
-            Grown::Clusters => n_clusters,
-        };
-        let seconds_an_iteration = outcome.over_runs(median, |run| run.seconds / run.iterations.len() as f64);
-        let loop_seconds = outcome.timing(Clock::Wall, median, None).map(|timing| timing.seconds);
+    fn new(grown: Grown, size: usize, clock: Clock, outcome: &Outcome) -> Self {
+        let seconds_an_iteration =
+            outcome.over_runs(median, |run| clock.read(run) / run.iterations.len() as f64);
+        let loop_seconds = outcome.timing(clock, median, None).map(|timing| timing.seconds);
         Point { grown, size, strategy: outcome.strategy, seconds_an_iteration, loop_seconds }
     }
 }

@@ -101,7 +101,6 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
     }
     report.table("speed", "The whole loop, side by side", table);
-    report.raw_table("speed-runs", runs.table.clone());
     report.raw_table("speed-iterations", iterations.0);
     report.remark("Identical in all finished runs of one k: labels, similarities, centroids, objective, iterations, to the bit; in stopped ones what they did of each iteration.");
     report.remark(
@@ -109,6 +108,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     );
     report.remark("peak MB: the whole process, rows included. strategy MB: what the strategy held beside rows and centroids.");
     report.remark(runs.remark_on_others());
+    report.raw_table("speed-runs", runs.table);
     report.publish(args.out.out.as_deref())
 }
 

@@ -17,7 +17,16 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    fn read(self, run: &Run) -> f64 {
+    /// What stands before "seconds".
+    pub(crate) fn prefix(self) -> &'static str {
+        match self {
+            Clock::Wall => "",
+            Clock::Cpu => "CPU ",
+        }
+    }
+
+    /// Its seconds of a run.
+    pub(crate) fn read(self, run: &Run) -> f64 {
         match self {
             Clock::Wall => run.seconds,
             Clock::Cpu => run.cpu_seconds,
