@@ -40,7 +40,7 @@ $(VENV_READY): crates/docsphere/tests/requirements.txt
 	@touch $@
 
 bench:
-	cargo bench --package docsphere --bench strategies
+	cargo run --release --quiet --package docsphere-bench -- speed
 
 memory:
 	cargo run --release --quiet --example memory

@@ -1,0 +1,129 @@
+//! What may be typed: groups of options that several subcommands share.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use docsphere::{Init, Strategy};
+
+use crate::input::Source;
+use crate::measure::Job;
+
+/// How the loop is run.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Clustering")]
+pub(crate) struct FitArgs {
+    /// Where all random numbers of the seeding come from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Iterations of a run at most
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) max_iter: usize,
+
+    /// Stop when no centroid moved by a squared distance of this or more
+    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    pub(crate) tol: f64,
+}
+
+impl FitArgs {
+    /// What is to be clustered, and how.
+    pub(crate) fn job<'a>(
+        &self,
+        rows: &'a docsphere::UnitRows<'a>,
+        n_clusters: usize,
+        n_threads: usize,
+    ) -> Job<'a> {
+        Job { rows, n_clusters, n_threads, max_iter: self.max_iter, tol: self.tol }
+    }
+}
+
+/// One corpus.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// A corpus or matrix file, or text-like generated rows: `generated`, `generated:TERMS_A_ROW`
+    #[arg(long, value_name = "FILE", default_value = "generated")]
+    pub(crate) corpus: Source,
+}
+
+/// Where results go beside standard output.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OutArgs {
+    /// A folder for the tables as Markdown and CSV, every single run, and the figures
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// All cores, unless a number of threads is given.
+pub(crate) fn threads_or_all(threads: Option<usize>) -> usize {
+    threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// The given strategies, or all of them, `baseline` first: others are compared with the first.
+pub(crate) fn strategies_or_all(given: &[Strategy]) -> Vec<Strategy> {
+    if !given.is_empty() {
+        return given.to_vec();
+    }
+    let mut all = Strategy::ALL.to_vec();
+    all.sort_by_key(|strategy| *strategy != Strategy::Baseline);
+    all
+}
+
+/// A way of seeding as it is typed: the library's name, or `greedy`, or `greedy:CANDIDATES`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct InitArg {
+    pub(crate) init: Init,
+    pub(crate) name: String,
+}
+
+impl FromStr for InitArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, candidates) = match text.split_once(':') {
+            Some((name, number)) => (name, Some(number)),
+            None => (text, None),
+        };
+        let init = match (name, candidates) {
+            ("random", None) => Init::Random,
+            ("k-means++", None) => Init::PlusPlus,
+            ("greedy" | "greedy-k-means++", None) => Init::Greedy { candidates: None },
+            ("greedy" | "greedy-k-means++", Some(number)) => {
+                let candidates = number.parse().map_err(|error| format!("{number:?}: {error}"))?;
+                Init::Greedy { candidates: Some(candidates) }
+            }
+            _ => {
+                return Err("one of random, k-means++, greedy, greedy:CANDIDATES".to_owned());
+            }
+        };
+        let name = match candidates {
+            Some(candidates) => format!("{}:{candidates}", init.name()),
+            None => init.name().to_owned(),
+        };
+        Ok(InitArg { init, name })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_of_seeding_are_found_by_name() {
+        let init = |text: &str| text.parse::<InitArg>().map(|arg| arg.init);
+        assert_eq!(init("random"), Ok(Init::Random));
+        assert_eq!(init("k-means++"), Ok(Init::PlusPlus));
+        assert_eq!(init("greedy"), Ok(Init::Greedy { candidates: None }));
+        assert_eq!(init("greedy-k-means++:8"), Ok(Init::Greedy { candidates: Some(8) }));
+        assert_eq!("greedy:8".parse::<InitArg>().unwrap().name, "greedy-k-means++:8");
+        assert!(init("best").is_err() && init("random:3").is_err() && init("greedy:x").is_err());
+    }
+
+    #[test]
+    fn baseline_comes_first_if_nothing_is_named() {
+        let all = strategies_or_all(&[]);
+        assert_eq!((all[0], all.len()), (Strategy::Baseline, Strategy::ALL.len()));
+        assert_eq!(strategies_or_all(&[Strategy::Ncc]), [Strategy::Ncc]);
+    }
+}

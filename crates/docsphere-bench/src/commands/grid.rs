@@ -1,0 +1,248 @@
+//! `grid`: is `auto` near the best strategy for every corpus, k and number of threads?
+//!
+//! The least seconds of the repeats count: noise only ever adds to them. A cell where `auto` looks slow is measured again, `auto` and the best in turn, before it is believed.
+
+use anyhow::{Result, bail, ensure};
+use clap::Args as ClapArgs;
+use docsphere::Strategy;
+
+use super::runs::RunsTable;
+use crate::args::{FitArgs, InitArg, OutArgs, strategies_or_all, threads_or_all};
+use crate::input::{Loaded, Source};
+use crate::measure::{Clock, Job, Outcome, Seeds, Turns, finished_assignments};
+use crate::report::{Cell, Report, Table};
+use crate::statistics::least;
+
+/// Every strategy for several corpora, k and threads; fails where auto is slower than the best by more than a tolerance
+#[derive(ClapArgs)]
+pub(crate) struct Args {
+    /// A corpus or matrix file, `generated` or `generated:TERMS_A_ROW`; may be given several times
+    #[arg(long, value_name = "FILE", default_value = "generated")]
+    corpus: Vec<Source>,
+
+    /// Only the first documents: one number for all corpora, or one for each
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
+    docs: Vec<usize>,
+
+    /// Numbers of clusters
+    #[arg(long, value_name = "K,K,...", value_delimiter = ',', default_value = "20,200")]
+    k: Vec<usize>,
+
+    /// Numbers of threads [default: all cores]
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
+    threads: Vec<usize>,
+
+    /// Strategies, auto among them [default: all]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    strategies: Vec<Strategy>,
+
+    /// Runs of each strategy, of which the least seconds count
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
+    repeats: u16,
+
+    /// How often a cell where auto looks slow is measured again
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    retries: usize,
+
+    /// How much slower than the best auto may be, in per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
+    tolerance: f64,
+
+    /// Which seconds are compared: on a machine that others use, too, those of the CPU tell more
+    #[arg(long, value_enum, default_value_t = Clock::Wall)]
+    by: Clock,
+
+    /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
+    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    init: InitArg,
+
+    /// Stop a run that would exceed so many seconds, and extrapolate
+    #[arg(long, value_name = "SECONDS")]
+    cap: Option<f64>,
+
+    /// Stop a run that would take so many times as long as the fastest one of its cell, and extrapolate
+    #[arg(long, value_name = "FACTOR")]
+    give_up: Option<f64>,
+
+    #[command(flatten)]
+    fit: FitArgs,
+
+    #[command(flatten)]
+    out: OutArgs,
+}
+
+/// What was found out about one cell.
+struct Verdict {
+    best: Strategy,
+    /// Seconds of auto over those of the best other strategy.
+    ratio: f64,
+}
+
+/// What is measured, and what was found.
+struct Grid<'a> {
+    args: &'a Args,
+    strategies: Vec<Strategy>,
+    table: Table,
+    runs: RunsTable,
+    /// The cells where auto is too slow.
+    slow: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let strategies = auto_first(strategies_or_all(&args.strategies))?;
+    let threads = if args.threads.is_empty() { vec![threads_or_all(None)] } else { args.threads.clone() };
+    let most_threads = threads.iter().copied().max().unwrap_or(1);
+    let docs = docs_by_corpus(&args.docs, args.corpus.len())?;
+    let names = strategies.iter().map(|strategy| strategy.name());
+    let columns = ["corpus", "documents", "k", "threads", "iterations"].into_iter().chain(names);
+    let table = Table::new(columns.chain(["best", "auto/best", "measured again", "verdict"]));
+    let mut grid = Grid { args, strategies, table, runs: RunsTable::new(), slow: Vec::new() };
+    let mut report = Report::new("grid");
+    for (source, n_docs) in args.corpus.iter().zip(docs) {
+        let loaded = source.load(n_docs, most_threads)?;
+        report.input(loaded.describe());
+        for &n_clusters in &args.k {
+            let job = args.fit.job(&loaded.rows, n_clusters, most_threads);
+            let seeds = job.seed(&args.init.init, args.fit.seed)?;
+            for &n_threads in &threads {
+                grid.measure(&loaded, Job { n_threads, ..job }, &seeds)?;
+            }
+        }
+    }
+    let title = format!("{}seconds of the whole loop, by strategy", args.by.prefix());
+    report.table("grid", &title, grid.table);
+    report.remark("Identical in all finished runs of one cell: labels, similarities, centroids, objective, iterations, to the bit.");
+    report.remark(format!(
+        "Least seconds of the runs, which were made in turn. best: the fastest but auto. SLOW: auto takes over {}% longer than that. \\*: stopped and extrapolated.",
+        args.tolerance
+    ));
+    report.remark(grid.runs.remark_on_others());
+    report.raw_table("grid-runs", grid.runs.table);
+    report.publish(args.out.out.as_deref())?;
+    if !grid.slow.is_empty() {
+        let slow = grid.slow.join("; ");
+        bail!("auto is more than {}% slower than the best strategy: {slow}", args.tolerance);
+    }
+    Ok(())
+}
+
+impl Grid<'_> {
+    /// One cell: all strategies, and again if auto looks slow.
+    fn measure(&mut self, loaded: &Loaded, job: Job<'_>, seeds: &Seeds) -> Result<()> {
+        let Args { cap, give_up, by, tolerance, .. } = *self.args;
+        let title = format!("{}, k = {}, {} threads", loaded.name, job.n_clusters, job.n_threads);
+        let turns = Turns { job, seeds: &seeds.centroids, cap, give_up, title };
+        let mut outcomes = turns.run(&self.strategies, self.args.repeats.into())?;
+        let n_again = confirm(self.args, &turns, &mut outcomes)?;
+        let verdict = verdict(&outcomes, by)?;
+        let is_slow = verdict.is_slow(tolerance);
+        let assignments = finished_assignments(&outcomes);
+        let mut row = vec![
+            Cell::text(&loaded.name),
+            Cell::count(loaded.rows.n_rows()),
+            Cell::count(job.n_clusters),
+            Cell::count(job.n_threads),
+            assignments.map_or(Cell::Empty, |assignments| Cell::count(assignments - 1)),
+        ];
+        row.extend(outcomes.iter().map(|outcome| outcome.timing(by, least, assignments).into()));
+        row.extend([
+            Cell::text(verdict.best.name()),
+            Cell::number(verdict.ratio, 3),
+            Cell::count(n_again),
+            Cell::text(if is_slow { "SLOW" } else { "ok" }),
+        ]);
+        self.table.push(row);
+        self.runs.add(loaded, &job, &outcomes);
+        if is_slow {
+            self.slow.push(format!("{}: {:.3} times {}", turns.title, verdict.ratio, verdict.best));
+        }
+        Ok(())
+    }
+}
+
+/// `auto` is run first: what is slower by far need not be run to its end.
+fn auto_first(mut strategies: Vec<Strategy>) -> Result<Vec<Strategy>> {
+    strategies.sort_by_key(|strategy| *strategy != Strategy::Auto);
+    ensure!(
+        strategies.first() == Some(&Strategy::Auto) && strategies.len() > 1,
+        "--strategies must name auto and at least one other"
+    );
+    Ok(strategies)
+}
+
+fn docs_by_corpus(docs: &[usize], n_corpora: usize) -> Result<Vec<Option<usize>>> {
+    match docs {
+        [] => Ok(vec![None; n_corpora]),
+        [n_docs] => Ok(vec![Some(*n_docs); n_corpora]),
+        _ => {
+            ensure!(
+                docs.len() == n_corpora,
+                "--docs must be one number, or one for each of the {n_corpora} corpora"
+            );
+            Ok(docs.iter().copied().map(Some).collect())
+        }
+    }
+}
+
+/// Measures again while auto looks slow, and says how often.
+fn confirm(args: &Args, turns: &Turns<'_>, outcomes: &mut [Outcome]) -> Result<usize> {
+    for n_again in 0..args.retries {
+        let verdict = verdict(outcomes, args.by)?;
+        if !verdict.is_slow(args.tolerance) {
+            return Ok(n_again);
+        }
+        eprintln!(
+            "{}: auto takes {:.3} times as long as {}; again",
+            turns.title, verdict.ratio, verdict.best
+        );
+        turns.run_more(outcomes, &[Strategy::Auto, verdict.best], args.repeats.into())?;
+    }
+    Ok(args.retries)
+}
+
+fn verdict(outcomes: &[Outcome], clock: Clock) -> Result<Verdict> {
+    let assignments = finished_assignments(outcomes);
+    let seconds = |outcome: &Outcome| outcome.timing(clock, least, assignments).map(|timing| timing.seconds);
+    let timed = |is_auto: bool| {
+        let those = outcomes.iter().filter(move |outcome| (outcome.strategy == Strategy::Auto) == is_auto);
+        let timed = those.filter_map(|outcome| Some((outcome.strategy, seconds(outcome)?)));
+        timed.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    match (timed(true), timed(false)) {
+        (Some((_, auto)), Some((best, seconds))) => Ok(Verdict { best, ratio: auto / seconds }),
+        _ => bail!("--cap stopped every run, so that there is nothing to compare"),
+    }
+}
+
+impl Verdict {
+    fn is_slow(&self, tolerance: f64) -> bool {
+        self.ratio > 1.0 + tolerance / 100.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_must_be_there_and_comes_first() {
+        let sorted = auto_first(vec![Strategy::Ncc, Strategy::Auto, Strategy::Inverted]).unwrap();
+        assert_eq!(sorted, [Strategy::Auto, Strategy::Ncc, Strategy::Inverted]);
+        assert!(auto_first(vec![Strategy::Ncc, Strategy::Inverted]).is_err());
+        assert!(auto_first(vec![Strategy::Auto]).is_err());
+    }
+
+    #[test]
+    fn a_number_of_documents_for_all_or_for_each() {
+        assert_eq!(docs_by_corpus(&[], 2).unwrap(), [None, None]);
+        assert_eq!(docs_by_corpus(&[7], 2).unwrap(), [Some(7), Some(7)]);
+        assert_eq!(docs_by_corpus(&[7, 8], 2).unwrap(), [Some(7), Some(8)]);
+        assert!(docs_by_corpus(&[7, 8], 3).is_err());
+    }
+
+    #[test]
+    fn the_tolerance_is_in_per_cent() {
+        let verdict = |ratio| Verdict { best: Strategy::Ncc, ratio };
+        assert!(!verdict(1.09).is_slow(10.0) && verdict(1.11).is_slow(10.0));
+    }
+}

@@ -1,0 +1,181 @@
+//! From a name to rows: a corpus through the library's default text stages, a matrix file, or generated rows. Nothing is cached.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use docsphere::{Corpus, CorpusOptions, SparseRows, UnitRows, Vectorizer, formats};
+use docsphere_testkit::zipf::ZipfText;
+
+/// Generated documents, if no number is given.
+const GENERATED_DOCS: usize = 5_000;
+
+/// Terms of a generated row, if no number is given.
+const GENERATED_MEAN_TERMS: usize = 40;
+
+/// Where rows come from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Source {
+    /// Text-like rows of the test kit, of about so many terms.
+    Generated { mean_terms: usize },
+    /// A corpus or a matrix.
+    File(PathBuf),
+}
+
+/// Rows, and what they are called.
+pub(crate) struct Loaded {
+    pub(crate) name: String,
+    pub(crate) rows: UnitRows<'static>,
+    /// Seconds to read or generate them.
+    pub(crate) seconds: f64,
+}
+
+impl Loaded {
+    /// One line on what is clustered.
+    pub(crate) fn describe(&self) -> String {
+        let rows = &self.rows;
+        format!(
+            "{}: {} rows, {} terms, {} nonzeros, {:.1} terms a row (ready after {:.1} s)",
+            self.name,
+            rows.n_rows(),
+            rows.n_terms(),
+            rows.nnz(),
+            rows.nnz() as f64 / rows.n_rows().max(1) as f64,
+            self.seconds
+        )
+    }
+}
+
+impl FromStr for Source {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let generated = match text.strip_prefix("generated") {
+            Some("") => Some(GENERATED_MEAN_TERMS),
+            Some(rest) => rest.strip_prefix(':').and_then(|number| number.parse().ok()).filter(|&n| n > 0),
+            None => None,
+        };
+        Ok(match generated {
+            Some(mean_terms) => Source::Generated { mean_terms },
+            None => Source::File(text.into()),
+        })
+    }
+}
+
+impl fmt::Display for Source {
+    /// The name in tables: for files without folder and endings.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Generated { mean_terms } => write!(f, "generated:{mean_terms}"),
+            Source::File(path) => {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                f.write_str(name.split('.').find(|part| !part.is_empty()).unwrap_or(&name))
+            }
+        }
+    }
+}
+
+impl Source {
+    /// Rows of the first `n_docs` documents, or of all. Documents are chosen before they become rows, so that vocabulary and weights are theirs.
+    ///
+    /// # Errors
+    /// Everything that can be wrong with a file; fewer documents than wanted.
+    pub(crate) fn load(&self, n_docs: Option<usize>, n_threads: usize) -> Result<Loaded> {
+        let start = Instant::now();
+        let rows = match self {
+            Source::Generated { mean_terms } => generated(n_docs.unwrap_or(GENERATED_DOCS), *mean_terms),
+            Source::File(path) if !path.is_dir() && formats::Format::from_path(path).is_ok() => {
+                matrix(path, n_docs)?
+            }
+            Source::File(path) => documents(path, n_docs, n_threads)?,
+        };
+        Ok(Loaded { name: self.to_string(), rows, seconds: start.elapsed().as_secs_f64() })
+    }
+}
+
+/// Vocabulary and topics grow with the documents as in real text: 57,000 terms and 200 topics at 20,000 documents, 400,000 terms at a million.
+fn generated(n_docs: usize, mean_terms: usize) -> UnitRows<'static> {
+    let n_terms = (400.0 * (n_docs as f64).sqrt()).ceil() as usize;
+    ZipfText { n_docs, n_terms: n_terms.max(1), n_topics: n_docs.div_ceil(100).max(1), mean_terms, seed: 1 }
+        .rows()
+}
+
+fn matrix(path: &Path, n_docs: Option<usize>) -> Result<UnitRows<'static>> {
+    let rows = formats::read(path)?;
+    let Some(n_docs) = n_docs else { return Ok(UnitRows::new(rows)) };
+    let n_rows = rows.n_rows();
+    ensure!(n_docs <= n_rows, "{}: has {n_rows} rows, but {n_docs} are wanted", path.display());
+    Ok(UnitRows::new(first_rows(&rows, n_docs)?))
+}
+
+fn first_rows(rows: &SparseRows<'_>, n_rows: usize) -> docsphere::Result<SparseRows<'static>> {
+    let offsets = rows.offsets()[..=n_rows].to_vec();
+    let nnz = offsets[n_rows] as usize;
+    SparseRows::from_parts(
+        rows.n_terms(),
+        offsets,
+        rows.terms()[..nnz].to_vec(),
+        rows.values()[..nnz].to_vec(),
+    )
+}
+
+fn documents(path: &Path, n_docs: Option<usize>, n_threads: usize) -> Result<UnitRows<'static>> {
+    let corpus = Corpus::open([path], CorpusOptions::default())?;
+    let vectorizer = Vectorizer::new().n_threads(n_threads);
+    let Some(n_docs) = n_docs else { return Ok(vectorizer.fit(&corpus, None)?.rows) };
+    let numbers: Vec<u64> = (0..n_docs as u64).collect();
+    let selected = corpus.read_selected(&numbers);
+    let selected = selected.with_context(|| format!("{}: --docs {n_docs}", path.display()))?;
+    let texts: Vec<&str> = selected.iter().map(|document| document.text.as_str()).collect();
+    Ok(vectorizer.fit_texts(&texts)?.rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn source(text: &str) -> Source {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_source_is_known_by_its_name() {
+        assert_eq!(source("generated"), Source::Generated { mean_terms: 40 });
+        assert_eq!(source("generated:13"), Source::Generated { mean_terms: 13 });
+        assert_eq!(source("generated:0"), Source::File("generated:0".into()));
+        assert_eq!(source("generated.jsonl"), Source::File("generated.jsonl".into()));
+        assert_eq!(source("some/where/arxiv.jsonl.zst").to_string(), "arxiv");
+        assert_eq!(source("generated:13").to_string(), "generated:13");
+    }
+
+    #[test]
+    fn documents_are_chosen_before_they_become_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let (all, two) = (folder.path().join("all.txt"), folder.path().join("two.txt"));
+        fs::write(&all, "cats purr\ndogs bark\nstocks fall\nstocks rise\n").unwrap();
+        fs::write(&two, "cats purr\ndogs bark\n").unwrap();
+        let load = |path: &Path, n_docs| Source::File(path.into()).load(n_docs, 1);
+        assert_eq!(load(&all, Some(2)).unwrap().rows, load(&two, None).unwrap().rows);
+        let message = format!("{:#}", load(&all, Some(5)).err().unwrap());
+        assert!(message.contains("--docs 5") && message.contains("below 4"), "{message}");
+    }
+
+    #[test]
+    fn a_matrix_may_be_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.npz");
+        let rows = generated(30, 10);
+        formats::write(&path, rows.as_sparse()).unwrap();
+        let load = |n_docs| Source::File(path.clone()).load(n_docs, 1);
+        assert_eq!(load(None).unwrap().rows, rows);
+        let cut = load(Some(7)).unwrap().rows;
+        assert_eq!((cut.n_rows(), cut.row(6).terms), (7, rows.row(6).terms));
+        let message = load(Some(31)).err().unwrap().to_string();
+        assert!(message.ends_with("has 30 rows, but 31 are wanted"), "{message}");
+    }
+}

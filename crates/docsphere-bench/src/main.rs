@@ -1,0 +1,44 @@
+//! `docsphere-bench`: what measures docsphere.
+//!
+//! | subcommand | question |
+//! |---|---|
+//! | `speed` | how long does each strategy take, side by side, from the same seeds? |
+//! | `grid` | is `auto` near the best strategy for every corpus, k and number of threads? |
+//! | `growth` | how does the time of an iteration grow with documents and with k? |
+//! | `seeding` | what does each way of seeding cost, and what does it gain? |
+//!
+//! The path of a measurement: [`args`] (what may be typed), [`input`] (a corpus, a matrix or generated rows), [`measure`] (seeds, loops, repeats in turn, proof that
+//! results are identical), [`statistics`], [`report`] (tables, figures, the machine). One file a subcommand in [`commands`].
+//!
+//! Exit codes: 0 done, 1 failed (also: results differ, or `auto` is too slow), 2 wrong usage.
+
+mod args;
+mod commands;
+mod input;
+mod measure;
+mod report;
+mod statistics;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+
+/// Measures docsphere: strategies side by side, growth, seeding
+#[derive(Parser)]
+#[command(name = "docsphere-bench", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("docsphere-bench: error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Figures: points and lines on linear or logarithmic axes, as SVG. The same data gives the same bytes: fonts are named, never looked up.
+
+use std::ops::Range;
+
+use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use plotters::element::DynElement;
+use plotters::prelude::*;
+
+const PANEL_SIZE: (u32, u32) = (560, 420);
+const FONT: &str = "sans-serif";
+
+/// Told apart by those who cannot tell all colours apart (Okabe and Ito); the shapes differ, too.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 0, 0),
+];
+
+/// An axis and what it shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    label: String,
+    is_log: bool,
+}
+
+impl Axis {
+    pub(crate) fn linear(label: &str) -> Self {
+        Axis { label: label.to_owned(), is_log: false }
+    }
+
+    pub(crate) fn log(label: &str) -> Self {
+        Axis { label: label.to_owned(), is_log: true }
+    }
+
+    /// The axis over these values, with some air around them.
+    fn over(&self, values: impl Iterator<Item = f64>) -> Scale {
+        let place = |value: f64| if self.is_log { value.log10() } else { value };
+        let (lo, hi) = values
+            .map(place)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), place| (lo.min(place), hi.max(place)));
+        let least_air = if self.is_log { 0.1 } else { lo.abs().max(1e-9) * 0.01 };
+        let air = ((hi - lo) * 0.07).max(least_air);
+        Scale { is_log: self.is_log, lo: lo - air, hi: hi + air }
+    }
+}
+
+/// Where values lie between the ends of an axis. Places on a logarithmic axis are logarithms.
+#[derive(Clone, Debug)]
+struct Scale {
+    is_log: bool,
+    lo: f64,
+    hi: f64,
+}
+
+impl Scale {
+    fn value(&self, place: f64) -> f64 {
+        if self.is_log { 10f64.powf(place) } else { place }
+    }
+}
+
+impl Ranged for Scale {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, pixels: (i32, i32)) -> i32 {
+        let place = if self.is_log { value.log10() } else { *value };
+        let share = (place - self.lo) / (self.hi - self.lo);
+        pixels.0 + (share * f64::from(pixels.1 - pixels.0)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        let places = if self.is_log { log_ticks(self.lo, self.hi) } else { linear_ticks(self.lo, self.hi) };
+        places.into_iter().map(|place| self.value(place)).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.value(self.lo)..self.value(self.hi)
+    }
+}
+
+impl ValueFormatter<f64> for Scale {
+    fn format_ext(&self, value: &f64) -> String {
+        short(*value)
+    }
+}
+
+/// Ticks at the powers of ten; between them, too, as long as there are fewer than four.
+fn log_ticks(lo: f64, hi: f64) -> Vec<f64> {
+    const STEPS: [&[f64]; 4] = [
+        &[1.0],
+        &[1.0, 2.0, 5.0],
+        &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+        &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.2, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0],
+    ];
+    let ticks = |steps: &[f64]| -> Vec<f64> {
+        let powers = lo.floor() as i32..=hi.ceil() as i32;
+        let places = powers.flat_map(|power| steps.iter().map(move |step| f64::from(power) + step.log10()));
+        places.filter(|place| (lo..=hi).contains(place)).collect()
+    };
+    let sparse_to_dense = STEPS.map(ticks);
+    let enough = sparse_to_dense.iter().find(|ticks| ticks.len() >= 4);
+    enough.unwrap_or(&sparse_to_dense[STEPS.len() - 1]).clone()
+}
+
+/// Four to ten ticks, 1, 2 or 5 times a power of ten apart.
+fn linear_ticks(lo: f64, hi: f64) -> Vec<f64> {
+    let power = 10f64.powf(((hi - lo) / 4.0).log10().floor());
+    let factor =
+        [5.0, 2.0, 1.0].into_iter().find(|factor| (hi - lo) / (factor * power) >= 4.0).unwrap_or(1.0);
+    let step = factor * power;
+    ((lo / step).ceil() as i64..=(hi / step).floor() as i64).map(|n| n as f64 * step).collect()
+}
+
+/// A number as it stands at an axis: `200k`, `0.05`.
+fn short(value: f64) -> String {
+    let (value, unit) = match value.abs() {
+        size if size >= 0.999_999e6 => (value / 1e6, "M"),
+        size if size >= 0.999_999e4 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    // Nine digits hide the rounding of logarithms; zeros behind the point say nothing.
+    let digits = (8 - value.abs().max(1e-6).log10().floor() as i32).clamp(0, 9) as usize;
+    let text = format!("{value:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{unit}")
+}
+
+/// Points of one kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
+    /// Whether a line joins them.
+    pub(crate) is_line: bool,
+}
+
+/// One pair of axes.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    pub(crate) title: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) series: Vec<Series>,
+}
+
+/// Draws panels side by side.
+///
+/// # Errors
+/// If the drawing fails, which it has no reason to.
+pub(crate) fn svg(panels: &[Panel]) -> Result<String> {
+    let mut text = String::new();
+    let size = (PANEL_SIZE.0 * panels.len().max(1) as u32, PANEL_SIZE.1);
+    {
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        area.fill(&WHITE).map_err(|error| anyhow!("{error}"))?;
+        for (panel, area) in panels.iter().zip(area.split_evenly((1, panels.len().max(1)))) {
+            panel.draw(&area).map_err(|error| anyhow!("{error}"))?;
+        }
+        area.present().map_err(|error| anyhow!("{error}"))?;
+    }
+    Ok(text)
+}
+
+type DrawResult<DB> = std::result::Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+
+impl Panel {
+    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> DrawResult<DB> {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        if points().next().is_none() {
+            return Ok(());
+        }
+        let x = self.x.over(points().map(|point| point.0));
+        let y = self.y.over(points().map(|point| point.1));
+        let mut chart = ChartBuilder::on(area)
+            .caption(&self.title, (FONT, 18))
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(64)
+            .build_cartesian_2d(x, y)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.12))
+            .x_desc(&self.x.label)
+            .y_desc(&self.y.label)
+            .label_style((FONT, 13))
+            .axis_desc_style((FONT, 14))
+            .draw()?;
+        for (number, series) in self.series.iter().enumerate() {
+            let colour = COLOURS[number % COLOURS.len()];
+            let points = || series.points.iter().copied();
+            if series.is_line {
+                chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
+            }
+            chart
+                .draw_series(points().map(|point| marker(number, point, colour)))?
+                .label(&series.name)
+                .legend(move |(x, y)| marker(number, (x + 8, y), colour));
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.3))
+            .label_font((FONT, 13))
+            .draw()
+    }
+}
+
+/// The mark of the series with this number.
+fn marker<DB: DrawingBackend, C: Clone + 'static>(
+    number: usize,
+    at: C,
+    colour: RGBColor,
+) -> DynElement<'static, DB, C>
+where
+    Circle<C, i32>: IntoDynElement<'static, DB, C>,
+    TriangleMarker<C, i32>: IntoDynElement<'static, DB, C>,
+    Cross<C, i32>: IntoDynElement<'static, DB, C>,
+{
+    match number % 3 {
+        0 => Circle::new(at, 4, colour.filled()).into_dyn(),
+        1 => TriangleMarker::new(at, 5, colour.filled()).into_dyn(),
+        _ => Cross::new(at, 4, colour.stroke_width(2)).into_dyn(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(ticks: Vec<f64>) -> Vec<String> {
+        ticks.into_iter().map(|place| short(10f64.powf(place))).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!(values(log_ticks(4.35, 5.35)), ["30k", "50k", "70k", "100k", "150k", "200k"]);
+        assert_eq!(values(log_ticks(1.6, 3.0)), ["50", "100", "200", "500", "1000"]);
+        assert_eq!(values(log_ticks(-0.53, -0.3)), ["0.3", "0.35", "0.4", "0.45", "0.5"]);
+        assert_eq!(values(log_ticks(-4.0, 1.0)), ["0.0001", "0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!(linear_ticks(0.3, 4.9), [1.0, 2.0, 3.0, 4.0]);
+        let labels: Vec<_> = linear_ticks(59_180.0, 61_020.0).into_iter().map(short).collect();
+        assert_eq!(
+            labels,
+            ["59.2k", "59.4k", "59.6k", "59.8k", "60k", "60.2k", "60.4k", "60.6k", "60.8k", "61k"]
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let numbers = [0.0, 0.05, 1.0, 500.0, 9999.0, 25e3, 1e6, 2.5e6, 10f64.powf(2f64.log10())];
+        assert_eq!(numbers.map(short), ["0", "0.05", "1", "500", "9999", "25k", "1M", "2.5M", "2"]);
+    }
+
+    fn panel() -> Panel {
+        let series = |name: &str, factor: f64, is_line| Series {
+            name: name.to_owned(),
+            points: [25e3, 50e3, 100e3].map(|x| (x, x * factor)).into(),
+            is_line,
+        };
+        Panel {
+            title: "growth <of> all".to_owned(),
+            x: Axis::log("documents"),
+            y: Axis::log("seconds"),
+            series: vec![series("auto", 1e-6, true), series("inverted", 3e-6, false)],
+        }
+    }
+
+    #[test]
+    fn a_figure_is_whole_and_always_the_same() {
+        let text = svg(&[panel(), panel()]).unwrap();
+        assert_eq!(text, svg(&[panel(), panel()]).unwrap());
+        assert!(text.starts_with("<svg width=\"1120\"") && text.trim_end().ends_with("</svg>"));
+        assert!(text.contains("growth &lt;of&gt; all") && text.contains("documents"));
+        assert_eq!(text.matches("<circle").count(), 2 * (3 + 1));
+        assert_eq!(text.matches("<polygon").count(), 2 * (3 + 1));
+    }
+
+    #[test]
+    fn a_single_point_has_a_range_too() {
+        let mut panel = panel();
+        panel.series.truncate(1);
+        panel.series[0].points.truncate(1);
+        panel.y = Axis::linear("seconds");
+        assert!(svg(&[panel.clone()]).unwrap().contains("<circle"));
+        panel.series.clear();
+        assert!(svg(&[panel]).is_ok());
+    }
+}

@@ -1,0 +1,77 @@
+//! The few numbers that stand for many.
+
+/// The middle value; the mean of the two in the middle if their number is even.
+///
+/// # Panics
+/// If there are no values.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+}
+
+/// The least value; infinite if there are none.
+pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().fold(f64::INFINITY, f64::min)
+}
+
+/// The mean.
+///
+/// # Panics
+/// If there are no values.
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.into_iter().collect();
+    assert!(!values.is_empty(), "no values to average");
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The exponent b of the power law `y = a x^b` that fits best: least squares in logarithms. `None` with fewer than two different x.
+pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
+    let logs: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x.ln(), y.ln())).collect();
+    if logs.windows(2).all(|pair| pair[0].0 == pair[1].0) {
+        return None;
+    }
+    let mean_x = mean(logs.iter().map(|log| log.0));
+    let mean_y = mean(logs.iter().map(|log| log.1));
+    let covariance: f64 = logs.iter().map(|log| (log.0 - mean_x) * (log.1 - mean_y)).sum();
+    let variance: f64 = logs.iter().map(|log| (log.0 - mean_x) * (log.0 - mean_x)).sum();
+    Some(covariance / variance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median([3.0]), 3.0);
+        assert_eq!(median([9.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median([4.0, 1.0, 3.0, 2.0]), 2.5);
+    }
+
+    #[test]
+    fn least_and_mean() {
+        assert_eq!((least([2.0, 1.0, 3.0]), mean([2.0, 1.0, 3.0])), (1.0, 2.0));
+        assert_eq!(least([]), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_power_law_gives_its_exponent_back() {
+        let points: Vec<_> = [25e3, 50e3, 100e3, 200e3].map(|x: f64| (x, 3e-7 * x.powf(1.25))).into();
+        assert!((exponent(&points).unwrap() - 1.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn noise_in_both_directions_cancels() {
+        let points = [(1.0, 1.0 * 1.1), (10.0, 10.0 / 1.1), (100.0, 100.0 / 1.1), (1000.0, 1000.0 * 1.1)];
+        assert!((exponent(&points).unwrap() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_point_has_no_exponent() {
+        assert_eq!(exponent(&[]), None);
+        assert_eq!(exponent(&[(2.0, 3.0)]), None);
+        assert_eq!(exponent(&[(2.0, 3.0), (2.0, 4.0)]), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! The real binary on tiny input: each subcommand, the form of what it prints and writes. Seconds are never judged.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// What a run left behind.
+struct Done {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+    folder: TempDir,
+}
+
+/// Runs words separated by spaces in an empty folder, where `OUT` is not yet there.
+fn run(words: &str) -> Done {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_docsphere-bench"))
+        .args(words.split_whitespace())
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Done { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr), folder }
+}
+
+/// Runs what must succeed.
+fn ok(words: &str) -> Done {
+    let done = run(words);
+    assert_eq!(done.code, Some(0), "{words}: {}", done.stderr);
+    done
+}
+
+impl Done {
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path().join("OUT")).unwrap();
+        let names: BTreeSet<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.into_iter().collect()
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join("OUT").join(name)).unwrap()
+    }
+
+    /// The values of one column.
+    fn column(&self, file: &str, name: &str) -> Vec<String> {
+        let text = self.read(file);
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let headers = reader.headers().unwrap().clone();
+        let position = headers
+            .iter()
+            .position(|header| header == name)
+            .unwrap_or_else(|| panic!("{file} has no {name}, but {headers:?}"));
+        reader.records().map(|record| record.unwrap()[position].to_owned()).collect()
+    }
+
+    /// Whether machine, date and command stand at the top, and Markdown and file agree.
+    fn assert_headed(&self, name: &str) {
+        assert!(self.stdout.starts_with(&format!("# docsphere-bench {name}\n")), "{}", self.stdout);
+        for key in ["command: `docsphere-bench ", "date: 20", "CPU: ", "cores: ", "SIMD: ", "version: "] {
+            assert!(self.stdout.contains(&format!("\n- {key}")), "no {key} in {}", self.stdout);
+        }
+        assert!(
+            self.stdout.contains("ther processes had") || self.stdout.contains("machine other processes")
+        );
+        let file = self.read(&format!("{name}.md"));
+        assert!(self.stdout.lines().all(|line| file.contains(line)));
+    }
+}
+
+#[test]
+fn speed_compares_strategies() {
+    let done =
+        ok("speed --docs 300 --k 5,12 --strategies inverted,auto,ncc --threads 2 --repeats 2 --out OUT");
+    done.assert_headed("speed");
+    assert_eq!(done.files(), ["speed-iterations.csv", "speed-runs.csv", "speed.csv", "speed.md"]);
+    assert_eq!(done.column("speed.csv", "strategy"), ["inverted", "auto", "ncc", "inverted", "auto", "ncc"]);
+    assert_eq!(done.column("speed.csv", "k"), ["5", "5", "5", "12", "12", "12"]);
+    assert_eq!(done.column("speed.csv", "ratio")[0], "1");
+    assert_eq!(done.column("speed-runs.csv", "run").len(), 2 * 3 * 2);
+    let fingerprints: BTreeSet<_> = done.column("speed-runs.csv", "fingerprint").into_iter().collect();
+    assert_eq!(fingerprints.len(), 2, "one for each k");
+    for name in ["seconds", "CPU_seconds", "update", "prepare", "assign", "peak_MB", "objective"] {
+        let values = done.column("speed.csv", name);
+        assert!(values.iter().all(|value| value.parse::<f64>().is_ok()), "{name}: {values:?}");
+    }
+    assert!(done.stdout.contains("seeding by k-means++, seed 0, took "));
+}
+
+#[test]
+fn speed_says_if_nothing_can_be_extrapolated() {
+    let done =
+        ok("speed --docs 200 --k 5 --strategies auto,baseline --repeats 2 --cap 0 --threads 1 --out OUT");
+    assert!(done.stdout.contains("--cap stopped every run"), "{}", done.stdout);
+    assert_eq!(done.column("speed.csv", "stop"), ["capped after 0", "capped after 0"]);
+    assert_eq!(done.column("speed.csv", "runs"), ["1", "1"], "not run again");
+    assert_eq!(done.column("speed.csv", "seconds"), ["", ""]);
+}
+
+#[test]
+fn grid_extrapolates_what_it_gives_up() {
+    // No time at all, measured by the first run, which comes to its end.
+    let words = "grid --docs 200 --k 5 --strategies auto,baseline --repeats 1 --give-up 0 --tolerance 1e9 --threads 1";
+    let done = ok(&format!("{words} --out OUT"));
+    assert_eq!(done.column("grid-runs.csv", "stop")[1], "capped after 0");
+    let number = |file, name, row: usize| done.column(file, name)[row].parse::<f64>().unwrap();
+    let expected = number("grid-runs.csv", "seconds", 1) * number("grid-runs.csv", "assignments", 0);
+    assert!((number("grid.csv", "baseline", 0) / expected - 1.0).abs() < 1e-9);
+    let row = done.stdout.lines().find(|line| line.starts_with("| generated:40")).unwrap();
+    assert_eq!(row.matches(r"\*").count(), 1, "{row}");
+}
+
+#[test]
+fn speed_reads_a_corpus() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pets.txt");
+    fs::write(&path, "cats purr softly\ndogs bark loudly\ncats sleep\ndogs run\ncats eat\nmore lines\n")
+        .unwrap();
+    let done = ok(&format!("speed --corpus {} --docs 5 --k 2 --repeats 1", path.display()));
+    assert!(done.stdout.contains("- pets: 5 rows, "), "{}", done.stdout);
+    let done = run(&format!("speed --corpus {} --docs 50 --k 2", path.display()));
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("--docs 50"), "{}", done.stderr);
+}
+
+#[test]
+fn grid_judges_auto() {
+    let words = "grid --corpus generated --corpus generated:8 --docs 200,150 --k 4,9 --threads 1,2 --strategies inverted,auto --repeats 1 --out OUT";
+    let done = ok(&format!("{words} --tolerance 1e9"));
+    done.assert_headed("grid");
+    assert_eq!(done.files(), ["grid-runs.csv", "grid.csv", "grid.md"]);
+    assert_eq!(done.column("grid.csv", "verdict"), ["ok"; 8]);
+    assert_eq!(done.column("grid.csv", "best"), ["inverted"; 8]);
+    assert_eq!(done.column("grid.csv", "documents")[..5], ["200", "200", "200", "200", "150"]);
+    assert!(done.column("grid.csv", "auto").iter().all(|seconds| seconds.parse::<f64>().unwrap() > 0.0));
+
+    let done = run(&format!("{words} --tolerance=-100 --retries 1 --by cpu"));
+    assert_eq!(done.code, Some(1));
+    assert_eq!(done.column("grid.csv", "verdict"), ["SLOW"; 8]);
+    assert_eq!(done.column("grid.csv", "measured_again"), ["1"; 8]);
+    assert!(
+        done.stderr
+            .contains("error: auto is more than -100% slower than the best strategy: generated:40, k = 4")
+    );
+}
+
+#[test]
+fn growth_fits_exponents() {
+    let done = ok(
+        "growth --docs 100,200,400 --at-k 5 --k 4,8 --at-docs 200 --strategies auto,inverted --threads 1 --out OUT",
+    );
+    done.assert_headed("growth");
+    assert_eq!(
+        done.files(),
+        ["growth-exponents.csv", "growth-runs.csv", "growth.csv", "growth.md", "growth.svg"]
+    );
+    assert_eq!(done.column("growth.csv", "grows").len(), 2 * (3 + 2));
+    let exponents = done.column("growth-exponents.csv", "exponent_of_an_iteration");
+    assert!(exponents.len() == 4 && exponents.iter().all(|b| b.parse::<f64>().unwrap().is_finite()));
+    assert_eq!(done.column("growth-exponents.csv", "sizes"), ["3", "3", "2", "2"]);
+    let figure = done.read("growth.svg");
+    assert!(figure.contains("seconds an iteration") && figure.contains("auto, exponent"));
+    let done = ok("growth --grow k --k 4,8 --at-docs 200 --by cpu --out OUT");
+    assert_eq!(done.column("growth.csv", "grows"), ["k", "k"]);
+    assert!(done.read("growth.svg").contains("CPU seconds an iteration"));
+}
+
+#[test]
+fn seeding_compares_ways() {
+    let done = ok(
+        "seeding --docs 200 --k 5 --seeds 2 --inits random,k-means++,greedy,greedy:3 --threads 1 --out OUT",
+    );
+    done.assert_headed("seeding");
+    assert_eq!(done.files(), ["seeding-runs.csv", "seeding.csv", "seeding.md", "seeding.svg"]);
+    assert_eq!(
+        done.column("seeding.csv", "init"),
+        ["random", "k-means++", "greedy-k-means++", "greedy-k-means++:3"]
+    );
+    assert_eq!(done.column("seeding.csv", "gain_over_random_%")[0], "0");
+    assert_eq!(done.column("seeding-runs.csv", "seed"), ["0", "0", "0", "0", "1", "1", "1", "1"]);
+    assert!(done.read("seeding.svg").contains("greedy-k-means++"));
+}
+
+#[test]
+fn wrong_usage_is_told_apart() {
+    for words in ["speed --repeats 0", "speed --strategies fast", "seeding --inits best", "fast"] {
+        assert_eq!(run(words).code, Some(2), "{words}");
+    }
+    assert_eq!(run("grid --strategies inverted,ncc").code, Some(1));
+}
