@@ -1,5 +1,6 @@
 # make demo    build the command and cluster the built-in corpus
 # make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn
+# make test-long  10,000 random cases for every strategy, thread count and kind of vector instructions
 # make bench   every strategy side by side on generated data
 # make memory  the peak memory of a run over a million rows (Linux)
 
@@ -7,7 +8,7 @@ PYTHON ?= python3
 VENV   := .venv
 VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.txt | cut -d' ' -f1)
 
-.PHONY: demo test lint doc unit interop bench memory clean
+.PHONY: demo test test-long lint doc unit interop bench memory clean
 
 demo:
 	cargo run --release --quiet --package docsphere-cli -- demo
@@ -27,6 +28,9 @@ doc:
 
 unit:
 	cargo test --workspace --quiet
+
+test-long:
+	PROPTEST_CASES=10000 cargo test --package docsphere
 
 # Real files of SciPy and scikit-learn are read, and ours are read there; TF-IDF values are compared.
 interop: $(VENV_READY)

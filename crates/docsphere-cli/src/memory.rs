@@ -78,10 +78,17 @@ impl Forecast {
         let strategy_bytes = match strategy {
             Strategy::Baseline | Strategy::Ncc => 36 * entries,
             Strategy::Index | Strategy::NccIndex => 76 * entries + 40 * n_terms,
-            _ => 36 * entries + 12 * n_terms,
+            Strategy::Inverted => 8 * entries + 8 * n_terms,
+            _ => {
+                let table = (48 * entries).min(65_536 * n_clusters as u64);
+                8 * nnz + 56 * n_rows + 32 * n_terms + 132 * n_clusters as u64 + table + 4 * entries
+            }
         };
-        let by_thread = (8 * n_terms + 12 * n_clusters as u64) * n_threads as u64;
-        let seeding = 6 * nnz + 12 * nnz.min(n_terms * n_rows.div_ceil(16_384)) + 8 * n_rows;
+        // Sums, a centroid spread out, and what a batch of documents needs.
+        let batch = 8_000_000.min(200 * nnz + 10_000);
+        let by_thread = (12 * n_terms + 12 * n_clusters as u64 + batch) * n_threads as u64;
+        let seeding =
+            10 * nnz + 14 * nnz.min(n_terms * n_rows.div_ceil(32_768)) + 20 * n_rows + 5 * n_terms;
         let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread);
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }

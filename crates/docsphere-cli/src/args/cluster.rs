@@ -17,10 +17,10 @@ pub(crate) struct ClusterArgs {
     pub(crate) n_clusters: usize,
 
     /// How the first centroids are found: random, k-means++, greedy-k-means++, or a matrix file of centroids
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    #[arg(long, value_name = "INIT", default_value = "greedy-k-means++")]
     init: String,
 
-    /// Candidates a step of greedy-k-means++ [default: 2 + ln k]
+    /// Candidates a step of greedy-k-means++ [default: 4]
     #[arg(long, value_name = "N")]
     candidates: Option<usize>,
 
@@ -40,7 +40,7 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "X", default_value_t = 1e-4)]
     tol: f64,
 
-    /// How labels are found: auto, baseline, ncc, index, ncc-index, inverted. Never changes the result
+    /// How labels are found: auto, baseline, ncc, index, ncc-index, inverted, drift. Never changes the result
     #[arg(long, value_name = "NAME", default_value_t = Strategy::Auto)]
     pub(crate) strategy: Strategy,
 

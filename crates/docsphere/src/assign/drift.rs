@@ -28,8 +28,8 @@
 //! Iteration 0, or whenever it is not known what happened since the last assignment: `own` is computed for all, `other` is infinite, and every document looks at all columns. With negative values, or
 //! with more than 32 candidates (many equal centroids, or a document that shares no term with any), posting lists give all similarities, as in `inverted`.
 //!
-//! **Cost.** Memory: 12 bytes a nonzero less than twice the rows in all (`8 * nnz` for the arranged rows); 44 bytes a document; 32 bytes a term, and 4 a term and thread; 128 a cluster for the growths of 32 iterations;
-//! columns (see there): at most 48 bytes an entry of the centroids, far less in practice; 6 MB a thread for a batch. `docs/strategies.md` has it as one formula.
+//! **Cost.** Memory: 8 bytes a nonzero and 16 a document for the arranged rows, 24 a document for what is known of it, 16 more while documents are chosen and scanned; 32 bytes a term, and 4 a term and thread;
+//! 132 a cluster for the growths of 32 iterations; the columns (see there); 8 MB a thread for a batch. `docs/strategies.md` has it as one formula.
 //!
 //! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that may have come closer);
 //! Aoyama, Saito, "Structured inverted-file k-means clustering for high-dimensional sparse data", 2021, doi:10.48550/arXiv.2103.16141 (invariant centroids; upper bounds term at a time).
@@ -243,6 +243,7 @@ impl Drift {
             postings: settled.iter().map(|(_, n_postings)| n_postings).sum(),
             skipped_docs: 0,
         };
+        self.postings = Postings::default();
         for (&position, label) in positions.iter().zip(settled.into_iter().flat_map(|(labels, _)| labels)) {
             self.set_label(position as usize, label, assignment);
         }

@@ -78,8 +78,10 @@ impl Fingerprint {
     pub(super) fn new(rows: &UnitRows<'_>, weights: &RowWeights<'_>, params: &Params) -> Self {
         let init = match &params.init {
             Init::Given(centroids) => format!("given {:08x}", crc32fast::hash(&centroids.to_bytes())),
-            Init::Greedy { candidates } => format!("{} {candidates:?}", params.init.name()),
-            init => init.name().to_owned(),
+            init => match init.n_candidates() {
+                Some(candidates) => format!("{} with {candidates} candidates", init.name()),
+                None => init.name().to_owned(),
+            },
         };
         let mut hasher = crc32fast::Hasher::new();
         for doc in 0..rows.n_rows() {

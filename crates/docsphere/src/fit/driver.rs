@@ -314,7 +314,7 @@ impl Run {
         }
         let info = ModelInfo {
             init: params.init.name().to_owned(),
-            candidates: params.init.n_candidates(params.n_clusters),
+            candidates: params.init.n_candidates(),
             weighted,
             n_init: params.n_init,
             max_iter: params.max_iter,

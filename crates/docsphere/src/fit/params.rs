@@ -23,7 +23,7 @@ impl SphericalKMeans {
 /// | option | default | meaning |
 /// |---|---|---|
 /// | `n_clusters` | | the number of clusters, k |
-/// | `init` | k-means++ | how the first centroids are found |
+/// | `init` | greedy k-means++ | how the first centroids are found |
 /// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
 /// | `max_iter` | 100 | iterations of a run at most |
 /// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to go on until no label changes |
