@@ -66,7 +66,11 @@ const REFUSALS: &[(&str, i32, &str)] = &[
         2,
         "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"best\"",
     ),
-    ("cluster pets.txt -k 2 -o out --init random --candidates 3", 2, "--candidates goes with --init greedy-k-means++ only"),
+    (
+        "cluster pets.txt -k 2 -o out --init random --candidates 3",
+        2,
+        "--candidates goes with --init greedy-k-means++ only",
+    ),
     ("cluster m.mtx -k 3 -o out --init m.mtx", 2, "-k must be 2, the number of given centroids, got 3"),
     ("cluster pets.txt -k 2 -o out --json -q", 2, "--json and --quiet contradict each other"),
     ("cluster pets.txt pets.txt -k 2 -o out", 2, "INPUT must be different files, got pets.txt twice"),

@@ -64,7 +64,8 @@ fn the_observer_sees_every_event_and_can_stop_after_an_iteration() {
         }
         if iterations.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let params = SphericalKMeans::params(40).n_init(5).check().unwrap();
+    // Greedy seeds would be at their end after two iterations.
+    let params = SphericalKMeans::params(40).init(Init::PlusPlus).n_init(5).check().unwrap();
     let fit = params.fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
     assert_eq!((seeds, iterations), (40, vec![0, 1, 2]));
     assert_eq!((fit.stop, fit.n_iter, fit.trace.runs.len()), (StopReason::Observer, 2, 1));

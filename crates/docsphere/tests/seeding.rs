@@ -76,7 +76,7 @@ fn runs_and_seeds_draw_differently_and_the_plain_method_agrees_on_each_run() {
     assert_ne!(plain(1, 0), plain(1, 1));
     assert_ne!(plain(1, 0), plain(2, 0));
 
-    let fit = SphericalKMeans::params(9).seed(1).n_init(4).max_iter(3).check().unwrap();
+    let fit = SphericalKMeans::params(9).init(Init::PlusPlus).seed(1).n_init(4).max_iter(3).check().unwrap();
     let fit = fit.fit_with(&rows, FitOptions::default()).unwrap();
     let by_run = |run| {
         let seeding = ReferenceSeeding::PlusPlus;

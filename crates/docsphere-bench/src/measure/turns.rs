@@ -181,7 +181,8 @@ mod tests {
         let job = Job { rows: &rows, n_clusters: 8, n_threads: 2, max_iter: 20, tol: 1e-4 };
         let seeds = job.seed(&Init::PlusPlus, 3).unwrap();
         let run = job.run(&seeds.centroids, Strategy::Auto, None).unwrap();
-        let fit = docsphere::SphericalKMeans::params(8).seed(3).max_iter(20).fit(&rows).unwrap();
+        let params = docsphere::SphericalKMeans::params(8).init(Init::PlusPlus);
+        let fit = params.seed(3).max_iter(20).fit(&rows).unwrap();
         assert_eq!(run.fingerprint, identity::Fingerprint::new(&fit));
         assert_eq!((run.n_iter, run.objective), (fit.n_iter, fit.objective));
     }

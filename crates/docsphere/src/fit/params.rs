@@ -23,7 +23,7 @@ impl SphericalKMeans {
 /// | option | default | meaning |
 /// |---|---|---|
 /// | `n_clusters` | | the number of clusters, k |
-/// | `init` | greedy k-means++ | how the first centroids are found |
+/// | `init` | greedy-k-means++ | how the first centroids are found |
 /// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
 /// | `max_iter` | 100 | iterations of a run at most |
 /// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to go on until no label changes |
@@ -31,7 +31,6 @@ impl SphericalKMeans {
 /// | `strategy` | auto | how labels are found; changes time and memory, never the result |
 /// | `lambdas` | 0.1, 0.25, 0.4, 0.6 | thresholds of the paper's index |
 /// | `index_min_changed` | 100 | `ncc-index` builds its index only while more clusters than this changed |
-/// | `simd` | auto | vector instructions; never change the result |
 /// | `n_threads` | all cores | threads; never changes the result |
 #[derive(Clone, Debug)]
 pub struct Params {
@@ -128,7 +127,7 @@ impl Params {
         self
     }
 
-    /// Which vector instructions may be used.
+    /// Which vector instructions may be used: the widest by default. There for tests and comparisons; never changes the result.
     #[must_use]
     pub fn simd(mut self, simd: Simd) -> Self {
         self.simd = simd;
