@@ -1,7 +1,7 @@
 //! Vector kernels: the innermost loops of [`drift`](crate::Strategy::Drift), for every machine.
 //!
 //! Each kernel is integer arithmetic with one defined result, so that all levels return the same bits; the plain one in `scalar.rs` is the definition. The
-//! level is found at run time, once, or forced by [`Simd`](crate::Simd) for tests and comparisons.
+//! level is found at run time, once, or forced by [`Simd`] for tests and comparisons.
 //!
 //! This is the only module with `unsafe`: instructions beyond the build's target may only be called where the machine has them, and vector loads and stores take
 //! pointers. Every function that is called from outside is safe: it holds the proof that the machine has the instructions (a [`Level`] can only be made by asking the
