@@ -50,7 +50,7 @@ pub(super) struct Columns {
     /// By rank.
     places: Vec<Place>,
     /// By term; used while columns are built.
-    by_term: Vec<TermColumns>,
+    by_term: Vec<Place>,
     /// Tile by tile; in each, one row after the other.
     table: Vec<Line>,
     n_table_rows: usize,
@@ -58,25 +58,14 @@ pub(super) struct Columns {
     postings: Vec<u32>,
 }
 
-/// Where the entries of one term are, for a document that has it.
-#[derive(Clone, Copy)]
+/// Where the entries of one term are.
+#[derive(Clone, Copy, Default)]
 struct Place {
-    /// The number of the table row, or where the postings begin.
+    /// The number of the table row, or where the postings begin (while they are filled in: where the next one goes).
     start: u32,
     /// How many postings there are, or [`IN_TABLE`].
     len: u32,
     /// The greatest value; 0 if there are no entries.
-    greatest: f32,
-}
-
-/// What is known of one term while columns are built.
-#[derive(Clone, Copy, Default)]
-struct TermColumns {
-    /// The number of the table row, or where the next posting goes.
-    place: u32,
-    /// Entries, or [`IN_TABLE`].
-    len: u32,
-    /// The greatest value.
     greatest: f32,
 }
 
@@ -237,7 +226,7 @@ impl Columns {
 
         // Entries and greatest value of each term.
         self.by_term.clear();
-        self.by_term.resize(n_terms, TermColumns::default());
+        self.by_term.resize(n_terms, Place::default());
         self.by_term.par_chunks_mut(ranges.width).enumerate().for_each(|(range, terms)| {
             let first = range * ranges.width;
             for (column, row) in columns.iter().enumerate() {
@@ -267,7 +256,7 @@ impl Columns {
         for terms in self.by_term.chunks_mut(ranges.width) {
             for term in terms {
                 if term.len != IN_TABLE {
-                    term.place = n_postings;
+                    term.start = n_postings;
                     n_postings = n_postings.checked_add(term.len).expect("fewer than 2^32 postings");
                 }
             }
@@ -278,10 +267,10 @@ impl Columns {
         self.places.extend(ranks.term_of.iter().map(|&term| {
             let term = &mut self.by_term[term as usize];
             if term.len == IN_TABLE {
-                term.place = n_table_rows;
+                term.start = n_table_rows;
                 n_table_rows += 1;
             }
-            Place { start: term.place, len: term.len, greatest: term.greatest }
+            *term
         }));
         self.n_table_rows = n_table_rows as usize;
 
@@ -298,7 +287,7 @@ impl Columns {
                     for (term, value) in row.iter() {
                         let term = by_term[term as usize];
                         if term.len == IN_TABLE {
-                            lines[term.place as usize].0[byte_at] = byte_above(value, term.greatest);
+                            lines[term.start as usize].0[byte_at] = byte_above(value, term.greatest);
                         }
                     }
                 }
@@ -324,9 +313,9 @@ impl Columns {
                     let term = &mut terms[term as usize - first];
                     if term.len != IN_TABLE {
                         let byte = byte_above(value, term.greatest);
-                        postings[term.place as usize - first_posting] =
+                        postings[term.start as usize - first_posting] =
                             (column as u32) << 8 | u32::from(byte);
-                        term.place += 1;
+                        term.start += 1;
                     }
                 }
             }

@@ -62,7 +62,7 @@ const FULL_SCAN_SHARE: usize = 2;
 /// Such full scans are left to one iteration in so many, so that the columns of centroids that did not move need not be built in the others.
 const FULL_SCAN_EVERY: usize = 4;
 
-/// How many terms of documents can be looked up in the time that it takes to build one entry of the columns.
+/// About how many terms of documents can be looked up in the time that it takes to build one entry of the columns.
 const PAIR_WORTH: usize = 8;
 
 /// What a document will look up is asked for while so many others are added.
@@ -286,7 +286,7 @@ impl Drift {
             .iter()
             .flat_map(|&cluster| {
                 let members = self.members.of(cluster as usize);
-                let task = self.task_docs(step, cluster as usize);
+                let task = Self::task_docs(step, cluster as usize);
                 members.chunks(task).map(move |members| (cluster as usize, members))
             })
             .collect();
@@ -300,9 +300,8 @@ impl Drift {
     }
 
     /// Documents that are compared with a centroid in one task: spreading the centroid must not be the greater part of it.
-    fn task_docs(&self, step: &Step<'_>, cluster: usize) -> usize {
-        let mean_nnz = step.rows.nnz() / self.states.labels.len().max(1) + 1;
-        TASK_DOCS.max(4 * step.centroids.row(cluster).nnz() / mean_nnz)
+    fn task_docs(step: &Step<'_>, cluster: usize) -> usize {
+        TASK_DOCS.max(4 * step.centroids.row(cluster).nnz() / mean_nnz(step))
     }
 
     fn compare(
@@ -388,11 +387,9 @@ impl Drift {
             .collect()
     }
 
-    /// Whether so few documents look at so many tiles that it is not worth building columns for them.
-    fn is_cheap_by_pairs(&self, step: &Step<'_>, n_docs: usize, n_tiles: usize) -> bool {
-        let n_columns = n_tiles * TILE;
-        let mean_nnz = step.rows.nnz() / self.states.labels.len().max(1) + 1;
-        n_docs * n_columns * mean_nnz < PAIR_WORTH * step.centroids.nnz() / step.live.len() * n_columns
+    /// Whether so few documents are to be scanned that it is not worth building columns for them.
+    fn is_cheap_by_pairs(step: &Step<'_>, n_docs: usize) -> bool {
+        n_docs * mean_nnz(step) < PAIR_WORTH * step.centroids.nnz() / step.live.len()
     }
 
     /// Makes all columns of the tiles that a document looks at candidates.
@@ -430,7 +427,7 @@ impl Drift {
         by_cluster.group(&clusters, step.centroids.n_clusters());
         let tasks: Vec<(usize, &[u32])> = (0..step.centroids.n_clusters())
             .flat_map(|cluster| {
-                by_cluster.of(cluster).chunks(self.task_docs(step, cluster)).map(move |own| (cluster, own))
+                by_cluster.of(cluster).chunks(Self::task_docs(step, cluster)).map(move |own| (cluster, own))
             })
             .collect();
         let similarities: Vec<AtomicU64> = pairs.iter().map(|_| AtomicU64::new(0)).collect();
@@ -490,7 +487,7 @@ impl Drift {
             needs.iter().partition(|need| need.n_tiles as usize <= n_front);
         let mut scanned = Vec::new();
         for (needs, n_tiles) in [(front, n_front), (wide, n_tiles)] {
-            if self.is_cheap_by_pairs(step, needs.len(), n_tiles) {
+            if Self::is_cheap_by_pairs(step, needs.len()) {
                 scanned.push(self.pair_with_all(step, &ranking, &needs));
             } else if !needs.is_empty() {
                 let columns = &ranking.clusters[..ranking.clusters.len().min(n_tiles * TILE)];
@@ -505,6 +502,11 @@ impl Drift {
         let heavy: Vec<u32> = scanned.into_iter().flat_map(|scanned| scanned.heavy).collect();
         counters.plus(self.assign_through_postings(step, &heavy, assignment))
     }
+}
+
+/// Terms of a document, on average.
+fn mean_nnz(step: &Step<'_>) -> usize {
+    step.rows.nnz() / step.rows.n_nonzero_rows().max(1) + 1
 }
 
 /// The least number of tiles that is enough for most documents, if it is a small part of all; else 0.
