@@ -259,6 +259,7 @@ fn read_ahead<'a>(rows: impl Iterator<Item = Row<'a>>) {
     let mut read = 0;
     for row in rows {
         read ^= row.terms.iter().step_by(CACHE_LINE).fold(0, |read, term| read ^ term);
+        read ^= row.values.iter().step_by(CACHE_LINE).fold(0, |read, value| read ^ value.to_bits());
     }
     std::hint::black_box(read);
 }
