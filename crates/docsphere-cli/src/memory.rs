@@ -80,8 +80,8 @@ impl Forecast {
             Strategy::Index | Strategy::NccIndex => 76 * entries + 40 * n_terms,
             Strategy::Inverted => 8 * entries + 8 * n_terms,
             _ => {
-                let table = (48 * entries).min(65_536 * n_clusters as u64);
-                8 * nnz + 56 * n_rows + 32 * n_terms + 132 * n_clusters as u64 + table + 4 * entries
+                let columns = (48 * entries).min(65_536 * n_clusters as u64) + 12 * entries;
+                8 * nnz + 53 * n_rows + 72 * n_terms + 141 * n_clusters as u64 + 2 * columns
             }
         };
         // Sums, a centroid spread out, and what a batch of documents needs.

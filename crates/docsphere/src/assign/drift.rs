@@ -12,7 +12,7 @@
 //! movements growths add up, for each centroid by itself: [`drifts.rs`](super::drifts) keeps these sums `G_j`. If `U + G_j < own`, centroid j is less similar than the own one, and can be left out,
 //! ties included.
 //!
-//! Of the centroids that cannot be left out so, [`columns.rs`](super::columns) bounds all similarities at once in small integers, and leaves out those below `own`, or below what the best of them has at
+//! Of the centroids that cannot be left out so, [`columns.rs`](super::columns) bounds all similarities at once in small integers, and [`batch.rs`](super::batch) leaves out those below `own`, or below what the best of them has at
 //! least. What remains are *candidates*: their similarities are computed as the reference does ([`comparer.rs`](super::comparer)), and the tie rule decides among them and the own centroid.
 //! Every centroid is then in one of four classes, each with a bound: not looked at (`U + G_j`), looked at and left out (the bound of `columns.rs`), candidate that lost, or old own centroid (their similarities).
 //! The greatest of these is the new `U`.
@@ -20,31 +20,34 @@
 //! # What else makes it fast
 //!
 //! - Columns are ranked by their growth, so that what a document looks at is a *prefix* of them, in whole tiles of 64.
-//! - Bounds get loose when they are raised again and again. Ski rental: a document that has scanned all columns twice, in parts, scans all of them at once, which makes its bound tight.
+//! - A document that looks at many columns looks at *groups* of 8 to 32 of them first. Hardly any but that of its own centroid can hold a winner, so it looks at two or three tiles of columns instead of all.
 //! - Documents are scanned in the order of their clusters ([`arranged.rs`](super::arranged)): neighbours share terms, so table lines and lists are in cache.
 //! - Own similarities are computed one centroid at a time, and only for clusters that changed.
-//! - Most documents look at a tile or two. They get columns of their own, in which most of their terms do not occur.
+//! - In late iterations most documents look at a tile or two. They get columns of their own, in which many of their terms do not occur; and columns of centroids that did not change are kept ([`kept.rs`](super::kept)).
 //!
 //! Iteration 0, or whenever it is not known what happened since the last assignment: `own` is computed for all, `other` is infinite, and every document looks at all columns. With negative values, or
 //! with more than 32 candidates (many equal centroids, or a document that shares no term with any), posting lists give all similarities, as in `inverted`.
 //!
-//! **Cost.** Memory: 8 bytes a nonzero and 16 a document for the arranged rows, 24 a document for what is known of it, 16 more while documents are chosen and scanned; 32 bytes a term, and 4 a term and thread;
-//! 132 a cluster for the growths of 32 iterations; the columns (see there); 8 MB a thread for a batch. `docs/strategies.md` has it as one formula.
+//! **Cost.** Memory: 8 bytes a nonzero and 16 a document for the arranged rows, 21 a document for what is known of it, 16 more while documents are chosen and scanned; 8 bytes a term, and 4 a term and thread;
+//! 141 a cluster, most of it for the growths of 32 iterations; the columns, twice (see there); 8 MB a thread for a batch. `docs/strategies.md` has it as one formula.
 //!
 //! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that may have come closer);
 //! Aoyama, Saito, "Structured inverted-file k-means clustering for high-dimensional sparse data", 2021, doi:10.48550/arXiv.2103.16141 (invariant centroids; upper bounds term at a time).
 
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
 use super::arranged::{Arranged, Members, NOWHERE, TermRanks};
+use super::batch::Batch;
 use super::bounds::round_up;
 use super::choice::Choice;
-use super::columns::{Batch, Columns};
+use super::columns::Columns;
 use super::comparer::Comparer;
 use super::drifts::{Drifts, Ranking, WINDOW};
+use super::kept::Kept;
 use super::postings::Postings;
 use super::{Assigner, Counters, Step, Strategy, Used};
 use crate::simd::{Level, TILE};
@@ -55,12 +58,6 @@ const TASK_DOCS: usize = 1024;
 
 /// Documents that are scanned in one task: so many that a table line is read several times while it is in cache.
 const SCAN_DOCS: usize = 1024;
-
-/// A document that has scanned so many times all columns in parts, since its last full scan, scans all of them: its bound is tight again.
-const FULL_SCAN_SHARE: usize = 2;
-
-/// Such full scans are left to one iteration in so many, so that the columns of centroids that did not move need not be built in the others.
-const FULL_SCAN_EVERY: usize = 4;
 
 /// About how many terms of documents can be looked up in the time that it takes to build one entry of the columns.
 const PAIR_WORTH: usize = 8;
@@ -75,6 +72,7 @@ const STALE_SHARE: usize = 4;
 pub(super) struct Drift {
     level: Level,
     filters_off: bool,
+    pair_worth: usize,
     /// The iteration that the documents' states stand for.
     iteration: Option<usize>,
     ranks: TermRanks,
@@ -84,6 +82,7 @@ pub(super) struct Drift {
     states: States,
     drifts: Drifts,
     columns: Columns,
+    kept: Kept,
     members: Members,
     comparer: Comparer,
     postings: Postings,
@@ -97,12 +96,12 @@ struct States {
     own: Vec<AtomicU64>,
     /// At least the similarity to any other centroid as of some iteration, as bits.
     other: Vec<AtomicU32>,
-    /// Tiles scanned since the last full scan times 256, plus that iteration modulo 256.
-    spent: Vec<AtomicU32>,
+    /// That iteration, modulo 256.
+    made: Vec<AtomicU8>,
 }
 
 /// A document and how many tiles of columns it has to look at.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Need {
     position: u32,
     n_tiles: u32,
@@ -115,6 +114,39 @@ struct Pair {
     cluster: u32,
 }
 
+/// Columns to look at.
+struct Set<'a> {
+    columns: &'a Columns,
+    /// The cluster of each column.
+    clusters: &'a [u32],
+    /// The column of each cluster.
+    column_of: &'a [u32],
+    /// The columns to leave out.
+    masks: &'a [u64],
+    /// Only documents that need more tiles of the ranking than so many look at these columns, and at all of them. `None`: these are the first columns of the ranking.
+    beyond: Option<usize>,
+}
+
+/// A document and how many tiles of a set it looks at.
+#[derive(Clone, Copy)]
+struct Look {
+    /// Which of the documents at hand.
+    number: u32,
+    n_tiles: u32,
+    /// Whether it looks at groups first.
+    grouped: bool,
+}
+
+/// What a document has seen.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// Of the ranking.
+    n_tiles: u32,
+    /// At least the similarity to all columns in these tiles that are no candidates.
+    bound: f64,
+    is_heavy: bool,
+}
+
 /// What a scan found.
 #[derive(Default)]
 struct Scanned {
@@ -122,6 +154,33 @@ struct Scanned {
     /// Positions with too many candidates.
     heavy: Vec<u32>,
     counters: Counters,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Seen { n_tiles: 0, bound: f64::NEG_INFINITY, is_heavy: false }
+    }
+}
+
+impl<'a> Set<'a> {
+    fn kept(kept: &'a Kept, masks: &'a [u64], beyond: Option<usize>) -> Self {
+        let Kept { columns, clusters, column_of, .. } = kept;
+        Set { columns, clusters, column_of, masks, beyond }
+    }
+
+    /// What a document looks at here, if it does.
+    ///
+    /// Groups are left out by the own similarity, so it must have one.
+    fn look(&self, number: u32, need: Need, has_own: bool) -> Option<Look> {
+        let n_all = self.columns.n_tiles();
+        let needed = match self.beyond {
+            None => n_all.min(need.n_tiles as usize),
+            Some(beyond) if need.n_tiles as usize > beyond => n_all,
+            Some(_) => return None,
+        };
+        let (n_tiles, grouped) = if has_own { self.columns.tiles_looked_at(needed) } else { (needed, false) };
+        Some(Look { number, n_tiles: n_tiles as u32, grouped })
+    }
 }
 
 impl States {
@@ -141,24 +200,24 @@ impl States {
         self.other[position].store(other.to_bits(), Relaxed);
     }
 
-    /// Tiles scanned since the last full scan, and how many assignments ago the bound was made.
-    fn spent(&self, position: usize, iteration: usize) -> (u32, usize) {
-        let word = self.spent[position].load(Relaxed);
-        (word >> 8, usize::from((iteration as u8).wrapping_sub(1).wrapping_sub(word as u8)))
+    /// How many assignments ago the bound was made.
+    fn age(&self, position: usize, iteration: usize) -> usize {
+        let made = self.made[position].load(Relaxed);
+        usize::from((iteration as u8).wrapping_sub(1).wrapping_sub(made))
     }
 
-    fn set_spent(&self, position: usize, spent: u32, iteration: usize) {
-        self.spent[position].store(spent << 8 | (iteration & 255) as u32, Relaxed);
+    /// Notes that the bound was made in this iteration.
+    fn set_made(&self, position: usize, iteration: usize) {
+        self.made[position].store(iteration as u8, Relaxed);
     }
 
     /// Brings all into another order: `from` holds the old position of each new one.
     fn permute(&mut self, from: &[u32]) {
         let labels = from.iter().map(|&old| self.labels[old as usize]).collect();
         let own = from.iter().map(|&old| AtomicU64::new(self.own[old as usize].load(Relaxed))).collect();
-        let taken = |list: &[AtomicU32]| -> Vec<AtomicU32> {
-            from.iter().map(|&old| AtomicU32::new(list[old as usize].load(Relaxed))).collect()
-        };
-        *self = States { labels, own, other: taken(&self.other), spent: taken(&self.spent) };
+        let other = from.iter().map(|&old| AtomicU32::new(self.other[old as usize].load(Relaxed))).collect();
+        let made = from.iter().map(|&old| AtomicU8::new(self.made[old as usize].load(Relaxed))).collect();
+        *self = States { labels, own, other, made };
     }
 }
 
@@ -167,6 +226,7 @@ impl Drift {
         Drift {
             level,
             filters_off: false,
+            pair_worth: PAIR_WORTH,
             iteration: None,
             ranks: TermRanks::default(),
             arranged: Arranged::default(),
@@ -174,6 +234,7 @@ impl Drift {
             states: States::default(),
             drifts: Drifts::default(),
             columns: Columns::default(),
+            kept: Kept::default(),
             members: Members::default(),
             comparer: Comparer::default(),
             postings: Postings::default(),
@@ -197,14 +258,13 @@ impl Drift {
             labels: docs.iter().map(|&doc| labels[doc as usize]).collect(),
             own: (0..n_docs).map(|_| AtomicU64::new(f64::NEG_INFINITY.to_bits())).collect(),
             other: (0..n_docs).map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
-            spent: (0..n_docs)
-                .map(|_| AtomicU32::new((step.iteration as u32).wrapping_sub(1) & 255))
-                .collect(),
+            made: (0..n_docs).map(|_| AtomicU8::new((step.iteration as u8).wrapping_sub(1))).collect(),
         };
         self.arranged = Arranged::default();
         self.arranged = Arranged::new(step.rows, &self.ranks, docs);
         self.n_moved = n_docs;
         self.drifts.reset(step.centroids.n_clusters());
+        self.kept.reset(step.centroids.n_clusters());
     }
 
     /// These documents against every centroid.
@@ -232,7 +292,7 @@ impl Drift {
                     let other = similarities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                     self.states.set_own(position, own);
                     self.states.set_other(position, round_up(other));
-                    self.states.set_spent(position, 0, step.iteration);
+                    self.states.set_made(position, step.iteration);
                     label
                 });
                 (labels.collect(), n_postings)
@@ -317,7 +377,6 @@ impl Drift {
 
     /// The documents that have to look at some columns.
     fn needs(&self, iteration: usize, ranking: &Ranking) -> Vec<Need> {
-        let n_tiles = ranking.n_tiles();
         let found: Vec<Vec<Need>> = self
             .states
             .labels
@@ -328,22 +387,17 @@ impl Drift {
                 for (position, &label) in labels.iter().enumerate() {
                     let position = chunk * 16 * TASK_DOCS + position;
                     let (own, other) = (self.states.own(position), f64::from(self.states.other(position)));
-                    let (spent, age) = self.states.spent(position, iteration);
+                    let age = self.states.age(position, iteration);
                     let since = ranking.since(age);
                     let raised = other + f64::from(since.greatest_beside(label));
                     if raised < own {
                         if age + 1 >= WINDOW {
                             self.states.set_other(position, round_up(raised));
-                            self.states.set_spent(position, spent, iteration);
+                            self.states.set_made(position, iteration);
                         }
                         continue;
                     }
-                    let mut needed = since.n_tiles_reaching(own - other);
-                    if iteration.is_multiple_of(FULL_SCAN_EVERY)
-                        && spent as usize + needed >= FULL_SCAN_SHARE * n_tiles
-                    {
-                        needed = n_tiles;
-                    }
+                    let needed = since.n_tiles_reaching(own - other);
                     needs.push(Need { position: position as u32, n_tiles: needed as u32 });
                 }
                 needs
@@ -353,43 +407,96 @@ impl Drift {
     }
 
     /// Finds candidates, and makes new bounds from what was seen.
-    fn scan(&self, step: &Step<'_>, ranking: &Ranking, needs: &[Need]) -> Vec<Scanned> {
+    fn scan(&self, step: &Step<'_>, ranking: &Ranking, sets: &[Set<'_>], needs: &[Need]) -> Vec<Scanned> {
         needs
             .par_chunks(SCAN_DOCS)
             .map_init(Batch::default, |batch, needs| {
-                let mut needs = needs.to_vec();
-                needs.sort_by_key(|need| Reverse(need.n_tiles));
-                batch.clear();
-                for (number, &Need { position, n_tiles }) in needs.iter().enumerate() {
-                    if let Some(ahead) = needs.get(number + LOOK_AHEAD) {
-                        self.columns.prefetch(self.arranged.row(ahead.position as usize));
-                    }
-                    let position = position as usize;
-                    let own_column = ranking.column_of(self.states.labels[position]);
-                    let (row, own) = (self.arranged.row(position), self.states.own(position));
-                    self.columns.add(row, n_tiles as usize, own_column, own, batch);
-                }
                 let mut scanned = Scanned::default();
-                self.columns.scan(self.level, batch, |doc, column| {
-                    let (position, cluster) = (needs[doc].position, ranking.clusters[column]);
-                    scanned.pairs.push(Pair { position, cluster });
-                });
-                scanned.counters.postings = batch.n_read;
-                for (doc, &need) in batch.docs.iter().zip(&needs) {
-                    if doc.is_heavy() {
-                        scanned.heavy.push(need.position);
-                    } else {
-                        self.note_bound(step.iteration, ranking, need, doc.loser_bound());
+                let mut seen = vec![Seen::default(); needs.len()];
+                for set in sets {
+                    let look = |(number, &need): (u32, &Need)| {
+                        set.look(number, need, self.states.own(need.position as usize) > f64::NEG_INFINITY)
+                    };
+                    let mut looks: Vec<Look> = (0..).zip(needs).filter_map(look).collect();
+                    looks.sort_by_key(|look| Reverse((look.grouped, look.n_tiles)));
+                    for looks in looks.chunk_by(|a, b| a.grouped == b.grouped) {
+                        self.scan_set(set, needs, looks, batch, &mut seen, &mut scanned);
                     }
+                }
+                for (&Need { position, .. }, seen) in needs.iter().zip(&seen) {
+                    if seen.is_heavy {
+                        scanned.heavy.push(position);
+                    } else {
+                        self.note_bound(step.iteration, ranking, position, seen.n_tiles, seen.bound);
+                    }
+                }
+                if sets.len() > 1 {
+                    // One document after the other, as if it were one set; and nothing of those that will be compared with all.
+                    let heavy: HashSet<u32> = scanned.heavy.iter().copied().collect();
+                    scanned.pairs.retain(|pair| !heavy.contains(&pair.position));
+                    scanned.pairs.sort_by_key(|pair| pair.position);
                 }
                 scanned
             })
             .collect()
     }
 
-    /// Whether so few documents are to be scanned that it is not worth building columns for them.
-    fn is_cheap_by_pairs(step: &Step<'_>, n_docs: usize) -> bool {
-        n_docs * mean_nnz(step) < PAIR_WORTH * step.centroids.nnz() / step.live.len()
+    /// Some documents against one set of columns. Either all look at groups first, or none.
+    fn scan_set(
+        &self,
+        set: &Set<'_>,
+        needs: &[Need],
+        looks: &[Look],
+        batch: &mut Batch,
+        seen: &mut [Seen],
+        scanned: &mut Scanned,
+    ) {
+        let position = |look: &Look| needs[look.number as usize].position as usize;
+        batch.clear();
+        for (number, look) in looks.iter().enumerate() {
+            if let Some(ahead) = looks.get(number + LOOK_AHEAD) {
+                set.columns.prefetch(self.arranged.row(position(ahead)));
+            }
+            let position = position(look);
+            let own_column = set.column_of.get(self.states.labels[position] as usize).copied();
+            let (row, own) = (self.arranged.row(position), self.states.own(position));
+            let n_tiles = look.n_tiles as usize;
+            batch.add(set.columns, self.level, row, n_tiles, own_column.unwrap_or(u32::MAX), own);
+        }
+        let found = |look: usize, column: usize| {
+            let (position, cluster) = (position(&looks[look]) as u32, set.clusters[column]);
+            scanned.pairs.push(Pair { position, cluster });
+        };
+        if looks.first().is_some_and(|look| look.grouped) {
+            batch.scan_groups(set.columns, set.masks, self.level, found);
+        } else {
+            batch.scan(set.columns, set.masks, self.level, found);
+        }
+        scanned.counters.postings += batch.n_read;
+        for (doc, look) in batch.docs.iter().zip(looks) {
+            let seen = &mut seen[look.number as usize];
+            seen.bound = seen.bound.max(doc.loser_bound());
+            seen.is_heavy |= doc.is_heavy();
+            seen.n_tiles = if set.beyond.is_none() { look.n_tiles } else { u32::MAX };
+        }
+    }
+
+    /// Builds the columns of the first tiles.
+    fn build(&mut self, step: &Step<'_>, ranking: &Ranking, n_tiles: usize) {
+        let columns = &ranking.clusters[..ranking.clusters.len().min(n_tiles * TILE)];
+        self.columns.build(step.centroids, &self.ranks, columns);
+    }
+
+    /// These columns.
+    fn set<'a>(&'a self, ranking: &'a Ranking) -> Set<'a> {
+        let (clusters, column_of) = (&ranking.clusters, &ranking.column_of);
+        Set { columns: &self.columns, clusters, column_of, masks: &[], beyond: None }
+    }
+
+    /// Whether these documents look at so few columns that it is not worth building so many for them.
+    fn is_cheap_by_pairs(&self, step: &Step<'_>, needs: &[Need], n_columns: usize) -> bool {
+        let n_pairs: usize = needs.iter().map(|need| step.live.len().min(need.n_tiles as usize * TILE)).sum();
+        n_pairs * mean_nnz(step) < self.pair_worth * n_columns * (step.centroids.nnz() / step.live.len())
     }
 
     /// Makes all columns of the tiles that a document looks at candidates.
@@ -400,24 +507,20 @@ impl Drift {
             let n_columns = ranking.clusters.len().min(need.n_tiles as usize * TILE);
             let others = ranking.clusters[..n_columns].iter().filter(|&&cluster| cluster != own);
             scanned.pairs.extend(others.map(|&cluster| Pair { position: need.position, cluster }));
-            self.note_bound(step.iteration, ranking, need, f64::NEG_INFINITY);
+            self.note_bound(step.iteration, ranking, need.position, need.n_tiles, f64::NEG_INFINITY);
         }
         scanned
     }
 
-    /// Notes that no column is above `bound`, among those that were scanned and are no candidates.
-    fn note_bound(&self, iteration: usize, ranking: &Ranking, need: Need, bound: f64) {
-        let position = need.position as usize;
-        let (spent, age) = self.states.spent(position, iteration);
+    /// Notes that no column of these tiles is above `bound`, unless it is a candidate.
+    fn note_bound(&self, iteration: usize, ranking: &Ranking, position: u32, n_tiles: u32, bound: f64) {
+        let position = position as usize;
         // What was not scanned keeps its bound, raised.
-        let (other, spent) = match ranking.since(age).beyond(need.n_tiles as usize) {
-            Some(growth) => {
-                (f64::from(self.states.other(position)) + f64::from(growth), spent + need.n_tiles)
-            }
-            None => (f64::NEG_INFINITY, 0),
-        };
+        let growth = ranking.since(self.states.age(position, iteration)).beyond(n_tiles as usize);
+        let other = growth
+            .map_or(f64::NEG_INFINITY, |growth| f64::from(self.states.other(position)) + f64::from(growth));
         self.states.set_other(position, round_up(other.max(bound)));
-        self.states.set_spent(position, spent, iteration);
+        self.states.set_made(position, iteration);
     }
 
     /// Computes the similarities of all pairs, and settles the labels of their documents.
@@ -477,22 +580,41 @@ impl Drift {
         self.members.group(&self.states.labels, step.centroids.n_clusters());
         let mut counters = Counters::default();
         counters.similarities += self.update_own(step, movement.map_or(&step.live, Movement::changed));
-        let ranking = self.drifts.follow(step, movement);
+        if let Some(movement) = movement {
+            self.kept.note(movement.changed());
+        }
+        let ranking = self.drifts.follow(step, movement, &self.kept.changed);
         let needs = self.needs(step.iteration, &ranking);
         counters.skipped_docs = (self.states.labels.len() - needs.len()) as u64;
         let n_tiles = needs.iter().map(|need| need.n_tiles as usize).max().unwrap_or(0);
         // Documents that look at a few tiles only get columns of their own, in which most of their terms do not occur.
         let n_front = front_tiles(&needs, n_tiles);
-        let (front, wide): (Vec<Need>, Vec<Need>) =
+        let (front, rest): (Vec<Need>, Vec<Need>) =
             needs.iter().partition(|need| need.n_tiles as usize <= n_front);
         let mut scanned = Vec::new();
-        for (needs, n_tiles) in [(front, n_front), (wide, n_tiles)] {
-            if Self::is_cheap_by_pairs(step, needs.len()) {
+        for (needs, n_tiles) in [(front, n_front), (rest, n_tiles)] {
+            let n_changed = self.kept.n_changed(&step.live).map(|n_changed| n_changed.div_ceil(TILE));
+            let n_built = n_changed.map_or(n_tiles, |n_changed| n_tiles.min(n_changed));
+            if self.is_cheap_by_pairs(step, &needs, n_built * TILE) {
                 scanned.push(self.pair_with_all(step, &ranking, &needs));
-            } else if !needs.is_empty() {
-                let columns = &ranking.clusters[..ranking.clusters.len().min(n_tiles * TILE)];
-                self.columns.build(step.centroids, &self.ranks, columns);
-                scanned.extend(self.scan(step, &ranking, &needs));
+            } else if let Some(n_changed) = n_changed {
+                // Columns of what has changed, and the others as they were built before.
+                self.build(step, &ranking, n_tiles.min(n_changed));
+                let masks = self.kept.masks(&ranking, self.columns.n_columns);
+                let sets = [self.set(&ranking), Set::kept(&self.kept, &masks, Some(n_changed))];
+                let n_sets = if n_tiles > n_changed { 2 } else { 1 };
+                scanned.extend(self.scan(step, &ranking, &sets[..n_sets], &needs));
+            } else if n_tiles == ranking.n_tiles() && movement.is_some() {
+                if self.kept.clusters.is_empty() {
+                    // They held all centroids in the first iteration, and will not again.
+                    self.columns = Columns::default();
+                }
+                self.kept.build(step.centroids, &self.ranks, &ranking);
+                let set = Set::kept(&self.kept, &[], None);
+                scanned.extend(self.scan(step, &ranking, &[set], &needs));
+            } else {
+                self.build(step, &ranking, n_tiles);
+                scanned.extend(self.scan(step, &ranking, &[self.set(&ranking)], &needs));
             }
         }
         let pairs: Vec<Pair> = scanned.iter().flat_map(|scanned| &scanned.pairs).copied().collect();
@@ -552,11 +674,93 @@ impl Assigner for Drift {
     fn memory_bytes(&self) -> usize {
         8 * self.ranks.rank_of.len()
             + self.arranged.memory_bytes()
-            + 20 * self.states.labels.len()
+            + 17 * self.states.labels.len()
             + self.drifts.memory_bytes()
             + self.columns.memory_bytes()
+            + self.kept.memory_bytes()
             + self.members.memory_bytes()
             + self.comparer.memory_bytes()
             + self.postings.memory_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assign::inverted::Inverted;
+    use crate::update::{Centroids, Updater};
+    use crate::vectors::{RowWeights, SparseRows, UnitRows};
+
+    /// Documents of about ten terms, most of them of one of 100 topics.
+    fn text_like(n_docs: usize, seed: u64) -> UnitRows<'static> {
+        let mut state = seed;
+        let mut random = move |n: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        let mut offsets = vec![0u64];
+        let (mut terms, mut values) = (Vec::new(), Vec::new());
+        for _ in 0..n_docs {
+            let topic = random(100);
+            let mut row: Vec<u32> = (0..8).map(|_| (topic * 15 + random(30)) as u32).collect();
+            row.extend((0..3).map(|_| random(2000) as u32));
+            row.sort_unstable();
+            row.dedup();
+            values.extend(row.iter().map(|_| 0.2 + random(5) as f32));
+            terms.extend(row);
+            offsets.push(terms.len() as u64);
+        }
+        UnitRows::new(SparseRows::from_parts(2000, offsets, terms, values).unwrap())
+    }
+
+    /// Many clusters until few of them change, with columns for all that is looked at, however little it is: groups, columns that are kept, and what has changed since.
+    #[test]
+    fn columns_are_as_good_as_posting_lists_to_the_end() {
+        for seed in 0..20 {
+            let (rows, n_clusters) = (text_like(4000, seed), 420);
+            let offsets =
+                (0..=n_clusters).map(|cluster| rows.as_sparse().offsets()[cluster]).collect::<Vec<_>>();
+            let nnz = offsets[n_clusters] as usize;
+            let mut centroids = Centroids::from_rows(
+                SparseRows::from_parts(
+                    2000,
+                    offsets,
+                    rows.as_sparse().terms()[..nnz].to_vec(),
+                    rows.as_sparse().values()[..nnz].to_vec(),
+                )
+                .unwrap(),
+            );
+            let mut updater = Updater::new(&rows, n_clusters);
+            let mut drift = Drift { pair_worth: 0, ..Drift::new(Level::of(crate::Simd::Auto).unwrap()) };
+            let mut plain = Inverted::default();
+            let mut assignment = Assignment {
+                labels: vec![Assignment::NO_LABEL; rows.n_rows()],
+                similarities: vec![0.0; rows.n_rows()],
+            };
+            let mut movement = None;
+            let (mut n_kept, mut n_iterations) = (0, 0);
+            loop {
+                let step = Step::new(n_iterations, &rows, &centroids, movement.as_ref());
+                let mut expected = assignment.clone();
+                plain.prepare(&step);
+                plain.assign(&step, &mut expected);
+                drift.prepare(&step);
+                drift.assign(&step, &mut assignment);
+                n_kept +=
+                    usize::from(drift.kept.n_changed(&step.live).is_some_and(|n_changed| n_changed > 0));
+                assert_eq!(assignment.labels, expected.labels, "seed {seed}, iteration {n_iterations}");
+                assert_eq!(
+                    assignment.similarities, expected.similarities,
+                    "seed {seed}, iteration {n_iterations}"
+                );
+                let update = updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
+                if update.movement.changed().is_empty() {
+                    break;
+                }
+                movement = Some(update.movement);
+                n_iterations += 1;
+            }
+            assert!(n_kept >= 3, "columns were kept in {n_kept} iterations of {n_iterations} only");
+        }
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Drifts {
 /// Centroids in the order of their growth since the last assignment, the fastest first; tiles of these are the columns to scan.
 pub(super) struct Ranking {
     pub(super) clusters: Vec<u32>,
-    column_of: Vec<u32>,
+    pub(super) column_of: Vec<u32>,
     /// By the age of a bound: 0 if it was made in the last assignment.
     since: Vec<Since>,
 }
@@ -67,8 +67,13 @@ impl Drifts {
         self.history.push_back(vec![0.0; n_clusters]);
     }
 
-    /// Adds a movement, and ranks the centroids. Without one, nothing has grown.
-    pub(super) fn follow(&mut self, step: &Step<'_>, movement: Option<&Movement>) -> Ranking {
+    /// Adds a movement, and ranks the centroids. Without one, nothing has grown. Of those that did not grow, the ones in `sooner` come first.
+    pub(super) fn follow(
+        &mut self,
+        step: &Step<'_>,
+        movement: Option<&Movement>,
+        sooner: &[bool],
+    ) -> Ranking {
         let mut now = self.history.back().expect("it began with a reset").clone();
         for (&cluster, movement) in movement.iter().flat_map(|m| m.changed().iter().map(move |j| (j, m))) {
             let rise = movement.moved(cluster as usize).squared_rise;
@@ -79,7 +84,7 @@ impl Drifts {
         if self.history.len() > WINDOW + 1 {
             self.history.pop_front();
         }
-        Ranking::new(&step.live, self.history.make_contiguous())
+        Ranking::new(&step.live, self.history.make_contiguous(), sooner)
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -88,7 +93,7 @@ impl Drifts {
 }
 
 impl Ranking {
-    fn new(live: &[u32], history: &[Vec<f32>]) -> Self {
+    fn new(live: &[u32], history: &[Vec<f32>], sooner: &[bool]) -> Self {
         let (now, before) = history.split_last().expect("it began with a reset");
         let last = before.last().expect("a movement was added");
         let grown = |since: &[f32], cluster: u32| {
@@ -96,7 +101,10 @@ impl Ranking {
         };
         let mut ranked: Vec<(f32, u32)> =
             live.iter().map(|&cluster| (grown(last, cluster), cluster)).collect();
-        ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let later = |cluster: u32| !sooner[cluster as usize];
+        ranked.sort_unstable_by(|a, b| {
+            b.0.total_cmp(&a.0).then(later(a.1).cmp(&later(b.1))).then(a.1.cmp(&b.1))
+        });
         let mut column_of = vec![u32::MAX; now.len()];
         for (column, &(_, cluster)) in ranked.iter().enumerate() {
             column_of[cluster as usize] = column as u32;
@@ -186,7 +194,7 @@ mod tests {
                     Assignment { labels: labels[..docs.len()].to_vec(), similarities: vec![0.5; docs.len()] };
                 let update = updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
                 let step = Step::new(history.len(), &rows, &centroids, Some(&update.movement));
-                let ranking = drifts.follow(&step, Some(&update.movement));
+                let ranking = drifts.follow(&step, Some(&update.movement), &[false; 5]);
                 let now = similarities(&centroids);
                 for (age, before) in history.iter().rev().enumerate() {
                     let since = ranking.since(age);

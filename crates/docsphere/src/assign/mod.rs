@@ -15,6 +15,7 @@
 mod arranged;
 mod auto;
 mod baseline;
+mod batch;
 mod bounds;
 mod choice;
 mod chunks;
@@ -24,6 +25,7 @@ mod drift;
 mod drifts;
 mod index;
 mod inverted;
+mod kept;
 mod labels;
 mod lookup;
 

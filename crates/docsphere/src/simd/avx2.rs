@@ -2,10 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Docs, TILE, Tile, TileSums, Weighted, for_each_doc, prefetch};
-
-/// Rows whose lines are asked for ahead of time.
-const AHEAD: usize = 64;
+use super::{Docs, TILE, Tile, TileSums, Weighted, for_each_doc};
 
 /// Two registers for a line, four for its sums.
 #[target_feature(enable = "avx2")]
@@ -15,9 +12,6 @@ pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], 
         let mut quarters = load(sums);
         for position in rows {
             let Weighted { row, weight } = docs.rows[position];
-            if let Some(ahead) = docs.rows.get(position + AHEAD) {
-                prefetch(tile.lines, usize::from(ahead.row));
-            }
             let weight = _mm256_set1_epi16(weight as i16);
             let bytes = tile.lines[usize::from(row)].0.as_ptr();
             for half in 0..2 {

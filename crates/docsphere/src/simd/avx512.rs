@@ -3,10 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2::greatest_of;
-use super::{Docs, Tile, TileSums, Weighted, for_each_doc, prefetch};
-
-/// Rows whose lines are asked for ahead of time.
-const AHEAD: usize = 64;
+use super::{Docs, Place, Rest, SPARE, Tile, TileSums, Weighted, for_each_doc};
 
 /// One register for a line, two for its sums.
 #[target_feature(enable = "avx512f,avx512bw,avx2")]
@@ -19,9 +16,6 @@ pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], 
             unsafe { (_mm512_loadu_si512(start.cast()), _mm512_loadu_si512(start.add(32).cast())) };
         for position in rows {
             let Weighted { row, weight } = docs.rows[position];
-            if let Some(ahead) = docs.rows.get(position + AHEAD) {
-                prefetch(tile.lines, usize::from(ahead.row));
-            }
             let weight = _mm512_set1_epi16(weight as i16);
             // SAFETY: a line has 64 bytes, and stands at a multiple of 64.
             let bytes = unsafe { _mm512_load_si512(tile.lines[usize::from(row)].0.as_ptr().cast()) };
@@ -48,4 +42,83 @@ pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], 
         let both = _mm512_max_epu16(low, high);
         greatest_of(_mm256_max_epu16(_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64::<1>(both)))
     });
+}
+
+/// Sixteen terms at a time.
+#[target_feature(enable = "avx512f")]
+pub(super) fn weigh(
+    places: &[Place],
+    n_rows: u32,
+    terms: &[u32],
+    values: &[f32],
+    rows: &mut [Weighted],
+    rest: &mut [Rest],
+) -> (usize, u32) {
+    const LANES: usize = 16;
+    const { assert!(SPARE >= LANES && size_of::<Place>() == 16 && size_of::<Weighted>() == 4) };
+    assert!(terms.len() == values.len() && rows.len().min(rest.len()) >= terms.len() + SPARE);
+    let n_places = _mm512_set1_epi32(places.len().min(1 << 30) as i32);
+    let n_table = _mm512_set1_epi32(n_rows as i32);
+    let (even, odd) = (lanes(|lane| 2 * lane), lanes(|lane| 2 * lane + 1));
+    let (first, second) =
+        (lanes(|lane| lane / 2 + 16 * (lane % 2)), lanes(|lane| 8 + lane / 2 + 16 * (lane % 2)));
+    let mut total = _mm512_setzero_si512();
+    let (mut n_in_rows, mut n_rest) = (0, 0);
+    for start in (0..terms.len()).step_by(LANES) {
+        let n = LANES.min(terms.len() - start);
+        let used = ((1u32 << n) - 1) as __mmask16;
+        // SAFETY: only the lanes in `used` are read, and these are inside both slices.
+        let (term, value) = unsafe {
+            (
+                _mm512_maskz_loadu_epi32(used, terms.as_ptr().add(start).cast()),
+                _mm512_maskz_loadu_ps(used, values.as_ptr().add(start)),
+            )
+        };
+        let placed = _mm512_mask_cmplt_epu32_mask(used, term, n_places);
+        assert!(placed == used, "a term has no place");
+        let (zero, twice) = (_mm512_setzero_si512(), _mm512_slli_epi32::<1>(term));
+        let (low, high) = (_mm512_castsi512_si256(twice), _mm512_extracti64x4_epi64::<1>(twice));
+        // SAFETY: all terms in `used` are places, of which there are at most 2^30, so that twice their numbers are not negative; a place is twice eight bytes, and lanes that are not used are not read.
+        let (low, high) = unsafe {
+            let base = places.as_ptr().cast();
+            (
+                _mm512_mask_i32gather_epi64::<8>(zero, used as __mmask8, low, base),
+                _mm512_mask_i32gather_epi64::<8>(zero, (used >> 8) as __mmask8, high, base),
+            )
+        };
+        let row = _mm512_permutex2var_epi32(low, even, high);
+        let scale = _mm512_castsi512_ps(_mm512_permutex2var_epi32(low, odd, high));
+        let weight = _mm512_cvttps_epi32(_mm512_mul_ps(value, scale));
+        let weight = _mm512_add_epi32(weight, _mm512_set1_epi32(1));
+        total = _mm512_mask_add_epi32(total, used, total, weight);
+        let in_rows = _mm512_mask_cmplt_epu32_mask(used, row, n_table);
+        let weighted = _mm512_or_si512(
+            _mm512_and_si512(row, _mm512_set1_epi32(0xffff)),
+            _mm512_slli_epi32::<16>(weight),
+        );
+        let others = used & !in_rows;
+        let (term, weight) =
+            (_mm512_maskz_compress_epi32(others, term), _mm512_maskz_compress_epi32(others, weight));
+        // SAFETY: both lists hold no more than `start` entries so far, and have room for SPARE more than there are terms.
+        unsafe {
+            _mm512_storeu_si512(
+                rows.as_mut_ptr().add(n_in_rows).cast(),
+                _mm512_maskz_compress_epi32(in_rows, weighted),
+            );
+            let to = rest.as_mut_ptr().add(n_rest).cast::<i32>();
+            _mm512_storeu_si512(to.cast(), _mm512_permutex2var_epi32(term, first, weight));
+            _mm512_storeu_si512(to.add(16).cast(), _mm512_permutex2var_epi32(term, second, weight));
+        }
+        n_in_rows += in_rows.count_ones() as usize;
+        n_rest += others.count_ones() as usize;
+    }
+    (n_in_rows, _mm512_reduce_add_epi32(total) as u32)
+}
+
+/// A number for each lane.
+#[target_feature(enable = "avx512f")]
+fn lanes(number: impl Fn(i32) -> i32) -> __m512i {
+    let numbers: [i32; 16] = std::array::from_fn(|lane| number(lane as i32));
+    // SAFETY: sixteen numbers are one vector.
+    unsafe { _mm512_loadu_si512(numbers.as_ptr().cast()) }
 }

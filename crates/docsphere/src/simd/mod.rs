@@ -95,10 +95,30 @@ pub(crate) struct Line(pub(crate) [u8; TILE]);
 
 /// A row of a table and what it counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Weighted {
     /// The number of the row.
     pub(crate) row: u16,
     pub(crate) weight: u16,
+}
+
+/// What is looked up for a term of a document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(16))]
+pub(crate) struct Place {
+    /// The number of its table row; of [`weigh`]'s `n_rows` or more if the table has none.
+    pub(crate) row: u32,
+    /// What values are to be multiplied by.
+    pub(crate) scale: f32,
+    /// Where its postings begin, and how many there are: not used here, but wanted next for terms without a row.
+    pub(crate) postings: [u32; 2],
+}
+
+/// A term that has no table row, and what it counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rest {
+    pub(crate) term: u32,
+    pub(crate) weight: u32,
 }
 
 /// The sums of one document in one tile.
@@ -114,8 +134,6 @@ pub(crate) struct Tile<'a> {
     pub(crate) lines: &'a [Line],
     /// Those of the next tile.
     pub(crate) next: &'a [Line],
-    /// Documents that look at it.
-    pub(crate) n_docs: usize,
     /// Where its sums stand: for each document after so many others.
     pub(crate) first_sum: usize,
     pub(crate) sums_a_doc: usize,
@@ -126,10 +144,18 @@ pub(crate) struct Tile<'a> {
 pub(crate) struct Docs<'a> {
     /// The rows of all documents, one document after the other.
     pub(crate) rows: &'a [Weighted],
-    /// Where the rows of each document end.
-    pub(crate) ends: &'a [u32],
-    /// A column of each document whose sum is to be 0, whatever its rows say.
-    pub(crate) blanks: &'a [u32],
+    pub(crate) docs: &'a [Doc],
+}
+
+/// A document that looks at a tile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doc {
+    /// Where its rows begin.
+    pub(crate) start: u32,
+    /// Where they end.
+    pub(crate) end: u32,
+    /// A column whose sum is to be 0, whatever the rows say.
+    pub(crate) blank: u32,
 }
 
 /// Where the byte of a column stands in its line.
@@ -143,7 +169,16 @@ pub(crate) fn byte_of(column: usize) -> usize {
     16 * lane + 8 * half + element
 }
 
-/// For the first `n_docs` documents: adds to each of their sums in this tile, for every row of the document, `byte * weight / 256` (rounded down), and stops at
+/// The greatest byte of columns 0 to 7, of columns 8 to 15, and so on.
+#[inline]
+pub(crate) fn greatest_of_eights(line: &Line) -> [u8; 8] {
+    std::array::from_fn(|eight| {
+        let first = byte_of(8 * eight);
+        line.0[first..first + 8].iter().fold(0, |most, &byte| most.max(byte))
+    })
+}
+
+/// For each document: adds to each of its sums in this tile, for every row of the document, `byte * weight / 256` (rounded down), and stops at
 /// 65,535. Writes the greatest of these sums to `greatest`, in the same place.
 ///
 /// `lines` holds the tile's part of every row of the table; `next` those of the tile after it, which will be asked for ahead of time.
@@ -171,6 +206,36 @@ pub(crate) fn accumulate(
     }
 }
 
+/// Places beyond the last that [`weigh`] may write to.
+pub(crate) const SPARE: usize = 16;
+
+/// Weighs the terms of a document: `value * scale`, rounded down, plus 1, must fit into 16 bits. Those with a table row below `n_rows` go to `rows`, the others to `rest`, both in order.
+/// Returns how many went to `rows`, and the sum of all weights.
+///
+/// # Panics
+/// If a term has no place, or `rows` and `rest` have not [`SPARE`] places more than there are terms.
+#[inline]
+pub(crate) fn weigh(
+    level: Level,
+    places: &[Place],
+    n_rows: u32,
+    (terms, values): (&[u32], &[f32]),
+    rows: &mut [Weighted],
+    rest: &mut [Rest],
+) -> (usize, u32) {
+    assert!(terms.len() == values.len(), "a value for each term");
+    assert!(rows.len().min(rest.len()) >= terms.len() + SPARE, "room for all terms");
+    match level.0 {
+        // SAFETY: a Level is made only after the machine was found to have the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx512 => unsafe { avx512::weigh(places, n_rows, terms, values, rows, rest) },
+        _ => scalar::weigh(places, n_rows, terms, values, rows, rest),
+    }
+}
+
+/// Rows whose lines are asked for ahead of time.
+const AHEAD: i32 = 64;
+
 /// Lines of the next tile that are asked for ahead of time: those of the most frequent terms, half of a second-level cache of 1 MiB.
 const NEXT_LINES: usize = 8192;
 
@@ -186,18 +251,28 @@ fn for_each_doc(
 ) {
     // Not more than a part of those that will be read.
     let n_next = tile.next.len().min(NEXT_LINES).min(docs.rows.len() / 4);
-    let next_a_doc = n_next.div_ceil(tile.n_docs.max(1));
-    let mut start = 0;
-    for doc in 0..tile.n_docs {
-        let place = tile.first_sum + doc * tile.sums_a_doc;
-        let end = docs.ends[doc];
-        for line in doc * next_a_doc..((doc + 1) * next_a_doc).min(n_next) {
+    let next_a_doc = n_next.div_ceil(docs.docs.len().max(1));
+    let mut ahead = 0;
+    let mut n_ahead = 0;
+    for (number, &Doc { start, end, blank }) in docs.docs.iter().enumerate() {
+        n_ahead -= (end - start) as i32 * (ahead > number) as i32;
+        while n_ahead < AHEAD && ahead < docs.docs.len() {
+            let doc = docs.docs[ahead];
+            for weighted in &docs.rows[doc.start as usize..doc.end as usize] {
+                prefetch(tile.lines, usize::from(weighted.row));
+            }
+            if ahead > number {
+                n_ahead += (doc.end - doc.start) as i32;
+            }
+            ahead += 1;
+        }
+        let place = tile.first_sum + number * tile.sums_a_doc;
+        for line in number * next_a_doc..((number + 1) * next_a_doc).min(n_next) {
             prefetch_second(tile.next, line);
         }
-        let blank = docs.blanks[doc] as usize;
+        let blank = blank as usize;
         let blank = (blank / TILE == tile.number).then_some(blank % TILE);
         greatest[place] = add(start as usize..end as usize, &mut sums[place].0, blank);
-        start = end;
     }
 }
 
@@ -249,12 +324,24 @@ mod tests {
         (0..n).map(|_| row()).collect()
     }
 
+    fn consecutive(n_docs: usize, n_terms: usize, blank: u32) -> Vec<Doc> {
+        let doc = |doc| Doc { start: (doc * n_terms) as u32, end: ((doc + 1) * n_terms) as u32, blank };
+        (0..n_docs).map(doc).collect()
+    }
+
     #[test]
     fn every_column_has_a_byte_of_its_own() {
         let mut places: Vec<usize> = (0..TILE).map(byte_of).collect();
         assert_eq!(byte_of(TILE + 5), byte_of(5));
         places.sort_unstable();
         assert_eq!(places, (0..TILE).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn eight_columns_stand_side_by_side() {
+        let line =
+            Line(std::array::from_fn(|at| (0..TILE).find(|&column| byte_of(column) == at).unwrap() as u8));
+        assert_eq!(greatest_of_eights(&line), [7, 15, 23, 31, 39, 47, 55, 63]);
     }
 
     #[test]
@@ -273,11 +360,9 @@ mod tests {
             let mut seed = seed;
             let lines = random_lines(&mut seed, 20);
             let rows = random_rows(&mut seed, n_docs * n_terms, 20, greatest_weight);
-            let ends: Vec<u32> = (1..=n_docs).map(|doc| (doc * n_terms) as u32).collect();
-            let blanks = vec![blank; n_docs];
-            let docs = Docs { rows: &rows, ends: &ends, blanks: &blanks };
-            let tile =
-                Tile { number, lines: &lines, next: &lines[..7], n_docs, first_sum: 1, sums_a_doc: 2 };
+            let docs = consecutive(n_docs, n_terms, blank);
+            let docs = Docs { rows: &rows, docs: &docs };
+            let tile = Tile { number, lines: &lines, next: &lines[..7], first_sum: 1, sums_a_doc: 2 };
             let start: Vec<TileSums> = (0..2 * n_docs + 1)
                 .map(|_| TileSums(std::array::from_fn(|_| random(&mut seed, 1000) as u16)))
                 .collect();
@@ -306,6 +391,55 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn all_levels_weigh_alike(
+            seed in any::<u64>(), n_terms in 0usize..70, n_rows in 0u32..40,
+        ) {
+            let mut seed = seed;
+            let mut place = || Place {
+                row: if random(&mut seed, 5) == 0 { u32::MAX } else { random(&mut seed, 50) as u32 },
+                scale: random(&mut seed, 65_000) as f32 + random(&mut seed, 100) as f32 / 128.0,
+                postings: [7, 7],
+            };
+            let places: Vec<Place> = (0..100).map(|_| place()).collect();
+            let terms: Vec<u32> = (0..n_terms).map(|_| random(&mut seed, 100) as u32).collect();
+            let values: Vec<f32> = (0..n_terms).map(|_| random(&mut seed, 1001) as f32 / 1000.0).collect();
+            let expected: Vec<(u32, Weighted)> = terms.iter().zip(&values).map(|(&term, &value)| {
+                let Place { row, scale, .. } = places[term as usize];
+                (term, Weighted { row: row as u16, weight: (value * scale) as u16 + 1 })
+            }).collect();
+            let in_table = |&&(term, _): &&(u32, Weighted)| places[term as usize].row < n_rows;
+            let expected_rows: Vec<Weighted> = expected.iter().filter(in_table).map(|&(_, w)| w).collect();
+            let expected_rest: Vec<Rest> = expected.iter().filter(|entry| !in_table(entry))
+                .map(|&(term, w)| Rest { term, weight: u32::from(w.weight) }).collect();
+            let expected_total = expected.iter().map(|(_, w)| u32::from(w.weight)).sum::<u32>();
+            for level in Simd::ALL.into_iter().filter_map(Level::of) {
+                let mut rows = vec![Weighted::default(); n_terms + SPARE];
+                let mut rest = vec![Rest::default(); n_terms + SPARE];
+                let (n, total) = weigh(level, &places, n_rows, (&terms, &values), &mut rows, &mut rest);
+                prop_assert_eq!(&rows[..n], &expected_rows[..]);
+                prop_assert_eq!(&rest[..n_terms - n], &expected_rest[..]);
+                prop_assert_eq!(total, expected_total);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "no place")]
+    fn a_term_without_a_place_is_refused() {
+        let places = [Place { row: 0, scale: 1.0, postings: [0, 0] }; 20];
+        let terms = [1, 2, 20];
+        weigh(
+            Level::of(Simd::Auto).unwrap(),
+            &places,
+            1,
+            (&terms, &[0.5; 3]),
+            &mut [Weighted::default(); 3 + SPARE],
+            &mut [Rest::default(); 3 + SPARE],
+        );
+    }
+
     #[test]
     #[ignore = "a measurement: cargo test --release -p docsphere --lib multiply_add -- --ignored --nocapture"]
     fn nanoseconds_per_64_multiply_adds() {
@@ -315,10 +449,9 @@ mod tests {
             for (n_lines, n_terms) in [(128, 61), (2048, 61), (8192, 61), (32_768, 61), (2048, 13)] {
                 let lines = random_lines(&mut seed, n_lines);
                 let rows = random_rows(&mut seed, n_docs * n_terms, n_lines, 2000);
-                let ends: Vec<u32> = (1..=n_docs).map(|doc| (doc * n_terms) as u32).collect();
-                let blanks = vec![u32::MAX; n_docs];
-                let docs = Docs { rows: &rows, ends: &ends, blanks: &blanks };
-                let tile = Tile { number: 0, lines: &lines, next: &[], n_docs, first_sum: 0, sums_a_doc: 1 };
+                let docs = consecutive(n_docs, n_terms, u32::MAX);
+                let docs = Docs { rows: &rows, docs: &docs };
+                let tile = Tile { number: 0, lines: &lines, next: &[], first_sum: 0, sums_a_doc: 1 };
                 let mut sums = vec![TileSums([0; TILE]); n_docs];
                 let mut greatest = vec![0; n_docs];
                 let mut best = f64::INFINITY;

@@ -1,6 +1,6 @@
 //! The definition of every kernel, in plain loops.
 
-use super::{Docs, TILE, Tile, TileSums, Weighted, for_each_doc};
+use super::{Docs, Place, Rest, TILE, Tile, TileSums, Weighted, for_each_doc};
 
 pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
     for_each_doc(tile, docs, sums, greatest, |rows, sums, blank| {
@@ -21,4 +21,28 @@ pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], 
         }
         sums.iter().fold(0, |greatest, &sum| greatest.max(sum))
     });
+}
+
+pub(super) fn weigh(
+    places: &[Place],
+    n_rows: u32,
+    terms: &[u32],
+    values: &[f32],
+    rows: &mut [Weighted],
+    rest: &mut [Rest],
+) -> (usize, u32) {
+    // Which of the two it is cannot be foreseen, so both are written and one is kept.
+    let (mut n_in_rows, mut n_rest, mut total) = (0, 0, 0);
+    for (&term, &value) in terms.iter().zip(values) {
+        let Some(&Place { row, scale, .. }) = places.get(term as usize) else {
+            panic!("term {term} has no place")
+        };
+        let weight = (value * scale) as u16 + 1;
+        total += u32::from(weight);
+        rows[n_in_rows] = Weighted { row: row as u16, weight };
+        rest[n_rest] = Rest { term, weight: u32::from(weight) };
+        n_in_rows += usize::from(row < n_rows);
+        n_rest += usize::from(row >= n_rows);
+    }
+    (n_in_rows, total)
 }
