@@ -107,14 +107,6 @@ impl DocBounds {
     }
 }
 
-impl Columns {
-    /// Asks for what [`Batch::add`] will look up.
-    #[inline]
-    pub(super) fn prefetch(&self, row: Row<'_>) {
-        row.terms.iter().for_each(|&rank| simd::prefetch(&self.places, rank as usize));
-    }
-}
-
 impl Batch {
     /// Forgets all documents.
     pub(super) fn clear(&mut self) {
@@ -451,14 +443,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn rows(n_terms: usize, list: &[BTreeMap<u32, f32>]) -> UnitRows<'static> {
-        let mut offsets = vec![0u64];
-        let (mut terms, mut values) = (Vec::new(), Vec::new());
-        for row in list {
-            terms.extend(row.keys());
-            values.extend(row.values());
-            offsets.push(terms.len() as u64);
-        }
-        UnitRows::new(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap())
+        UnitRows::new(SparseRows::from_maps(n_terms, list))
     }
 
     fn entries(n_terms: u32, most: usize) -> impl Strategy<Value = BTreeMap<u32, f32>> {

@@ -291,6 +291,12 @@ impl Columns {
         });
     }
 
+    /// Asks for what is looked up for the terms of a row, which are ranks.
+    #[inline]
+    pub(super) fn prefetch(&self, row: Row<'_>) {
+        row.terms.iter().for_each(|&rank| simd::prefetch(&self.places, rank as usize));
+    }
+
     pub(super) fn n_tiles(&self) -> usize {
         self.n_columns.div_ceil(TILE)
     }

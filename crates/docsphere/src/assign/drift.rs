@@ -23,7 +23,7 @@
 //! - A document that looks at many columns looks at *groups* of 8 to 32 of them first. Hardly any but that of its own centroid can hold a winner, so it looks at two or three tiles of columns instead of all.
 //! - Documents are scanned in the order of their clusters ([`arranged.rs`](super::arranged)): neighbours share terms, so table lines and lists are in cache.
 //! - Own similarities are computed one centroid at a time, and only for clusters that changed.
-//! - In late iterations most documents look at a tile or two. They get columns of their own, in which many of their terms do not occur; and columns of centroids that did not change are kept ([`kept.rs`](super::kept)).
+//! - In late iterations most documents look at a tile or two. They get small columns of their own, which are built quickly; and columns of centroids that did not change are kept ([`kept.rs`](super::kept)).
 //!
 //! Iteration 0, or whenever it is not known what happened since the last assignment: `own` is computed for all, `other` is infinite, and every document looks at all columns. With negative values, or
 //! with more than 32 candidates (many equal centroids, or a document that shares no term with any), posting lists give all similarities, as in `inverted`.
@@ -49,6 +49,7 @@ use super::comparer::Comparer;
 use super::drifts::{Drifts, Ranking, WINDOW};
 use super::kept::Kept;
 use super::postings::Postings;
+use super::states::States;
 use super::{Assigner, Counters, Step, Strategy, Used};
 use crate::simd::{Level, TILE};
 use crate::update::{Assignment, Movement};
@@ -86,18 +87,6 @@ pub(super) struct Drift {
     members: Members,
     comparer: Comparer,
     postings: Postings,
-}
-
-/// What is known of each document, by position.
-#[derive(Default)]
-struct States {
-    labels: Vec<u32>,
-    /// The similarity to the own centroid, as bits; minus infinity if that is empty.
-    own: Vec<AtomicU64>,
-    /// At least the similarity to any other centroid as of some iteration, as bits.
-    other: Vec<AtomicU32>,
-    /// That iteration, modulo 256.
-    made: Vec<AtomicU8>,
 }
 
 /// A document and how many tiles of columns it has to look at.
@@ -180,44 +169,6 @@ impl<'a> Set<'a> {
         };
         let (n_tiles, grouped) = if has_own { self.columns.tiles_looked_at(needed) } else { (needed, false) };
         Some(Look { number, n_tiles: n_tiles as u32, grouped })
-    }
-}
-
-impl States {
-    fn own(&self, position: usize) -> f64 {
-        f64::from_bits(self.own[position].load(Relaxed))
-    }
-
-    fn set_own(&self, position: usize, own: f64) {
-        self.own[position].store(own.to_bits(), Relaxed);
-    }
-
-    fn other(&self, position: usize) -> f32 {
-        f32::from_bits(self.other[position].load(Relaxed))
-    }
-
-    fn set_other(&self, position: usize, other: f32) {
-        self.other[position].store(other.to_bits(), Relaxed);
-    }
-
-    /// How many assignments ago the bound was made.
-    fn age(&self, position: usize, iteration: usize) -> usize {
-        let made = self.made[position].load(Relaxed);
-        usize::from((iteration as u8).wrapping_sub(1).wrapping_sub(made))
-    }
-
-    /// Notes that the bound was made in this iteration.
-    fn set_made(&self, position: usize, iteration: usize) {
-        self.made[position].store(iteration as u8, Relaxed);
-    }
-
-    /// Brings all into another order: `from` holds the old position of each new one.
-    fn permute(&mut self, from: &[u32]) {
-        let labels = from.iter().map(|&old| self.labels[old as usize]).collect();
-        let own = from.iter().map(|&old| AtomicU64::new(self.own[old as usize].load(Relaxed))).collect();
-        let other = from.iter().map(|&old| AtomicU32::new(self.other[old as usize].load(Relaxed))).collect();
-        let made = from.iter().map(|&old| AtomicU8::new(self.made[old as usize].load(Relaxed))).collect();
-        *self = States { labels, own, other, made };
     }
 }
 
@@ -587,7 +538,7 @@ impl Drift {
         let needs = self.needs(step.iteration, &ranking);
         counters.skipped_docs = (self.states.labels.len() - needs.len()) as u64;
         let n_tiles = needs.iter().map(|need| need.n_tiles as usize).max().unwrap_or(0);
-        // Documents that look at a few tiles only get columns of their own, in which most of their terms do not occur.
+        // Documents that look at a few tiles only get small columns of their own.
         let n_front = front_tiles(&needs, n_tiles);
         let (front, rest): (Vec<Need>, Vec<Need>) =
             needs.iter().partition(|need| need.n_tiles as usize <= n_front);

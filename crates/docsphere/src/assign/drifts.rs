@@ -170,14 +170,7 @@ mod tests {
             docs in prop::collection::vec(prop::collection::btree_map(0u32..20, 1u8..5, 1..8), 8..20),
             walks in prop::collection::vec(prop::collection::vec(0u32..5, 20), 2..8),
         ) {
-            let mut offsets = vec![0u64];
-            let (mut terms, mut values) = (Vec::new(), Vec::new());
-            for doc in &docs {
-                terms.extend(doc.keys());
-                values.extend(doc.values().map(|&v| f32::from(v)));
-                offsets.push(terms.len() as u64);
-            }
-            let rows = UnitRows::new(SparseRows::from_parts(20, offsets, terms, values).unwrap());
+            let rows = UnitRows::new(SparseRows::from_maps(20, &docs));
             let mut centroids = Centroids::from_rows(
                 SparseRows::from_parts(20, vec![0u64; 6], Vec::new(), Vec::new()).unwrap(),
             );

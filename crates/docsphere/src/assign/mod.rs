@@ -34,6 +34,7 @@ mod ncc_index;
 mod overlap;
 mod postings;
 mod scan;
+mod states;
 
 use std::fmt;
 use std::str::FromStr;

@@ -181,14 +181,7 @@ mod tests {
             docs in prop::collection::vec(prop::collection::btree_map(0u32..12, -3i8..4, 1..6), 1..12),
             stay in prop::collection::vec(any::<bool>(), 12),
         ) {
-            let mut offsets = vec![0u64];
-            let (mut terms, mut values) = (Vec::new(), Vec::new());
-            for doc in &docs {
-                terms.extend(doc.keys());
-                values.extend(doc.values().map(|&v| f32::from(v)));
-                offsets.push(terms.len() as u64);
-            }
-            let rows = UnitRows::new(SparseRows::from_parts(12, offsets, terms, values).unwrap());
+            let rows = UnitRows::new(SparseRows::from_maps(12, &docs));
             let change = |doc: usize, joined| Change { cluster: 0, doc: doc as u32, joined };
             let mut centroids = Centroids::new(12, vec![Centroid::default()]);
             let mut apply = |sums: &mut Sums, changes| {

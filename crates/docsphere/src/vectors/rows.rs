@@ -84,6 +84,21 @@ impl<'a> SparseRows<'a> {
         if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised() }
     }
 
+    /// One row for each map of terms to values: for tests.
+    #[cfg(test)]
+    pub(crate) fn from_maps<V: Copy + Into<f32>>(
+        n_terms: usize,
+        rows: &[std::collections::BTreeMap<u32, V>],
+    ) -> SparseRows<'static> {
+        let (mut offsets, mut terms, mut values) = (vec![0u64], Vec::new(), Vec::new());
+        for row in rows {
+            terms.extend(row.keys());
+            values.extend(row.values().map(|&value| value.into()));
+            offsets.push(terms.len() as u64);
+        }
+        SparseRows::from_parts(n_terms, offsets, terms, values).unwrap()
+    }
+
     /// The number of rows.
     pub fn n_rows(&self) -> usize {
         self.offsets.len() - 1
