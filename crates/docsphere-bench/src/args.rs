@@ -9,6 +9,18 @@ use docsphere::{Init, Strategy};
 use crate::input::Source;
 use crate::measure::Job;
 
+/// What all runs that are compared begin with, and how long they may take.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TurnArgs {
+    /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
+    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    pub(crate) init: InitArg,
+
+    /// Stop a run that would exceed so many seconds, and extrapolate from the iterations done
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) cap: Option<f64>,
+}
+
 /// How the loop is run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clustering")]

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use docsphere::Strategy;
 
 use super::runs::RunsTable;
-use crate::args::{FitArgs, InitArg, OutArgs, strategies_or_all, threads_or_all};
+use crate::args::{FitArgs, OutArgs, TurnArgs, strategies_or_all, threads_or_all};
 use crate::input::{Loaded, Source};
 use crate::measure::{Clock, Job, Outcome, Seeds, Turns, finished_assignments};
 use crate::report::{Cell, Report, Table};
@@ -52,13 +52,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Clock::Wall)]
     by: Clock,
 
-    /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
-    init: InitArg,
-
-    /// Stop a run that would exceed so many seconds, and extrapolate
-    #[arg(long, value_name = "SECONDS")]
-    cap: Option<f64>,
+    #[command(flatten)]
+    turns: TurnArgs,
 
     /// Stop a run that would take so many times as long as the fastest one of its cell, and extrapolate
     #[arg(long, value_name = "FACTOR")]
@@ -103,7 +98,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         report.input(loaded.describe());
         for &n_clusters in &args.k {
             let job = args.fit.job(&loaded.rows, n_clusters, most_threads);
-            let seeds = job.seed(&args.init.init, args.fit.seed)?;
+            let seeds = job.seed(&args.turns.init.init, args.fit.seed)?;
             for &n_threads in &threads {
                 grid.measure(&loaded, Job { n_threads, ..job }, &seeds)?;
             }
@@ -129,7 +124,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 impl Grid<'_> {
     /// One cell: all strategies, and again if auto looks slow.
     fn measure(&mut self, loaded: &Loaded, job: Job<'_>, seeds: &Seeds) -> Result<()> {
-        let Args { cap, give_up, by, tolerance, .. } = *self.args;
+        let Args { turns: TurnArgs { cap, .. }, give_up, by, tolerance, .. } = *self.args;
         let title = format!("{}, k = {}, {} threads", loaded.name, job.n_clusters, job.n_threads);
         let turns = Turns { job, seeds: &seeds.centroids, cap, give_up, title };
         let mut outcomes = turns.run(&self.strategies, self.args.repeats.into())?;

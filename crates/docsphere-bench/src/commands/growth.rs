@@ -5,7 +5,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use docsphere::Strategy;
 
 use super::runs::RunsTable;
-use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, threads_or_all};
+use crate::args::{FitArgs, InputArgs, OutArgs, TurnArgs, threads_or_all};
 use crate::input::Loaded;
 use crate::measure::{Clock, Outcome, Turns};
 use crate::report::{Axis, Cell, Panel, Report, Series, Table, svg};
@@ -58,13 +58,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = Clock::Wall)]
     by: Clock,
 
-    /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
-    init: InitArg,
-
-    /// Stop a run that would exceed so many seconds: its seconds an iteration are those of the iterations done
-    #[arg(long, value_name = "SECONDS")]
-    cap: Option<f64>,
+    #[command(flatten)]
+    turns: TurnArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -160,9 +155,9 @@ impl Growth<'_> {
     fn measure(&mut self, loaded: &Loaded, n_clusters: usize, grown: Grown) -> Result<()> {
         let args = self.args;
         let job = args.fit.job(&loaded.rows, n_clusters, self.n_threads);
-        let seeds = job.seed(&args.init.init, args.fit.seed)?;
+        let seeds = job.seed(&args.turns.init.init, args.fit.seed)?;
         let title = format!("{}, {} documents, k = {n_clusters}", loaded.name, loaded.rows.n_rows());
-        let turns = Turns { job, seeds: &seeds.centroids, cap: args.cap, give_up: None, title };
+        let turns = Turns { job, seeds: &seeds.centroids, cap: args.turns.cap, give_up: None, title };
         let outcomes = turns.run(&args.strategies, args.repeats.into())?;
         let size = match grown {
             Grown::Documents => loaded.rows.n_rows(),

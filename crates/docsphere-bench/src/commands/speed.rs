@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 use docsphere::Strategy;
 
 use super::runs::{IterationsTable, RunsTable};
-use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, strategies_or_all, threads_or_all};
+use crate::args::{FitArgs, InputArgs, OutArgs, TurnArgs, strategies_or_all, threads_or_all};
 use crate::measure::{Clock, Outcome, Run, Turns, finished_assignments};
 use crate::report::{Cell, Report, Table};
 use crate::statistics::{mean, median};
@@ -36,13 +36,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
-    init: InitArg,
-
-    /// Stop a run that would exceed so many seconds, and extrapolate
-    #[arg(long, value_name = "SECONDS")]
-    cap: Option<f64>,
+    #[command(flatten)]
+    turns: TurnArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -85,13 +80,13 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let (mut runs, mut iterations) = (RunsTable::new(), IterationsTable::new());
     for &n_clusters in &args.k {
         let job = args.fit.job(&loaded.rows, n_clusters, n_threads);
-        let seeds = job.seed(&args.init.init, args.fit.seed)?;
+        let seeds = job.seed(&args.turns.init.init, args.fit.seed)?;
         report.input(format!(
             "k = {n_clusters}: seeding by {}, seed {}, took {:.3} s with {n_threads} threads (one run; not part of the seconds below)",
-            args.init.name, args.fit.seed, seeds.seconds
+            args.turns.init.name, args.fit.seed, seeds.seconds
         ));
         let title = format!("{}, k = {n_clusters}", loaded.name);
-        let turns = Turns { job, seeds: &seeds.centroids, cap: args.cap, give_up: None, title };
+        let turns = Turns { job, seeds: &seeds.centroids, cap: args.turns.cap, give_up: None, title };
         let outcomes = turns.run(&strategies, args.repeats.into())?;
         add_rows(&mut table, n_clusters, &outcomes);
         runs.add(&loaded, &job, &outcomes);
