@@ -16,6 +16,14 @@ pub(super) const BLOCK_DOCS: usize = 1 << 15;
 /// Documents that share one running total: a draw adds up the weights of so many.
 const GROUP_DOCS: usize = 1 << 7;
 
+/// Rough similarities are multiples of one over this. Chosen so that twice as much, and what is rounded up, fit into 16 bits.
+pub(super) const SIMILARITY_STEPS: f32 = 32000.0;
+
+/// A similarity in steps, rounded down; infinity becomes the greatest number.
+fn in_steps(similarity: f64) -> u16 {
+    (similarity * f64::from(SIMILARITY_STEPS)) as u16
+}
+
 /// The random stream of one run.
 pub(super) struct SeedRng(ChaCha8Rng);
 
@@ -45,8 +53,8 @@ pub(super) struct WeightBlock {
     first_doc: usize,
     /// The greatest similarity to a seed so far, at least 0; infinite for documents that cannot be drawn.
     best: Vec<f64>,
-    /// The same, rounded: what most documents are compared with.
-    rough_best: Vec<f32>,
+    /// The same in [`SIMILARITY_STEPS`], rounded down: what most documents are compared with.
+    rough_best: Vec<u16>,
     group_totals: Vec<u64>,
     total: u64,
 }
@@ -127,7 +135,7 @@ impl WeightBlock {
         let end = rows.n_rows().min(first_doc + BLOCK_DOCS);
         let best = (first_doc..end).map(|doc| if rows.row(doc).nnz() == 0 { f64::INFINITY } else { 0.0 });
         let best: Vec<f64> = best.collect();
-        let rough_best = best.iter().map(|&best| best as f32).collect();
+        let rough_best = best.iter().map(|&best| in_steps(best)).collect();
         let mut block = WeightBlock { first_doc, best, rough_best, group_totals: Vec::new(), total: 0 };
         let seed_weights: Vec<u64> =
             (0..block.best.len()).map(|position| block.weight(weights, position)).collect();
@@ -140,8 +148,8 @@ impl WeightBlock {
         self.first_doc
     }
 
-    /// The greatest similarity of each document to a seed so far, rounded to the nearest f32.
-    pub(super) fn rough_best(&self) -> &[f32] {
+    /// The greatest similarity of each document to a seed so far, in [`SIMILARITY_STEPS`], rounded down; `u16::MAX` for documents that cannot be drawn.
+    pub(super) fn rough_best(&self) -> &[u16] {
         &self.rough_best
     }
 
@@ -174,7 +182,7 @@ impl WeightBlock {
         self.total -= gain;
         self.group_totals[position / GROUP_DOCS] -= gain;
         self.best[position] = self.best[position].max(similarity);
-        self.rough_best[position] = self.best[position] as f32;
+        self.rough_best[position] = in_steps(self.best[position]);
     }
 }
 
