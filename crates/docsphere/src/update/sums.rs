@@ -1,8 +1,8 @@
 //! Integer sums of the members of each cluster, kept up to date by the documents that moved.
 //!
 //! A cluster's sum is a sparse vector of `i64` (see `vectors/weights.rs` for the fixed point). Only clusters that a
-//! document joined or left are touched. The sum is loaded into a dense scratch row, one a thread and as long as the
-//! vocabulary; the moved documents are added or subtracted, and the entries that are not zero are read back in ascending order.
+//! document joined or left are touched. If many documents moved, the sum is loaded into a dense scratch row, one a thread and as long as the
+//! vocabulary; they are added or subtracted, and the entries that are not zero are read back in ascending order. If few moved, their entries are sorted and merged into the sum.
 //!
 //! **Cost.** Time: the nonzeros of the moved documents plus the entries of the touched sums. Memory: 12 bytes an entry,
 //! shared terms included; `8 * n_terms` a thread for the scratch; 12 bytes a moved document while they are grouped.
@@ -39,9 +39,14 @@ pub(super) struct Change {
     pub(super) joined: bool,
 }
 
+/// Entries of moved documents are merged into a sum if it has at least so many times as many.
+const MERGE_SHARE: usize = 4;
+
 struct Scratch {
     /// One number a term; all zero between uses.
     dense: Vec<i64>,
+    /// Entries to be merged.
+    sorted: Vec<(u32, i64)>,
     /// Terms that were zero when something was added.
     fresh: Vec<u32>,
 }
@@ -92,7 +97,11 @@ impl Sums {
 
     fn take_scratch(&self) -> Scratch {
         let pooled = self.scratch.lock().expect("no holder panics").pop();
-        pooled.unwrap_or_else(|| Scratch { dense: vec![0; self.n_terms], fresh: Vec::new() })
+        pooled.unwrap_or_else(|| Scratch {
+            dense: vec![0; self.n_terms],
+            sorted: Vec::new(),
+            fresh: Vec::new(),
+        })
     }
 }
 
@@ -104,6 +113,10 @@ impl Scratch {
         weights: &RowWeights<'_>,
         changes: &[Change],
     ) -> Sum {
+        let n_entries: usize = changes.iter().map(|change| rows.row(change.doc as usize).nnz()).sum();
+        if n_entries * MERGE_SHARE <= sum.terms.len() {
+            return self.merged(sum, rows, weights, changes);
+        }
         let dense = &mut self.dense;
         for (&term, &value) in sum.terms.iter().zip(&sum.values) {
             dense[term as usize] = value;
@@ -145,6 +158,46 @@ impl Scratch {
         self.fresh.clear();
         Sum { terms: terms.into(), values: values.into() }
     }
+
+    /// The same, for few changes: what lies between their terms is copied.
+    fn merged(
+        &mut self,
+        sum: &Sum,
+        rows: &UnitRows<'_>,
+        weights: &RowWeights<'_>,
+        changes: &[Change],
+    ) -> Sum {
+        self.sorted.clear();
+        for change in changes {
+            let doc = change.doc as usize;
+            self.sorted.extend(rows.row(doc).iter().map(|(term, x)| {
+                let value = weights.fixed(doc, f64::from(x));
+                (term, if change.joined { value } else { -value })
+            }));
+        }
+        self.sorted.sort_unstable_by_key(|entry| entry.0);
+        let mut terms = Vec::with_capacity(sum.terms.len() + self.sorted.len());
+        let mut values = Vec::with_capacity(terms.capacity());
+        let (mut from, mut same_terms) = (0, true);
+        for entries in self.sorted.chunk_by(|a, b| a.0 == b.0) {
+            let term = entries[0].0;
+            let to = from + sum.terms[from..].partition_point(|&other| other < term);
+            terms.extend_from_slice(&sum.terms[from..to]);
+            values.extend_from_slice(&sum.values[from..to]);
+            let before = sum.terms.get(to).filter(|&&other| other == term).map(|_| sum.values[to]);
+            from = to + usize::from(before.is_some());
+            let value = before.unwrap_or(0) + entries.iter().map(|entry| entry.1).sum::<i64>();
+            if value != 0 {
+                terms.push(term);
+                values.push(value);
+            }
+            same_terms &= before.is_some() == (value != 0);
+        }
+        terms.extend_from_slice(&sum.terms[from..]);
+        values.extend_from_slice(&sum.values[from..]);
+        let terms = if same_terms { Arc::clone(&sum.terms) } else { terms.into() };
+        Sum { terms, values: values.into() }
+    }
 }
 
 impl Sum {
@@ -178,21 +231,27 @@ mod tests {
     proptest! {
         #[test]
         fn joining_and_leaving_gives_the_sum_of_those_who_stayed(
-            docs in prop::collection::vec(prop::collection::btree_map(0u32..12, -3i8..4, 1..6), 1..12),
+            mut docs in prop::collection::vec(prop::collection::btree_map(0u32..12, -3i8..4, 1..6), 1..12),
             stay in prop::collection::vec(any::<bool>(), 12),
+            long in any::<bool>(),
         ) {
-            let rows = UnitRows::new(SparseRows::from_maps(12, &docs));
+            if long {
+                // So much that all other documents are merged into the sum.
+                docs.push((0..12).flat_map(|term| (0..24).map(move |part| (12 + 12 * part + term, 1))).collect());
+            }
+            let stay = |doc: usize| stay.get(doc).copied().unwrap_or(true);
+            let rows = UnitRows::new(SparseRows::from_maps(300, &docs));
             let change = |doc: usize, joined| Change { cluster: 0, doc: doc as u32, joined };
-            let mut centroids = Centroids::new(12, vec![Centroid::default()]);
+            let mut centroids = Centroids::new(300, vec![Centroid::default()]);
             let mut apply = |sums: &mut Sums, changes| {
                 sums.apply(&rows, &RowWeights::UNIFORM, changes, &mut centroids, |_, _| (), |_, _, _| ());
             };
 
-            let mut incremental = Sums::new(1, 12);
+            let mut incremental = Sums::new(1, 300);
             apply(&mut incremental, (0..docs.len()).map(|doc| change(doc, true)).collect());
-            apply(&mut incremental, (0..docs.len()).filter(|&d| !stay[d]).map(|doc| change(doc, false)).collect());
-            let mut direct = Sums::new(1, 12);
-            apply(&mut direct, (0..docs.len()).filter(|&d| stay[d]).map(|doc| change(doc, true)).collect());
+            apply(&mut incremental, (0..docs.len()).filter(|&d| !stay(d)).map(|doc| change(doc, false)).collect());
+            let mut direct = Sums::new(1, 300);
+            apply(&mut direct, (0..docs.len()).filter(|&d| stay(d)).map(|doc| change(doc, true)).collect());
 
             prop_assert_eq!(&incremental.list[0].terms, &direct.list[0].terms);
             prop_assert_eq!(&incremental.list[0].values, &direct.list[0].values);
