@@ -544,7 +544,7 @@ impl Drift {
             needs.iter().partition(|need| need.n_tiles as usize <= n_front);
         let mut scanned = Vec::new();
         // Tiles of columns that have been built from this ranking.
-        let mut n_at_hand = 0;
+        let mut n_at_hand = None;
         for (needs, n_tiles) in [(front, n_front), (rest, n_tiles)] {
             let n_changed = self.kept.n_changed(&step.live).map(|n_changed| n_changed.div_ceil(TILE));
             let n_built = n_changed.map_or(n_tiles, |n_changed| n_tiles.min(n_changed));
@@ -552,9 +552,9 @@ impl Drift {
                 scanned.push(self.pair_with_all(step, &ranking, &needs));
             } else if let Some(n_changed) = n_changed {
                 // Columns of what has changed, and the others as they were built before.
-                if n_built != n_at_hand {
+                if n_at_hand != Some(n_built) {
                     self.build(step, &ranking, n_built);
-                    n_at_hand = n_built;
+                    n_at_hand = Some(n_built);
                 }
                 let masks = self.kept.masks(&ranking, self.columns.n_columns);
                 let sets = [self.set(&ranking), Set::kept(&self.kept, &masks, Some(n_changed))];
