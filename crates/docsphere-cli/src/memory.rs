@@ -87,7 +87,7 @@ impl Forecast {
         // Sums, a centroid spread out, and what a batch of documents needs.
         let batch = 8_000_000.min(200 * nnz + 10_000);
         let by_thread = (12 * n_terms + 12 * n_clusters as u64 + batch) * n_threads as u64;
-        let seeding = 10 * nnz + 14 * nnz.min(n_terms * n_rows.div_ceil(32_768)) + 26 * n_rows + 5 * n_terms;
+        let seeding = 10 * nnz + 14 * nnz.min(n_terms * n_rows.div_ceil(32_768)) + 34 * n_rows + 5 * n_terms;
         let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread);
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }

@@ -76,6 +76,16 @@ impl PlainSeeding<'_> {
     }
 }
 
+/// Documents ascending by their terms, then by their values, then as they came.
+fn order(rows: &UnitRows<'_>) -> Vec<usize> {
+    let mut docs: Vec<usize> = (0..rows.n_rows()).collect();
+    docs.sort_by(|&a, &b| {
+        let (a, b) = (rows.row(a), rows.row(b));
+        a.terms.cmp(b.terms).then(a.values.partial_cmp(b.values).expect("finite"))
+    });
+    docs
+}
+
 /// The state of the draws: the seeds so far, and what they mean for every document.
 struct Draws<'a> {
     input: &'a PlainSeeding<'a>,
@@ -83,6 +93,8 @@ struct Draws<'a> {
     random: ChaCha8Rng,
     drawn: Vec<DocId>,
     is_drawn: Vec<bool>,
+    /// The order in which running totals are made.
+    order: Vec<usize>,
     /// Each document's greatest similarity to a seed so far; 0 before the first, and always 0 for the random draws.
     best: Vec<f64>,
 }
@@ -99,6 +111,7 @@ impl<'a> Draws<'a> {
             random,
             drawn: Vec::new(),
             is_drawn: vec![false; n_docs],
+            order: order(input.rows),
             best: vec![0.0; n_docs],
         }
     }
@@ -112,8 +125,8 @@ impl<'a> Draws<'a> {
         }
         let number = number_below(&mut self.random, total);
         let mut running_total = 0;
-        seed_weights.iter().position(|weight| {
-            running_total += weight;
+        self.order.iter().copied().find(|&doc| {
+            running_total += seed_weights[doc];
             running_total > number
         })
     }

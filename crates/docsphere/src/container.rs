@@ -159,6 +159,18 @@ impl Container {
         })
     }
 
+    /// What [`write`](Self::write) writes.
+    pub(crate) fn to_bytes(&self, kind: &Kind) -> Vec<u8> {
+        let mut bytes = self.header(kind);
+        self.sections.iter().for_each(|section| bytes.extend(&section.content));
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) returned.
+    pub(crate) fn from_bytes(bytes: &[u8], kind: &Kind) -> Result<Container> {
+        Container::read_from(&mut &bytes[..], bytes.len() as u64, kind)
+    }
+
     fn header(&self, kind: &Kind) -> Vec<u8> {
         let mut header = kind.mark.to_vec();
         header.extend(kind.version.to_le_bytes());

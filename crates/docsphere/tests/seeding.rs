@@ -7,6 +7,7 @@ use docsphere::{FitOptions, Init, SphericalKMeans, UnitRows};
 use docsphere_testkit::plain_seeding::PlainSeeding;
 use docsphere_testkit::random_rows::{RandomRows, random_rows};
 use docsphere_testkit::reference::{ReferenceParams, ReferenceSeeding, reference_fit};
+use docsphere_testkit::rows_from;
 use docsphere_testkit::zipf::ZipfText;
 
 use crate::conformance::{assert_same, fit_like};
@@ -88,4 +89,31 @@ fn runs_and_seeds_draw_differently_and_the_plain_method_agrees_on_each_run() {
     assert_eq!(objectives, [0, 1, 2, 3].map(by_run));
     let best = objectives.iter().copied().fold(f64::MIN, f64::max);
     assert_eq!(fit.objective, best, "the best run is kept");
+}
+
+/// Neither the order of the rows nor a row given several times instead of with a weight changes what comes out.
+#[test]
+fn the_order_of_rows_and_repeated_rows_change_nothing() {
+    let rows = ZipfText { n_docs: 300, n_terms: 500, n_topics: 10, mean_terms: 8, seed: 5 }.rows();
+    let weights: Vec<f64> = (0..300).map(|doc| f64::from(doc % 4)).collect();
+    let pick = |docs: &[usize]| {
+        let rows: Vec<Vec<(u32, f32)>> = docs.iter().map(|&doc| rows.row(doc).iter().collect()).collect();
+        rows_from(500, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    };
+    let backwards: Vec<usize> = (0..300).rev().collect();
+    let repeated: Vec<usize> = (0..300).flat_map(|doc| vec![doc; doc % 4]).collect();
+    for init in [Init::PlusPlus, Init::Greedy { candidates: None }] {
+        let params = || SphericalKMeans::params(20).init(init.clone()).seed(3).check().unwrap();
+        let plain = params().fit(&rows).unwrap();
+        let turned = params().fit(&pick(&backwards)).unwrap();
+        assert_eq!(turned.model.centroids(), plain.model.centroids());
+        let turned_labels: Vec<i32> = turned.labels.as_slice().iter().rev().copied().collect();
+        assert_eq!(turned_labels, plain.labels.as_slice());
+
+        let weighted = params().fit_with(&rows, FitOptions::default().weights(&weights)).unwrap();
+        let repeated_fit = params().fit(&pick(&repeated)).unwrap();
+        let labels: Vec<i32> = repeated.iter().map(|&doc| weighted.labels.as_slice()[doc]).collect();
+        assert_eq!(repeated_fit.labels.as_slice(), labels);
+        assert_eq!(repeated_fit.objective, weighted.objective);
+    }
 }

@@ -35,6 +35,23 @@ impl Model {
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.container().write(path.as_ref(), &KIND)
+    }
+
+    /// The content of a model file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.container().to_bytes(&KIND)
+    }
+
+    /// The model that [`to_bytes`](Self::to_bytes) wrote, or [`save`](Self::save) to a file.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
+        from_container(&Container::from_bytes(bytes, &KIND)?)
+    }
+
+    fn container(&self) -> Container {
         let info = serde_json::to_vec(&self.info).expect("plain numbers and strings");
         let mut container = Container::default();
         container.push(INFO, info);
@@ -45,7 +62,7 @@ impl Model {
         if let Some(names) = &self.term_names {
             container.push(TERMS, serde_json::to_vec(names).expect("plain strings"));
         }
-        container.write(path.as_ref(), &KIND)
+        container
     }
 
     /// Reads a model from a file.

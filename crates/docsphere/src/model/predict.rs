@@ -98,6 +98,23 @@ impl Predictor {
         Ok(Prediction { labels: labels.into(), similarities })
     }
 
+    /// The similarity of each row to each centroid, row by row: `n_rows * n_clusters` numbers, 0 for clusters that are empty.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn similarities(&self, rows: &UnitRows<'_>) -> Result<Vec<f64>> {
+        self.check(rows)?;
+        let n_clusters = self.postings.n_clusters();
+        let mut all = vec![0.0; rows.n_rows() * n_clusters];
+        all.par_chunks_exact_mut(n_clusters.max(1)).enumerate().with_min_len(64).for_each(|(doc, own)| {
+            self.postings.similarities(rows.row(doc), own);
+            own.iter_mut()
+                .filter(|similarity| **similarity == f64::NEG_INFINITY)
+                .for_each(|none| *none = 0.0);
+        });
+        Ok(all)
+    }
+
     /// The `m` nearest clusters of each row; fewer if there are fewer clusters.
     ///
     /// # Errors

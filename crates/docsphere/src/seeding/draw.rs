@@ -1,12 +1,13 @@
 //! Random numbers and weighted draws, all in integers.
 //!
-//! A document's seed weight is an integer, so totals do not depend on the order of addition: keeping block totals up to date and adding
-//! everything up anew give the same draws.
+//! A document's seed weight is an integer, so totals do not depend on the order of addition: keeping totals up to date and adding
+//! everything up anew give the same draws. Documents are drawn in an order of their own ([`order.rs`](super::order)), not that of the input.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
+use super::order::RowOrder;
 use crate::update::COINCIDENT;
 use crate::vectors::{RowWeights, UnitRows};
 
@@ -15,6 +16,9 @@ pub(super) const BLOCK_DOCS: usize = 1 << 15;
 
 /// Documents that share one running total: a draw adds up the weights of so many.
 const GROUP_DOCS: usize = 1 << 7;
+
+/// Groups that share one running total.
+const SPAN_GROUPS: usize = 1 << 8;
 
 /// Rough similarities are multiples of one over this. Chosen so that twice as much, and what is rounded up, fit into 16 bits.
 pub(super) const SIMILARITY_STEPS: f32 = 32000.0;
@@ -42,10 +46,15 @@ impl SeedRng {
     }
 }
 
-/// The seed weights of all documents, with totals by block and by group.
+/// The seed weights of all documents, with running totals.
 pub(super) struct SeedWeights<'a> {
     weights: RowWeights<'a>,
     blocks: Vec<WeightBlock>,
+    order: RowOrder,
+    /// Of [`GROUP_DOCS`] documents each, in that order.
+    group_totals: Vec<u64>,
+    /// Of [`SPAN_GROUPS`] groups each.
+    span_totals: Vec<u64>,
 }
 
 /// The documents of one block.
@@ -55,19 +64,30 @@ pub(super) struct WeightBlock {
     best: Vec<f64>,
     /// The same in [`SIMILARITY_STEPS`], rounded down: what most documents are compared with.
     rough_best: Vec<u16>,
-    group_totals: Vec<u64>,
-    total: u64,
 }
 
 impl<'a> SeedWeights<'a> {
     pub(super) fn new(rows: &UnitRows<'_>, weights: RowWeights<'a>) -> Self {
         let first_docs = (0..rows.n_rows()).into_par_iter().step_by(BLOCK_DOCS);
-        let blocks = first_docs.map(|first_doc| WeightBlock::new(rows, &weights, first_doc)).collect();
-        SeedWeights { weights, blocks }
+        let blocks = first_docs.map(|first_doc| WeightBlock::new(rows, first_doc)).collect();
+        let order = RowOrder::new(rows);
+        let mut seed_weights =
+            SeedWeights { weights, blocks, order, group_totals: Vec::new(), span_totals: Vec::new() };
+        let groups = seed_weights.order.docs.par_chunks(GROUP_DOCS);
+        seed_weights.group_totals =
+            groups.map(|docs| docs.iter().map(|&doc| seed_weights.weight(doc)).sum()).collect();
+        let spans = seed_weights.group_totals.chunks(SPAN_GROUPS);
+        seed_weights.span_totals = spans.map(|groups| groups.iter().sum()).collect();
+        seed_weights
     }
 
     pub(super) fn total(&self) -> u64 {
-        self.blocks.iter().map(|block| block.total).sum()
+        self.span_totals.iter().sum()
+    }
+
+    fn weight(&self, doc: u32) -> u64 {
+        let doc = doc as usize;
+        self.blocks[doc / BLOCK_DOCS].weight(&self.weights, doc % BLOCK_DOCS)
     }
 
     /// Draws a document with a probability proportional to its weight; `None` if nothing has weight.
@@ -77,13 +97,12 @@ impl<'a> SeedWeights<'a> {
             return None;
         }
         let mut rest = rng.below(total);
-        let block = first_past(&mut rest, self.blocks.iter().map(|block| block.total))?;
-        let block = &self.blocks[block];
-        let group = first_past(&mut rest, block.group_totals.iter().copied())?;
-        let positions = group * GROUP_DOCS..block.best.len();
-        let in_group =
-            first_past(&mut rest, positions.map(|position| block.weight(&self.weights, position)))?;
-        Some(block.first_doc + group * GROUP_DOCS + in_group)
+        let span = first_past(&mut rest, self.span_totals.iter().copied())?;
+        let groups = self.group_totals[span * SPAN_GROUPS..].iter().copied();
+        let group = span * SPAN_GROUPS + first_past(&mut rest, groups)?;
+        let docs = &self.order.docs[group * GROUP_DOCS..];
+        let in_group = first_past(&mut rest, docs.iter().map(|&doc| self.weight(doc)))?;
+        Some(docs[in_group] as usize)
     }
 
     /// Takes a document out of all further draws.
@@ -93,7 +112,26 @@ impl<'a> SeedWeights<'a> {
 
     /// Notes the similarity of a document to a new seed.
     pub(super) fn raise(&mut self, doc: usize, similarity: f64) {
-        self.blocks[doc / BLOCK_DOCS].raise(&self.weights, doc % BLOCK_DOCS, similarity);
+        let lowered = self.blocks[doc / BLOCK_DOCS].raise(&self.weights, doc % BLOCK_DOCS, similarity);
+        self.lower(lowered);
+    }
+
+    /// Calls `improve` for each block, on many threads; it notes similarities to a new seed, and returns by how much that lowered which weights.
+    pub(super) fn raise_blocks(
+        &mut self,
+        improve: impl Fn(usize, &mut WeightBlock, &RowWeights<'_>) -> Vec<Lowered> + Sync,
+    ) {
+        let weights = &self.weights;
+        let blocks = self.blocks.par_iter_mut().enumerate();
+        let lowered: Vec<Vec<Lowered>> =
+            blocks.map(|(number, block)| improve(number, block, weights)).collect();
+        lowered.into_iter().flatten().for_each(|lowered| self.lower(lowered));
+    }
+
+    fn lower(&mut self, Lowered { doc, gain }: Lowered) {
+        let group = self.order.positions[doc as usize] as usize / GROUP_DOCS;
+        self.group_totals[group] -= gain;
+        self.span_totals[group / SPAN_GROUPS] -= gain;
     }
 
     /// By how much a seed with this similarity would lower the weight of a document.
@@ -106,17 +144,15 @@ impl<'a> SeedWeights<'a> {
         self.blocks[doc / BLOCK_DOCS].best[doc % BLOCK_DOCS]
     }
 
-    pub(super) fn row_weights(&self) -> RowWeights<'a> {
-        self.weights
-    }
-
     pub(super) fn blocks(&self) -> &[WeightBlock] {
         &self.blocks
     }
+}
 
-    pub(super) fn blocks_mut(&mut self) -> &mut [WeightBlock] {
-        &mut self.blocks
-    }
+/// A document whose weight was lowered, and by how much.
+pub(super) struct Lowered {
+    doc: u32,
+    gain: u64,
 }
 
 /// The number of the first weight at which the running total exceeds `rest`, from which all weights before it are taken.
@@ -131,17 +167,12 @@ fn first_past(rest: &mut u64, mut weights: impl Iterator<Item = u64>) -> Option<
 }
 
 impl WeightBlock {
-    fn new(rows: &UnitRows<'_>, weights: &RowWeights<'_>, first_doc: usize) -> Self {
+    fn new(rows: &UnitRows<'_>, first_doc: usize) -> Self {
         let end = rows.n_rows().min(first_doc + BLOCK_DOCS);
         let best = (first_doc..end).map(|doc| if rows.row(doc).nnz() == 0 { f64::INFINITY } else { 0.0 });
         let best: Vec<f64> = best.collect();
         let rough_best = best.iter().map(|&best| in_steps(best)).collect();
-        let mut block = WeightBlock { first_doc, best, rough_best, group_totals: Vec::new(), total: 0 };
-        let seed_weights: Vec<u64> =
-            (0..block.best.len()).map(|position| block.weight(weights, position)).collect();
-        block.group_totals = seed_weights.chunks(GROUP_DOCS).map(|group| group.iter().sum()).collect();
-        block.total = block.group_totals.iter().sum();
-        block
+        WeightBlock { first_doc, best, rough_best }
     }
 
     pub(super) fn first_doc(&self) -> usize {
@@ -177,12 +208,11 @@ impl WeightBlock {
     }
 
     /// Notes the similarity of a document to a new seed.
-    pub(super) fn raise(&mut self, weights: &RowWeights<'_>, position: usize, similarity: f64) {
+    pub(super) fn raise(&mut self, weights: &RowWeights<'_>, position: usize, similarity: f64) -> Lowered {
         let gain = self.gain(weights, position, similarity);
-        self.total -= gain;
-        self.group_totals[position / GROUP_DOCS] -= gain;
         self.best[position] = self.best[position].max(similarity);
         self.rough_best[position] = in_steps(self.best[position]);
+        Lowered { doc: (self.first_doc + position) as u32, gain }
     }
 }
 

@@ -7,11 +7,12 @@
 //! | `Greedy` | k-means++ with several candidates at each step; those that lose stay candidates |
 //! | `Given` | centroids from the caller |
 //!
-//! Every draw follows from the seed (a `u64`), the number of the run and the rows.
+//! Every draw follows from the seed (a `u64`), the number of the run and the rows, but not from the order of the rows.
 
 mod doc_index;
 mod draw;
 mod greedy;
+mod order;
 mod plus_plus;
 mod random;
 mod search;
@@ -31,7 +32,7 @@ pub enum Init {
     /// Spherical k-means++.
     PlusPlus,
     /// Greedy spherical k-means++: each step draws several candidates, and the best of all candidates so far becomes a seed.
-    /// The default: on 200,000 abstracts it ends with a greater objective than random seeds, in the same time in all (k = 500) or a fifth more (k = 5,000).
+    /// The default: on 200,000 abstracts it ends with a greater objective than random seeds, in the same time in all (k = 500) or two fifths more (k = 5,000).
     Greedy {
         /// Candidates drawn in each step; `None` for [`Init::DEFAULT_CANDIDATES`].
         candidates: Option<usize>,

@@ -4,7 +4,7 @@
 //! the seed improves; all others keep their weight. Weights are integers, so the draws are the same, to
 //! the document. (Similarities below 0 count as 0: a document on the far side is no better a seed than one that shares nothing.)
 //!
-//! **Cost.** Time: a query of the index for each seed. Memory: the index, 6 bytes a nonzero and 14 for each distinct term of a block of 32,768 documents; 26 bytes a
+//! **Cost.** Time: a query of the index for each seed. Memory: the index, 6 bytes a nonzero and 14 for each distinct term of a block of 32,768 documents; 34 bytes a
 //! document; 5 bytes a term. [`greedy`](super::greedy) finds better seeds, and takes a query for each of its candidates.
 //!
 //! References: Arthur, Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007, doi:10.5555/1283383.1283494;

@@ -88,15 +88,14 @@ impl<'a> Search<'a> {
     /// Makes a document a seed.
     pub(super) fn absorb(&mut self, seed: usize) {
         let candidate = self.candidate(seed);
-        let row_weights = self.weights.row_weights();
-        let (rows, scratch) = (self.rows, &self.scratch);
-        self.index.blocks().par_iter().zip(self.weights.blocks_mut()).for_each(|(index, block)| {
+        let (rows, scratch, blocks) = (self.rows, &self.scratch, self.index.blocks());
+        self.weights.raise_blocks(|number, block, weights| {
             let mut improved = Vec::new();
-            candidate.improved(rows, index, block, scratch, &mut improved);
+            candidate.improved(rows, &blocks[number], block, scratch, &mut improved);
             let first_doc = block.first_doc();
-            for Improved { doc, similarity } in improved {
-                block.raise(&row_weights, doc as usize - first_doc, similarity);
-            }
+            let raise =
+                |entry: Improved| block.raise(weights, entry.doc as usize - first_doc, entry.similarity);
+            improved.into_iter().map(raise).collect()
         });
         self.taken(seed);
     }
