@@ -1,5 +1,6 @@
 # make demo    build the command and cluster the built-in corpus
-# make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn
+# make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn, the Python package
+# make python  only the Python package: builds the wheel, installs it into a virtual environment, runs its tests
 # make test-long  10,000 random cases for every strategy, thread count and kind of vector instructions
 # make bench   every strategy side by side on generated data
 # make memory  the peak memory of a run over a million rows (Linux)
@@ -8,12 +9,15 @@ PYTHON ?= python3
 VENV   := .venv
 VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.txt | cut -d' ' -f1)
 
-.PHONY: demo test test-long lint doc unit interop bench memory clean
+PYTHON_VENV  := .venv-python
+PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
+
+.PHONY: demo test test-long lint doc unit interop python bench memory clean
 
 demo:
 	cargo run --release --quiet --package docsphere-cli -- demo
 
-test: lint doc unit interop
+test: lint doc unit interop python
 	@echo "make test: all passed"
 
 lint:
@@ -38,6 +42,25 @@ interop: $(VENV_READY)
 	$(VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
 	$(VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
 
+# The wheel is built as by `pip install ./python`.
+python: $(PYTHON_READY)
+	cargo build --package docsphere-cli --quiet
+	rm -rf target/wheels
+	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --release --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
+	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python benchmarks/rivals.py
+	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python benchmarks/rivals.py
+	cd python && ../$(PYTHON_VENV)/bin/mypy --no-error-summary
+	$(PYTHON_VENV)/bin/python -m mypy.stubtest docsphere._docsphere --mypy-config-file python/pyproject.toml
+	cd python && SCIPY_ARRAY_API=1 DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere ../$(PYTHON_VENV)/bin/python -m pytest --quiet
+
+$(PYTHON_READY): python/tests/requirements.txt
+	$(PYTHON) -m venv --clear $(PYTHON_VENV)
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --requirement python/tests/requirements.txt
+	@# Without its own dependencies, which would bring gigabytes: what it needs beside them is in the list above.
+	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-deps bertopic==0.17.4
+	@touch $@
+
 $(VENV_READY): crates/docsphere/tests/requirements.txt
 	$(PYTHON) -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --requirement crates/docsphere/tests/requirements.txt
@@ -51,4 +74,4 @@ memory:
 
 clean:
 	cargo clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(PYTHON_VENV)

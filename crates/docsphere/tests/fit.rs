@@ -1,6 +1,7 @@
 //! The loop and its stated policies, as a caller sees them. Each policy of the crate docs has its test here.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use docsphere::{
     Centroids, DocId, ErrorKind, Event, Fit, FitOptions, Init, SparseRows, SphericalKMeans, StopReason,
@@ -362,4 +363,32 @@ fn a_stop_in_the_last_iteration_of_a_run_lets_no_other_run_begin() {
     let fit = params.fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
     assert_eq!(fit.trace.runs.len(), 1);
     assert_eq!(fit.stop, StopReason::NoLabelChanged, "it had come to its end by itself");
+}
+
+/// Whenever the flag is raised, in whichever iteration: there is no result, and nothing panics.
+#[test]
+fn a_cancelled_run_ends_at_once_without_a_result() {
+    let rows = ZipfText { n_docs: 3_000, n_terms: 3_000, n_topics: 30, mean_terms: 20, seed: 1 }.rows();
+    for strategy in Strategy::ALL {
+        for at in [0, 1, 2] {
+            let cancel = AtomicBool::new(false);
+            let mut observer = |event: &Event<'_>| {
+                if matches!(event, Event::Iteration(record) if record.iteration == at) {
+                    cancel.store(true, Ordering::Relaxed);
+                }
+                ControlFlow::Continue(())
+            };
+            let options = FitOptions::default().observer(&mut observer).cancel(&cancel);
+            let params = SphericalKMeans::params(40).strategy(strategy).tol(0.0).n_threads(2);
+            let error = params.fit_with(&rows, options).unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::Stopped { stage: "an iteration" }),
+                "{strategy}: {error}"
+            );
+        }
+    }
+    let cancel = AtomicBool::new(true);
+    let error =
+        SphericalKMeans::params(40).fit_with(&rows, FitOptions::default().cancel(&cancel)).unwrap_err();
+    assert_eq!(error.to_string(), "stopped by the observer during seeding, before there was a result");
 }

@@ -26,6 +26,7 @@ impl Assigner for Baseline {
 
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
         for_each_document(
+            step,
             assignment,
             || (),
             |(), counters, slot| {

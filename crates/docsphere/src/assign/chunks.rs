@@ -4,7 +4,7 @@
 
 use rayon::prelude::*;
 
-use super::Counters;
+use super::{Counters, Step};
 use crate::update::Assignment;
 
 /// Documents a task: large enough to hide the cost of a task, small enough to balance two hundred thousand documents.
@@ -26,6 +26,7 @@ impl Slot<'_> {
 
 /// Calls `visit` once for every document, on all threads. `scratch` makes what a task needs to work.
 pub(super) fn for_each_document<S>(
+    step: &Step<'_>,
     assignment: &mut Assignment,
     scratch: impl Fn() -> S + Sync + Send,
     visit: impl Fn(&mut S, &mut Counters, Slot<'_>) + Sync + Send,
@@ -37,6 +38,9 @@ pub(super) fn for_each_document<S>(
         .enumerate()
         .map_init(&scratch, |scratch, (chunk, (labels, similarities))| {
             let mut counters = Counters::default();
+            if step.is_cancelled() {
+                return counters;
+            }
             for (position, (label, similarity)) in labels.iter_mut().zip(similarities).enumerate() {
                 let doc = chunk * CHUNK_DOCS + position;
                 visit(scratch, &mut counters, Slot { doc, label, similarity });

@@ -233,6 +233,9 @@ impl Drift {
         let settled: Vec<(Vec<u32>, u64)> = positions
             .par_chunks(TASK_DOCS)
             .map_init(scratch, |similarities, positions| {
+                if step.is_cancelled() {
+                    return (Vec::new(), 0);
+                }
                 let mut n_postings = 0;
                 let labels = positions.iter().map(|&position| {
                     let position = position as usize;
@@ -302,6 +305,9 @@ impl Drift {
             })
             .collect();
         tasks.par_iter().with_max_len(1).for_each(|&(cluster, members)| {
+            if step.is_cancelled() {
+                return;
+            }
             let empty = step.centroids.is_empty(cluster);
             self.compare(step, cluster, members.iter().map(|&m| m as usize), |position, own| {
                 self.states.set_own(position, if empty { f64::NEG_INFINITY } else { own });
@@ -363,6 +369,9 @@ impl Drift {
             .par_chunks(SCAN_DOCS)
             .map_init(Batch::default, |batch, needs| {
                 let mut scanned = Scanned::default();
+                if step.is_cancelled() {
+                    return scanned;
+                }
                 let mut seen = vec![Seen::default(); needs.len()];
                 for set in sets {
                     let look = |(number, &need): (u32, &Need)| {
@@ -486,6 +495,9 @@ impl Drift {
             .collect();
         let similarities: Vec<AtomicU64> = pairs.iter().map(|_| AtomicU64::new(0)).collect();
         tasks.par_iter().with_max_len(1).for_each(|&(cluster, numbers)| {
+            if step.is_cancelled() {
+                return;
+            }
             let positions = numbers.iter().map(|&number| pairs[number as usize].position as usize);
             let mut next = numbers.iter();
             self.compare(step, cluster, positions, |_, similarity| {

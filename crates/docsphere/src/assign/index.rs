@@ -45,7 +45,7 @@ impl Assigner for Index {
 
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
         let scratch = || (OverlapCounts::new(step.centroids.n_clusters()), Vec::new());
-        for_each_document(assignment, scratch, |(counts, candidates), counters, slot| {
+        for_each_document(step, assignment, scratch, |(counts, candidates), counters, slot| {
             let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
             let Some(overlap) = &self.overlap else { return scan.all(counters) };
             let choice = scan.own_choice(counters, false);

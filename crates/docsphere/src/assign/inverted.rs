@@ -27,7 +27,7 @@ impl Assigner for Inverted {
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
         let n_live = step.live.len() as u64;
         let scratch = || vec![0.0; step.centroids.n_clusters()];
-        for_each_document(assignment, scratch, |similarities, counters, mut slot| {
+        for_each_document(step, assignment, scratch, |similarities, counters, mut slot| {
             let row = step.rows.row(slot.doc);
             if row.nnz() == 0 {
                 return;

@@ -38,6 +38,7 @@ mod states;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +130,8 @@ pub(crate) struct Step<'a> {
     pub(crate) movement: Option<&'a Movement>,
     /// Clusters whose centroid is not empty, ascending.
     pub(crate) live: Vec<u32>,
+    /// Once it is true, the run is abandoned.
+    cancel: Option<&'a AtomicBool>,
 }
 
 impl<'a> Step<'a> {
@@ -138,7 +141,18 @@ impl<'a> Step<'a> {
         centroids: &'a Centroids,
         movement: Option<&'a Movement>,
     ) -> Self {
-        Step { iteration, rows, centroids, movement, live: centroids.live() }
+        Step { iteration, rows, centroids, movement, live: centroids.live(), cancel: None }
+    }
+
+    /// A step that may be abandoned.
+    pub(crate) fn cancelled_by(self, cancel: Option<&'a AtomicBool>) -> Self {
+        Step { cancel, ..self }
+    }
+
+    /// Whether all further work would be for nothing: whatever is written to the assignment will be thrown away.
+    #[inline]
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Relaxed))
     }
 
     /// Whether the paper's index may be used: its order of entries and its fallback assume that no value is negative.

@@ -29,6 +29,7 @@ impl Assigner for Ncc {
 
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
         for_each_document(
+            step,
             assignment,
             || (),
             |(), counters, slot| {

@@ -1,6 +1,7 @@
 //! The only loop.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -38,6 +39,7 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
         checkpoints: options.checkpoint.zip(fingerprint),
         records: Vec::new(),
         best: None,
+        cancel: options.cancel,
     };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(params.n_threads.unwrap_or_else(all_cores))
@@ -85,6 +87,7 @@ struct Driver<'a> {
     records: Vec<RunRecord>,
     /// The best of them.
     best: Option<Run>,
+    cancel: Option<&'a AtomicBool>,
 }
 
 impl Driver<'_> {
@@ -99,6 +102,7 @@ impl Driver<'_> {
             best.assign_again(
                 self.rows,
                 assign::assigner(Strategy::Inverted, &self.params.assigner_settings()).as_mut(),
+                self.cancel,
             );
         }
         for number in self.records.len()..self.params.n_init {
@@ -116,6 +120,9 @@ impl Driver<'_> {
                 Err(error) => return Err(error),
             };
             let Ended { stop, asked_to_stop } = self.iterate(&mut run);
+            if self.is_cancelled() {
+                return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
+            }
             self.records.push(run.record(stop));
             if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
                 self.best = Some(run);
@@ -127,11 +134,15 @@ impl Driver<'_> {
         Ok(())
     }
 
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Relaxed))
+    }
+
     /// Tells the observer, which may stop the run before there is a result.
     fn tell(&mut self, event: &Event<'_>) -> Result<()> {
         match self.observer.observe(event) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
+            ControlFlow::Continue(()) if !self.is_cancelled() => Ok(()),
+            _ => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
         }
     }
 
@@ -159,14 +170,17 @@ impl Driver<'_> {
         let mut assigner = assign::assigner(params.strategy, &params.assigner_settings());
         let mut updater = Updater::new(self.rows, params.n_clusters);
         if !run.iterations.is_empty() {
-            run.assign_again(self.rows, assigner.as_mut());
+            run.assign_again(self.rows, assigner.as_mut(), self.cancel);
         }
         for iteration in run.iterations.len()..=params.max_iter {
             let record = if iteration == 0 {
-                run.first_iteration(self.rows, &self.weights, assigner.as_mut())
+                run.first_iteration(self.rows, &self.weights, assigner.as_mut(), self.cancel)
             } else {
-                run.iteration(self.rows, &self.weights, &mut updater, assigner.as_mut())
+                run.iteration(self.rows, &self.weights, &mut updater, assigner.as_mut(), self.cancel)
             };
+            if self.is_cancelled() {
+                return Ended { stop: StopReason::Observer, asked_to_stop: true };
+            }
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.iterations.push(record);
@@ -250,8 +264,13 @@ impl Run {
     }
 
     /// Finds the similarities of a restored run. Labels stay: each is among the best for its centroids, and ties keep it.
-    fn assign_again(&mut self, rows: &UnitRows<'_>, assigner: &mut dyn Assigner) {
-        let step = Step::new(self.iterations.len() - 1, rows, &self.centroids, None);
+    fn assign_again(
+        &mut self,
+        rows: &UnitRows<'_>,
+        assigner: &mut dyn Assigner,
+        cancel: Option<&AtomicBool>,
+    ) {
+        let step = Step::new(self.iterations.len() - 1, rows, &self.centroids, None).cancelled_by(cancel);
         assigner.prepare(&step);
         assigner.assign(&step, &mut self.assignment);
     }
@@ -262,8 +281,9 @@ impl Run {
         rows: &UnitRows<'_>,
         weights: &RowWeights<'_>,
         assigner: &mut dyn Assigner,
+        cancel: Option<&AtomicBool>,
     ) -> IterationRecord {
-        let step = Step::new(0, rows, &self.centroids, None);
+        let step = Step::new(0, rows, &self.centroids, None).cancelled_by(cancel);
         let mut record = assign_all(&step, assigner, &mut self.assignment, weights);
         record.moved_docs = rows.n_nonzero_rows() as u64;
         record
@@ -276,6 +296,7 @@ impl Run {
         weights: &RowWeights<'_>,
         updater: &mut Updater,
         assigner: &mut dyn Assigner,
+        cancel: Option<&AtomicBool>,
     ) -> IterationRecord {
         let start = Instant::now();
         let labels_before = self.assignment.labels.clone();
@@ -283,6 +304,7 @@ impl Run {
         let update_seconds = start.elapsed().as_secs_f64();
 
         let step = Step::new(self.iterations.len(), rows, &self.centroids, Some(&update.movement));
+        let step = step.cancelled_by(cancel);
         let mut record = assign_all(&step, assigner, &mut self.assignment, weights);
         let labels = labels_before.par_iter().with_min_len(1 << 13).zip(&self.assignment.labels);
         record.moved_docs = labels.filter(|(before, after)| before != after).count() as u64;

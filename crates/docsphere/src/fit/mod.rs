@@ -10,6 +10,7 @@ pub use params::{Params, SphericalKMeans, ValidParams};
 pub use trace::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use checkpoint::CheckpointPlan;
 
@@ -24,6 +25,7 @@ pub struct FitOptions<'a> {
     pub(crate) observer: Option<&'a mut dyn Observer>,
     pub(crate) checkpoint: Option<CheckpointPlan>,
     pub(crate) resume: Option<Checkpoint>,
+    pub(crate) cancel: Option<&'a AtomicBool>,
 }
 
 impl<'a> FitOptions<'a> {
@@ -57,6 +59,15 @@ impl<'a> FitOptions<'a> {
     }
 }
 
+impl<'a> FitOptions<'a> {
+    /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An observer stops a run after an iteration, with the result so far.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+}
+
 impl std::fmt::Debug for FitOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let observer = self.observer.as_ref().map(|_| "…");
@@ -65,6 +76,7 @@ impl std::fmt::Debug for FitOptions<'_> {
             .field("observer", &observer)
             .field("checkpoint", &self.checkpoint)
             .field("resume", &self.resume)
+            .field("cancel", &self.cancel)
             .finish()
     }
 }

@@ -1,0 +1,258 @@
+//! Clustering.
+//!
+//! The run goes on on threads of its own. The thread that called waits for it with the lock released, and takes the lock only to call the callback, for whose answer the run waits, and, some times a second, to see whether the user has
+//! pressed Ctrl-C: Python handles signals on its main thread alone.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use docsphere::{Centroids, Event, Fit, FitOptions, Init, Params, SphericalKMeans, Strategy};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::errors::{OrRaise, named};
+use crate::matrix::Csr;
+use crate::model::Model;
+
+/// How long Ctrl-C may go unnoticed.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+
+/// Of the seeds, the callback hears so often at most, and of the last one.
+const SEEDING_EVENTS: Duration = Duration::from_millis(50);
+
+/// The names of all algorithms.
+#[pyfunction]
+pub(crate) fn algorithms() -> Vec<&'static str> {
+    Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
+}
+
+/// The options of a fit, as the estimator has checked them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options<'py> {
+    n_clusters: usize,
+    /// A name, or given centroids.
+    init: Start<'py>,
+    n_init: usize,
+    max_iter: usize,
+    tol: f64,
+    seed: u64,
+    algorithm: String,
+    n_threads: usize,
+}
+
+#[derive(FromPyObject)]
+pub(crate) enum Start<'py> {
+    Name(String),
+    Given(Csr<'py>),
+}
+
+impl Start<'_> {
+    fn init(&self) -> PyResult<Init> {
+        match self {
+            Start::Name(name) => match name.as_str() {
+                "random" => Ok(Init::Random),
+                "k-means++" => Ok(Init::PlusPlus),
+                "greedy-k-means++" => Ok(Init::Greedy { candidates: None }),
+                _ => Err(named("ParameterError", format!("init {name:?} is unknown"))),
+            },
+            Start::Given(matrix) => Ok(Init::Given(Centroids::from_rows(matrix.slices()?.rows()?))),
+        }
+    }
+}
+
+impl Options<'_> {
+    fn params(&self) -> PyResult<Params> {
+        Ok(SphericalKMeans::params(self.n_clusters)
+            .init(self.init.init()?)
+            .n_init(self.n_init)
+            .max_iter(self.max_iter)
+            .tol(self.tol)
+            .seed(self.seed)
+            .strategy(self.algorithm.parse().or_raise()?)
+            .n_threads(self.n_threads))
+    }
+}
+
+/// The result of a fit.
+#[pyclass(frozen, module = "docsphere._docsphere")]
+pub(crate) struct Fitted {
+    fit: Fit,
+}
+
+#[pymethods]
+impl Fitted {
+    #[getter]
+    fn model(&self) -> Model {
+        Model::new(self.fit.model.clone())
+    }
+
+    #[getter]
+    fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        PyArray1::from_slice(py, self.fit.labels.as_slice())
+    }
+
+    #[getter]
+    fn similarities<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.fit.similarities)
+    }
+
+    #[getter]
+    fn objective(&self) -> f64 {
+        self.fit.objective
+    }
+
+    #[getter]
+    fn n_iter(&self) -> usize {
+        self.fit.n_iter
+    }
+
+    #[getter]
+    fn converged(&self) -> bool {
+        self.fit.converged()
+    }
+
+    /// Whether the callback ended it.
+    #[getter]
+    fn stopped(&self) -> bool {
+        self.fit.stop == docsphere::StopReason::Observer
+    }
+
+    #[getter]
+    fn n_empty_clusters(&self) -> usize {
+        self.fit.n_empty_clusters
+    }
+
+    /// What happened, as JSON.
+    #[getter]
+    fn trace(&self) -> String {
+        serde_json::to_string(&self.fit.trace).expect("plain numbers and strings")
+    }
+}
+
+/// Clusters rows. `callback` gets every event as JSON; what is true of its answer ends the run.
+#[pyfunction]
+#[pyo3(signature = (matrix, options, weights, callback))]
+pub(crate) fn fit(
+    py: Python<'_>,
+    matrix: Csr<'_>,
+    options: Options<'_>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<Fitted> {
+    let (slices, params) = (matrix.slices()?, options.params()?);
+    let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
+    let mut teller = Teller { wants_events: callback.is_some(), last_seeding: None };
+    let (stop, cancel) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let (events, receiver) = mpsc::channel::<String>();
+    let (answers, answered) = mpsc::channel::<()>();
+    let watch = Watch { stop, cancel, callback, receiver, answers };
+    py.detach(move || {
+        std::thread::scope(|scope| {
+            let run = scope.spawn(move || -> PyResult<Fit> {
+                let rows = slices.unit_rows()?;
+                let mut observer = move |event: &Event<'_>| {
+                    if let Some(json) = teller.told(event) {
+                        // The other end is there as long as this run.
+                        let _ = events.send(json);
+                        let _ = answered.recv();
+                    }
+                    if stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                };
+                let mut options = FitOptions::default().observer(&mut observer).cancel(cancel);
+                if let Some(weights) = weights {
+                    options = options.weights(weights);
+                }
+                params.fit_with(&rows, options).or_raise()
+            });
+            let watched = watch.until_the_end();
+            let fit = run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            watched?;
+            fit.map(|fit| Fitted { fit })
+        })
+    })
+}
+
+/// What the calling thread does while a run goes on.
+struct Watch<'a> {
+    /// Ends the run with its result so far.
+    stop: &'a AtomicBool,
+    /// Ends it at once.
+    cancel: &'a AtomicBool,
+    callback: Option<Py<PyAny>>,
+    receiver: mpsc::Receiver<String>,
+    /// Tells the run that an event has been attended to.
+    answers: mpsc::Sender<()>,
+}
+
+impl Watch<'_> {
+    /// Returns when the run has ended. An exception, of the callback or by a signal, asks it to end, and is kept.
+    fn until_the_end(&self) -> PyResult<()> {
+        let mut raised = Ok(());
+        loop {
+            let event = match self.receiver.recv_timeout(SIGNAL_CHECK) {
+                Ok(event) => Some(event),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return raised,
+            };
+            let waits = event.is_some();
+            if raised.is_ok() {
+                raised = Python::attach(|py| self.attend(py, event));
+                if raised.is_err() {
+                    self.cancel.store(true, Relaxed);
+                }
+            }
+            if waits {
+                // The run may have panicked in the meantime.
+                let _ = self.answers.send(());
+            }
+        }
+    }
+
+    fn attend(&self, py: Python<'_>, event: Option<String>) -> PyResult<()> {
+        py.check_signals()?;
+        if let (Some(callback), Some(event)) = (&self.callback, event)
+            && callback.call1(py, (event,))?.is_truthy(py)?
+        {
+            self.stop.store(true, Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Which events Python hears of.
+struct Teller {
+    wants_events: bool,
+    last_seeding: Option<Instant>,
+}
+
+impl Teller {
+    /// An event as JSON, if it is to be told.
+    fn told(&mut self, event: &Event<'_>) -> Option<String> {
+        if !self.wants_events {
+            return None;
+        }
+        let json = match event {
+            Event::RunStarted { run, n_init } => {
+                serde_json::json!({ "event": "run", "run": run, "n_init": n_init })
+            }
+            Event::Seeding { done, total } => {
+                let soon = self.last_seeding.is_some_and(|last| last.elapsed() < SEEDING_EVENTS);
+                if soon && done < total {
+                    return None;
+                }
+                self.last_seeding = Some(Instant::now());
+                serde_json::json!({ "event": "seeding", "done": done, "total": total })
+            }
+            Event::Iteration(record) => {
+                let mut json = serde_json::to_value(record).expect("plain numbers and strings");
+                json["event"] = "iteration".into();
+                json
+            }
+            _ => return None,
+        };
+        Some(json.to_string())
+    }
+}

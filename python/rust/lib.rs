@@ -1,0 +1,39 @@
+//! The Rust side of the Python package: arrays in, calls of the library, arrays out.
+//!
+//! Documentation, defaults, checks of scikit-learn's kind and its base classes are Python (`src/docsphere/`). Here is only what Python cannot do by itself:
+//!
+//! | file | what |
+//! |---|---|
+//! | `matrix.rs` | compressed sparse rows from and to NumPy arrays, without a copy where the types allow it |
+//! | `fit.rs` | clustering, with the interpreter's lock released, and a callback |
+//! | `model.rs` | the class `Model` |
+//! | `text.rs` | the class `TextModel`, and texts to rows |
+//! | `threads.rs` | a call on so many threads, interruptible, with the lock released |
+//! | `errors.rs` | errors of the library as exceptions |
+
+mod errors;
+mod fit;
+mod matrix;
+mod model;
+mod text;
+mod threads;
+
+use pyo3::prelude::*;
+
+/// The compiled part of docsphere. Use the package `docsphere` instead.
+#[pymodule]
+mod _docsphere {
+    use super::*;
+
+    #[pymodule_export]
+    use crate::fit::{Fitted, algorithms, fit};
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::text::{TextModel, fit_texts, stop_word_languages};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,178 @@
+//! The class `Model`.
+
+use docsphere::{DocId, Labels, SummaryOptions, TermId, summarize};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyType};
+
+use crate::errors::OrRaise;
+use crate::matrix::{Csr, Parts, parts};
+use crate::text::TextModel;
+use crate::threads::on_threads;
+
+/// Centroids, and how they came about.
+#[pyclass(frozen, module = "docsphere._docsphere")]
+pub(crate) struct Model {
+    model: docsphere::Model,
+}
+
+impl Model {
+    pub(crate) fn new(model: docsphere::Model) -> Self {
+        Model { model }
+    }
+}
+
+/// Labels and similarities.
+type Predicted<'py> = (Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>);
+
+/// For each cluster: size, cohesion, keywords with scores, representatives with similarities.
+type Summary = (usize, f64, Vec<(u32, f64)>, Vec<(u32, f64)>);
+
+#[pymethods]
+impl Model {
+    #[staticmethod]
+    fn load(py: Python<'_>, path: std::path::PathBuf) -> PyResult<Self> {
+        py.detach(|| docsphere::Model::load(path)).or_raise().map(Model::new)
+    }
+
+    fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+        py.detach(|| self.model.save(path)).or_raise()
+    }
+
+    /// From what `to_bytes` returned.
+    #[new]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        docsphere::Model::from_bytes(bytes).or_raise().map(Model::new)
+    }
+
+    /// The content of a model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.model.to_bytes())
+    }
+
+    /// For pickling.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Bound<'py, PyBytes>,)) {
+        (py.get_type::<Model>(), (self.to_bytes(py),))
+    }
+
+    #[getter]
+    fn n_clusters(&self) -> usize {
+        self.model.centroids().n_clusters()
+    }
+
+    #[getter]
+    fn n_terms(&self) -> usize {
+        self.model.centroids().n_terms()
+    }
+
+    /// How it came about, as JSON.
+    #[getter]
+    fn info(&self) -> String {
+        serde_json::to_string(self.model.info()).expect("plain numbers and strings")
+    }
+
+    /// The centroids as `(data, indices, indptr)`.
+    fn centroids<'py>(&self, py: Python<'py>) -> Parts<'py> {
+        parts(py, &self.model.centroids().to_sparse_rows())
+    }
+
+    #[getter]
+    fn text(&self) -> Option<TextModel> {
+        self.model.text().cloned().map(TextModel::new)
+    }
+
+    /// The names of the terms, if they are known.
+    #[getter]
+    fn term_names(&self) -> Option<Vec<String>> {
+        let name = |term| self.model.term_name(TermId::new(term)).map(str::to_owned);
+        (0..self.n_terms() as u32).map(name).collect()
+    }
+
+    /// The same centroids with the names of the terms.
+    fn with_term_names(&self, names: Vec<String>) -> PyResult<Self> {
+        self.model.clone().with_term_names(names).or_raise().map(Model::new)
+    }
+
+    /// The same centroids with what turns new texts into rows.
+    fn with_text(&self, text: &TextModel) -> PyResult<Self> {
+        self.model.clone().with_text(text.model().clone()).or_raise().map(Model::new)
+    }
+
+    fn predict<'py>(&self, py: Python<'py>, matrix: Csr<'py>, n_threads: usize) -> PyResult<Predicted<'py>> {
+        let slices = matrix.slices()?;
+        let found = on_threads(py, n_threads, || self.model.predict(&slices.unit_rows()?).or_raise())?;
+        Ok((PyArray1::from_slice(py, found.labels.as_slice()), PyArray1::from_vec(py, found.similarities)))
+    }
+
+    /// The similarity of each row to each centroid.
+    fn similarities<'py>(
+        &self,
+        py: Python<'py>,
+        matrix: Csr<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let slices = matrix.slices()?;
+        let shape = [slices.n_rows(), self.n_clusters()];
+        let all = on_threads(py, n_threads, || {
+            self.model.predictor().similarities(&slices.unit_rows()?).or_raise()
+        })?;
+        PyArray1::from_vec(py, all).reshape(shape)
+    }
+
+    /// The similarities to the nearest centroids alone, as `(data, indices, indptr)`; clusters ascending in each row.
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        matrix: Csr<'py>,
+        m: usize,
+        n_threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>)> {
+        let slices = matrix.slices()?;
+        let (values, clusters, offsets) = on_threads(py, n_threads, || {
+            let nearest = self.model.predictor().nearest(&slices.unit_rows()?, m).or_raise()?;
+            let (mut values, mut clusters, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
+            for doc in 0..nearest.n_rows() {
+                let mut found = nearest.of(DocId::new(doc as u32)).to_vec();
+                found.sort_unstable_by_key(|neighbour| neighbour.cluster);
+                values.extend(found.iter().map(|neighbour| neighbour.similarity));
+                clusters.extend(found.iter().map(|neighbour| neighbour.cluster.index() as i32));
+                offsets.push(values.len() as i64);
+            }
+            Ok((values, clusters, offsets))
+        })?;
+        Ok((
+            PyArray1::from_vec(py, values),
+            PyArray1::from_vec(py, clusters),
+            PyArray1::from_vec(py, offsets),
+        ))
+    }
+
+    /// What there is to say about each cluster of these rows: so many keywords, so many representatives.
+    fn summarize(
+        &self,
+        py: Python<'_>,
+        matrix: Csr<'_>,
+        labels: PyReadonlyArray1<'_, i32>,
+        similarities: PyReadonlyArray1<'_, f64>,
+        limits: (usize, usize),
+        n_threads: usize,
+    ) -> PyResult<Vec<Summary>> {
+        let slices = matrix.slices()?;
+        let labels = Labels::from(labels.as_slice()?.to_vec());
+        let similarities = similarities.as_slice()?;
+        on_threads(py, n_threads, || {
+            let mut options = SummaryOptions::default();
+            (options.n_keywords, options.n_representatives) = limits;
+            options.n_neighbours = 0;
+            let summaries =
+                summarize(&slices.unit_rows()?, &labels, similarities, &self.model, options).or_raise()?;
+            let summary = |cluster: &docsphere::ClusterSummary| {
+                let keywords = cluster.keywords.iter().map(|word| (word.term.index() as u32, word.score));
+                let documents =
+                    cluster.representatives.iter().map(|found| (found.doc.index() as u32, found.similarity));
+                (cluster.size, cluster.cohesion, keywords.collect(), documents.collect())
+            };
+            Ok(summaries.iter().map(summary).collect())
+        })
+    }
+}

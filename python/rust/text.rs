@@ -1,0 +1,176 @@
+//! Texts to rows, and the class `TextModel`.
+
+use docsphere::{
+    DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions, Vectorizer,
+};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyBytes, PyType};
+
+use crate::errors::{OrRaise, named};
+use crate::matrix::{Parts, parts};
+use crate::threads::on_threads;
+
+/// Turns texts into rows as it was learnt from others.
+#[pyclass(frozen, module = "docsphere._docsphere")]
+pub(crate) struct TextModel {
+    model: docsphere::TextModel,
+}
+
+/// The options of the text stages, as the transformer has checked them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    segmentation: String,
+    lowercase: bool,
+    keep_urls: bool,
+    keep_numbers: bool,
+    min_chars: usize,
+    stop_words: Option<Stop>,
+    ngram_range: (usize, usize),
+    stemmer: Option<String>,
+    idf: String,
+    sublinear_tf: bool,
+    min_df: Documents,
+    max_df: Documents,
+    max_features: Option<usize>,
+}
+
+#[derive(FromPyObject)]
+enum Stop {
+    Language(String),
+    Own(Vec<String>),
+}
+
+#[derive(FromPyObject)]
+enum Documents {
+    Count(u64),
+    Share(f64),
+}
+
+impl From<Documents> for DocumentBound {
+    fn from(bound: Documents) -> Self {
+        match bound {
+            Documents::Count(count) => DocumentBound::Count(count),
+            Documents::Share(share) => DocumentBound::Share(share),
+        }
+    }
+}
+
+fn one_of<T: Copy>(name: &str, given: &str, known: &[(&str, T)]) -> PyResult<T> {
+    known.iter().find(|(known, _)| *known == given).map(|&(_, value)| value).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|&(known, _)| known).collect();
+        named("ParameterError", format!("{name} must be one of {}, got {given:?}", names.join(", ")))
+    })
+}
+
+impl Options {
+    fn vectorizer(self) -> PyResult<Vectorizer> {
+        let segmentations = [("unicode", Segmentation::Unicode), ("sklearn", Segmentation::SkLearn)];
+        let kinds = [("paper", IdfKind::Paper), ("smooth", IdfKind::Smooth), ("plus-one", IdfKind::PlusOne)];
+        let text = TextOptions {
+            segmentation: one_of("segmentation", &self.segmentation, &segmentations)?,
+            lowercase: self.lowercase,
+            keep_urls: self.keep_urls,
+            keep_numbers: self.keep_numbers,
+            min_chars: self.min_chars,
+            stop_words: match self.stop_words {
+                Some(Stop::Language(language)) => StopWords::Language(language),
+                Some(Stop::Own(words)) => StopWords::Own(words),
+                None => StopWords::None,
+            },
+            ngrams: Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 },
+            stemmer: self.stemmer,
+        };
+        let tfidf = TfidfOptions {
+            idf: one_of("idf", &self.idf, &kinds)?,
+            sublinear_tf: self.sublinear_tf,
+            min_df: self.min_df.into(),
+            max_df: self.max_df.into(),
+            max_terms: self.max_features,
+        };
+        Ok(Vectorizer::new().text(text).tfidf(tfidf))
+    }
+}
+
+/// The languages that there are stop words for.
+#[pyfunction]
+pub(crate) fn stop_word_languages() -> Vec<&'static str> {
+    docsphere::stop_word_languages().collect()
+}
+
+/// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, and what was learnt.
+#[pyfunction]
+pub(crate) fn fit_texts<'py>(
+    py: Python<'py>,
+    texts: Vec<PyBackedStr>,
+    options: Options,
+    n_threads: usize,
+) -> PyResult<(Parts<'py>, TextModel)> {
+    let vectorizer = options.vectorizer()?.n_threads(n_threads);
+    let vectorized = py.detach(|| vectorizer.fit_texts(&texts)).or_raise()?;
+    Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model)))
+}
+
+impl TextModel {
+    pub(crate) fn new(model: docsphere::TextModel) -> Self {
+        TextModel { model }
+    }
+
+    pub(crate) fn model(&self) -> &docsphere::TextModel {
+        &self.model
+    }
+}
+
+#[pymethods]
+impl TextModel {
+    /// From what `to_bytes` returned.
+    #[new]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        docsphere::TextModel::from_bytes(bytes).or_raise().map(TextModel::new)
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.model.to_bytes())
+    }
+
+    /// For pickling.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, (Bound<'py, PyBytes>,)) {
+        (py.get_type::<TextModel>(), (self.to_bytes(py),))
+    }
+
+    /// The options of the text stages, as JSON: those of terms, and those of weights.
+    #[getter]
+    fn options(&self) -> String {
+        let options = (self.model.text_options(), self.model.tfidf_options());
+        serde_json::to_string(&options).expect("plain numbers and strings")
+    }
+
+    /// The terms, ascending.
+    #[getter]
+    fn terms(&self) -> Vec<&str> {
+        self.model.vocabulary().iter().collect()
+    }
+
+    #[getter]
+    fn idf<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.model.idf())
+    }
+
+    #[getter]
+    fn n_docs(&self) -> u64 {
+        self.model.n_docs()
+    }
+
+    /// The rows of texts, as `(data, indices, indptr)`.
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Vec<PyBackedStr>,
+        n_threads: usize,
+    ) -> PyResult<Parts<'py>> {
+        let transformed = on_threads(py, n_threads, || self.model.transform(&texts).or_raise())?;
+        Ok(parts(py, transformed.rows.as_sparse()))
+    }
+}

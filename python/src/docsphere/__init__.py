@@ -1,0 +1,54 @@
+"""Exact spherical k-means for sparse documents, fast for thousands of clusters.
+
+`SphericalKMeans` is a scikit-learn estimator that groups the rows of a sparse
+matrix by cosine similarity. `TextVectorizer` turns texts into such a matrix.
+`keywords` and `representatives` say what the clusters are about; `save` and
+`load` exchange models with the command ``docsphere``.
+
+Examples
+--------
+>>> import docsphere
+>>> texts = [
+...     "the cat sleeps on the mat", "a cat and a dog play", "my dog chases the cat",
+...     "stocks fall as rates rise", "the bank raises rates", "rates and stocks worry the bank",
+... ]
+>>> vectorizer = docsphere.TextVectorizer()
+>>> X = vectorizer.fit_transform(texts)
+>>> model = docsphere.SphericalKMeans(n_clusters=2, n_init=10, random_state=0).fit(X)
+>>> bool(model.labels_[0] == model.labels_[1] == model.labels_[2])
+True
+>>> model.predict(vectorizer.transform(["a dog sleeps"])) == model.labels_[:1]
+array([ True])
+"""
+
+from ._docsphere import __version__
+from ._errors import (
+    DocsphereError,
+    FileError,
+    FormatError,
+    MatrixError,
+    ParameterError,
+    StoppedError,
+    TooLargeError,
+)
+from ._files import load, save
+from ._kmeans import SphericalKMeans
+from ._summary import keywords, representatives
+from ._text import TextVectorizer
+
+__all__ = [
+    "DocsphereError",
+    "FileError",
+    "FormatError",
+    "MatrixError",
+    "ParameterError",
+    "SphericalKMeans",
+    "StoppedError",
+    "TextVectorizer",
+    "TooLargeError",
+    "__version__",
+    "keywords",
+    "load",
+    "representatives",
+    "save",
+]

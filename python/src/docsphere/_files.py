@@ -1,0 +1,115 @@
+"""Model files, shared with the command ``docsphere``."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from . import _docsphere
+from ._errors import ParameterError
+from ._kmeans import SphericalKMeans
+from ._text import TextVectorizer
+
+
+def save(model: SphericalKMeans | Pipeline, path: str | PathLike[str]) -> None:
+    """Write a model to a file that ``docsphere assign`` and `load` read.
+
+    Parameters
+    ----------
+    model : SphericalKMeans or Pipeline
+        A fitted estimator, or a pipeline of a `TextVectorizer` and one: then the
+        file can be used on texts.
+
+    path : str or path-like
+        The file. It appears whole or not at all.
+    """
+    if isinstance(model, Pipeline):
+        steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+        if [type(step) for step in steps] != [TextVectorizer, SphericalKMeans]:
+            raise ParameterError(
+                "a pipeline must consist of a TextVectorizer and a SphericalKMeans to be saved, got "
+                + ", ".join(type(step).__name__ for step in steps)
+            )
+        vectorizer, model = steps
+        check_is_fitted(model)
+        model._model.with_text(vectorizer._model).save(path)
+        return
+    if not isinstance(model, SphericalKMeans):
+        raise ParameterError(f"model must be a SphericalKMeans or a Pipeline, got {type(model).__name__}")
+    check_is_fitted(model)
+    compiled = model._model
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and compiled.text is None:
+        compiled = compiled.with_term_names([str(name) for name in names])
+    compiled.save(path)
+
+
+def load(path: str | PathLike[str]) -> SphericalKMeans | Pipeline:
+    """Read a model from a file of `save` or of ``docsphere cluster``.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    model : SphericalKMeans or Pipeline
+        A fitted estimator; for a model of texts, a pipeline that takes texts.
+        The labels of the rows that it was made from are not in the file.
+    """
+    compiled = _docsphere.Model.load(path)
+    model = _estimator(compiled)
+    if compiled.text is None:
+        return model
+    return Pipeline([("vectorizer", _vectorizer(compiled.text)), ("kmeans", model)])
+
+
+def _estimator(compiled: _docsphere.Model) -> SphericalKMeans:
+    info: dict[str, Any] = json.loads(compiled.info)
+    model = SphericalKMeans(
+        n_clusters=compiled.n_clusters,
+        init=info["init"] if info["init"] != "given" else "k-means++",
+        n_init=info["n_init"],
+        max_iter=info["max_iter"],
+        tol=info["tol"],
+        random_state=info["seed"],
+    )
+    model._model = compiled
+    model.n_features_in_ = compiled.n_terms
+    names = compiled.term_names if compiled.text is None else None
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    model.similarity_ = info["objective"]
+    model.n_iter_ = info["n_iter"]
+    model.converged_ = info["converged"]
+    model._set_centers()
+    return model
+
+
+def _vectorizer(text: _docsphere.TextModel) -> TextVectorizer:
+    words, weights = json.loads(text.options)
+    bound = {name: next(iter(weights[name].values())) for name in ("min_df", "max_df")}
+    stop_words = words["stop_words"]
+    vectorizer = TextVectorizer(
+        lowercase=words["lowercase"],
+        stop_words=None if stop_words == "none" else next(iter(stop_words.values())),
+        ngram_range=(words["ngrams"]["lo"], words["ngrams"]["hi"]),
+        max_features=weights["max_terms"],
+        sublinear_tf=weights["sublinear_tf"],
+        idf=weights["idf"],
+        segmentation=words["segmentation"],
+        stemmer=words["stemmer"],
+        min_chars=words["min_chars"],
+        keep_urls=words["keep_urls"],
+        keep_numbers=words["keep_numbers"],
+        **bound,
+    )
+    vectorizer._model = text
+    vectorizer._set_terms()
+    return vectorizer

@@ -1,0 +1,347 @@
+"""The estimator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _docsphere
+from ._errors import ParameterError
+from ._matrix import csr_arrays, csr_matrix
+from ._progress import ProgressBar
+
+_INITS = ("k-means++", "greedy-k-means++", "random")
+
+
+class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Spherical k-means: clusters of rows with a high cosine similarity.
+
+    Every row is scaled to length one; a centroid is the direction of the sum of
+    its rows; every row belongs to the centroid with the greatest cosine
+    similarity. The result is exact, and the same for every `algorithm` and every
+    `n_jobs`. Matrices stay sparse throughout, centroids included.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters.
+
+    init : {"k-means++", "greedy-k-means++", "random"} or matrix of shape \
+            (n_clusters, n_features), default="k-means++"
+        How the first centroids are found: by spherical k-means++; by its greedy
+        form, which takes longer and ends with a better objective; rows drawn at
+        random; or those given, sparse or dense.
+
+    n_init : int, default=1
+        The number of runs with different seeds. The one with the greatest
+        objective is kept.
+
+    max_iter : int, default=100
+        The largest number of iterations of a run.
+
+    tol : float, default=1e-4
+        A run ends when every centroid moved by a squared distance of less than
+        this; with 0 it goes on until no label changes.
+
+    random_state : int, RandomState instance or None, default=None
+        Where random numbers come from. An int gives the same result every time:
+        that of the command ``docsphere cluster --seed``.
+
+    algorithm : str, default="auto"
+        How labels are found: "auto", "baseline", "ncc", "index", "ncc-index",
+        "inverted" or "drift". Changes time and memory, never the result.
+
+    n_jobs : int or None, default=None
+        The number of threads, as in scikit-learn: None is one unless in a
+        `joblib.parallel_backend` context, -1 is all cores. Never changes the
+        result.
+
+    verbose : int, default=0
+        With 1 or more, show a progress bar.
+
+    callback : callable or None, default=None
+        Called with a dict for every event of a run: ``event`` is "run",
+        "seeding" (at most twenty times a second) or "iteration", the other items
+        are those of `trace_`. If it returns something true, the run ends with the
+        result so far; during seeding there is none, and `StoppedError` is raised.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        The cluster of each row; -1 for rows without any entry, which have no
+        direction and belong nowhere.
+
+    cluster_centers_ : csr_matrix of shape (n_clusters, n_features)
+        The centroids: sparse rows of length one. They are never made dense; use
+        ``cluster_centers_.toarray()`` if there is memory for it.
+
+    similarities_ : ndarray of shape (n_samples,)
+        The cosine similarity of each row to its centroid.
+
+    similarity_ : float
+        The objective: the sum of `similarities_`, weighted by `sample_weight`.
+
+    inertia_ : float
+        The weighted sum of squared distances of the unit rows to their
+        centroids, ``sum(w * (2 - 2 * similarity))``. Rows without any entry do
+        not count.
+
+    n_iter_ : int
+        The number of iterations of the run that was kept.
+
+    converged_ : bool
+        Whether that run came to its end by itself, rather than by `max_iter` or
+        the callback.
+
+    n_empty_clusters_ : int
+        Clusters without any row, if there are fewer distinct rows than clusters.
+
+    trace_ : dict
+        What happened: for every iteration the objective, how many rows moved,
+        what was computed and how long it took.
+
+    n_features_in_ : int
+        The number of columns seen by `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the columns, if `fit` was given a table with names.
+
+    Notes
+    -----
+    A CSR matrix of float32 with sorted column indices in int32 and rows of
+    length one is read where it is, without a copy; do not write to it while
+    `fit` runs. float64 is converted to float32. The interpreter's lock is
+    released, and Ctrl-C ends a run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> from docsphere import SphericalKMeans
+    >>> X = csr_matrix(np.array([[1, 2, 0, 0], [2, 1, 0, 0], [0, 0, 1, 3], [0, 0, 2, 1.0]]))
+    >>> kmeans = SphericalKMeans(n_clusters=2, random_state=0).fit(X)
+    >>> bool(kmeans.labels_[0] == kmeans.labels_[1] != kmeans.labels_[2])
+    True
+    >>> kmeans.predict(X) == kmeans.labels_
+    array([ True,  True,  True,  True])
+    >>> kmeans.transform(X).shape
+    (4, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions(set(_INITS)), "array-like", "sparse matrix"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "algorithm": [StrOptions(set(_docsphere.algorithms()))],
+        "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: str | ArrayLike | Any = "k-means++",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+        algorithm: str = "auto",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        callback: Callable[[dict[str, Any]], object] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.algorithm = algorithm
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> SphericalKMeans:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows. CSR matrices are used as they are; others become CSR.
+
+        y : Ignored
+            There by convention.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts. Rows of weight 0 are labelled, but move
+            no centroid.
+
+        Returns
+        -------
+        self : SphericalKMeans
+            The fitted estimator.
+        """
+        self._validate_params()
+        X = self._validated(X, reset=True)
+        if X.shape[0] < self.n_clusters:
+            raise ParameterError(f"n_samples={X.shape[0]} must be at least n_clusters={self.n_clusters}")
+        weights = None
+        if sample_weight is not None:
+            weights = np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+        fitted = self._run(X, weights)
+        self._model = fitted.model
+        self.labels_ = fitted.labels
+        self.similarities_ = fitted.similarities
+        self.similarity_ = fitted.objective
+        has_direction = fitted.labels >= 0
+        total = float(has_direction.sum() if weights is None else weights[has_direction].sum())
+        self.inertia_ = 2.0 * (total - fitted.objective)
+        self.n_iter_ = fitted.n_iter
+        self.converged_ = fitted.converged
+        self.n_empty_clusters_ = fitted.n_empty_clusters
+        self.trace_ = json.loads(fitted.trace)
+        self._set_centers()
+        return self
+
+    def _run(self, X: Any, weights: NDArray[np.float64] | None) -> _docsphere.Fitted:
+        init = self.init
+        if not isinstance(init, str):
+            init = csr_arrays(self._validated_init(init, X))
+        options = {
+            "n_clusters": int(self.n_clusters),
+            "init": init,
+            "n_init": int(self.n_init),
+            "max_iter": int(self.max_iter),
+            "tol": float(self.tol),
+            "seed": self._seed(),
+            "algorithm": self.algorithm,
+            "n_threads": effective_n_jobs(self.n_jobs),
+        }
+        bar = ProgressBar(self.max_iter) if self.verbose else None
+        watchers = [watcher for watcher in (bar, self.callback) if watcher is not None]
+
+        def watch(event: str) -> bool:
+            record = json.loads(event)
+            return any([bool(watcher(record)) for watcher in watchers])
+
+        try:
+            return _docsphere.fit(csr_arrays(X), options, weights, watch if watchers else None)
+        finally:
+            if bar is not None:
+                bar.close()
+
+    def _validated_init(self, init: Any, X: Any) -> Any:
+        if not sparse.issparse(init):
+            init = np.asarray(init, dtype=X.dtype)
+        expected = (self.n_clusters, X.shape[1])
+        if init.shape != expected:
+            raise ParameterError(f"init must be a matrix of shape {expected}, got shape {init.shape}")
+        return init
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
+        )
+
+    def _set_centers(self) -> None:
+        self.cluster_centers_ = csr_matrix(self._model.centroids(), self._model.n_terms)
+
+    @property
+    def _n_features_out(self) -> int:
+        """The number of columns of `transform`."""
+        return self._model.n_clusters
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Return the nearest cluster of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The cluster of each row; -1 for rows without any entry.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        return self._model.predict(csr_arrays(X), effective_n_jobs(self.n_jobs))[0]
+
+    def transform(self, X: Any, top_m: int | None = None) -> Any:
+        """Return the cosine similarity of each row to each centroid.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows.
+
+        top_m : int or None, default=None
+            Only the similarities to so many nearest centroids, as a sparse
+            matrix: for many clusters all of them take a lot of memory.
+
+        Returns
+        -------
+        similarities : ndarray or csr_matrix of shape (n_samples, n_clusters)
+            From -1 to 1; 0 for clusters that are empty.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        n_threads = effective_n_jobs(self.n_jobs)
+        if top_m is None:
+            return self._model.similarities(csr_arrays(X), n_threads).astype(X.dtype, copy=False)
+        similarities = csr_matrix(self._model.nearest(csr_arrays(X), top_m, n_threads), self._model.n_clusters)
+        return similarities.astype(X.dtype, copy=False)
+
+    def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return the objective of new rows: the sum of their similarities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows.
+
+        y : Ignored
+            There by convention.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        score : float
+            The sum of the similarities to the nearest centroids.
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        similarities = self._model.predict(csr_arrays(X), effective_n_jobs(self.n_jobs))[1]
+        if sample_weight is None:
+            return float(similarities.sum())
+        return float(similarities @ _check_sample_weight(sample_weight, X, dtype=np.float64))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,39 @@
+"""A progress bar for ``verbose=1``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tqdm.auto import tqdm
+
+
+class ProgressBar:
+    """Shows seeds found, then iterations done, of each run."""
+
+    def __init__(self, max_iter: int) -> None:
+        self.max_iter = max_iter
+        self.run = ""
+        self.bar: Any = None
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        if event["event"] == "run":
+            self.close()
+            self.run = f"run {event['run'] + 1} of {event['n_init']}: " if event["n_init"] > 1 else ""
+        elif event["event"] == "seeding":
+            self._show("seeds", event["done"], event["total"])
+        else:
+            self._show("iterations", event["iteration"], self.max_iter)
+            self.bar.set_postfix(moved=event["moved_docs"], objective=f"{event['objective']:.6g}")
+
+    def _show(self, what: str, done: int, total: int) -> None:
+        description = self.run + what
+        if self.bar is None or self.bar.desc != description + ": ":
+            self.close()
+            self.bar = tqdm(total=total, desc=description, unit=what[:-1], leave=True)
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None

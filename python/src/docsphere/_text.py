@@ -1,0 +1,246 @@
+"""The transformer from texts to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from . import _docsphere
+from ._errors import ParameterError
+from ._matrix import csr_matrix
+
+
+class TextVectorizer(TransformerMixin, BaseEstimator):
+    """Turn texts into TF-IDF rows of length one.
+
+    The text stages of docsphere as a transformer. Parameters that mean the same
+    as those of `sklearn.feature_extraction.text.TfidfVectorizer` have their
+    names.
+
+    Parameters
+    ----------
+    lowercase : bool, default=True
+        Whether upper and lower case are the same.
+
+    stop_words : str, list of str or None, default="english"
+        Words that are dropped: those of a language, one's own, or none.
+
+    ngram_range : tuple (min_n, max_n), default=(1, 1)
+        The least and the greatest number of words in a term, at most 3.
+
+    min_df : int or float, default=1
+        Terms in fewer texts are dropped; a float is a share of all texts.
+
+    max_df : int or float, default=1.0
+        Terms in more texts are dropped; a float is a share of all texts.
+
+    max_features : int or None, default=None
+        Only so many terms are kept: those that occur most often.
+
+    sublinear_tf : bool, default=False
+        Whether a term that occurs n times counts ``1 + log(n)`` instead of n.
+
+    idf : {"paper", "smooth", "plus-one"}, default="paper"
+        How much rare terms weigh: ``log(n / df)``; ``log((1 + n) / (1 + df)) + 1``
+        as scikit-learn's default; ``log(n / df) + 1``.
+
+    segmentation : {"unicode", "sklearn"}, default="unicode"
+        Where words begin and end: by the rules of Unicode, or runs of two and
+        more word characters as scikit-learn's default.
+
+    stemmer : str or None, default=None
+        The language whose endings are cut off.
+
+    min_chars : int, default=2
+        The least number of characters of a word.
+
+    keep_urls : bool, default=False
+        Whether web addresses are cut into words like other text.
+
+    keep_numbers : bool, default=False
+        Whether words without any letter are terms.
+
+    n_jobs : int or None, default=None
+        The number of threads, as in scikit-learn. Never changes the result.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The column of each term.
+
+    idf_ : ndarray of shape (n_terms,)
+        What each term weighs.
+
+    Examples
+    --------
+    >>> from docsphere import TextVectorizer
+    >>> vectorizer = TextVectorizer()
+    >>> X = vectorizer.fit_transform(["Cats purr.", "Dogs bark at cats.", "Dogs sleep."])
+    >>> vectorizer.get_feature_names_out()
+    array(['bark', 'cats', 'dogs', 'purr', 'sleep'], dtype=object)
+    >>> X.shape, X.dtype
+    ((3, 5), dtype('float32'))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lowercase": ["boolean"],
+        "stop_words": [str, list, tuple, set, frozenset, None],
+        "ngram_range": [tuple, list],
+        "min_df": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")],
+        "max_df": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
+        "sublinear_tf": ["boolean"],
+        "idf": [StrOptions({"paper", "smooth", "plus-one"})],
+        "segmentation": [StrOptions({"unicode", "sklearn"})],
+        "stemmer": [str, None],
+        "min_chars": [Interval(Integral, 1, None, closed="left")],
+        "keep_urls": ["boolean"],
+        "keep_numbers": ["boolean"],
+        "n_jobs": [None, Integral],
+    }
+
+    def __init__(
+        self,
+        *,
+        lowercase: bool = True,
+        stop_words: str | list[str] | None = "english",
+        ngram_range: tuple[int, int] = (1, 1),
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        sublinear_tf: bool = False,
+        idf: str = "paper",
+        segmentation: str = "unicode",
+        stemmer: str | None = None,
+        min_chars: int = 2,
+        keep_urls: bool = False,
+        keep_numbers: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.sublinear_tf = sublinear_tf
+        self.idf = idf
+        self.segmentation = segmentation
+        self.stemmer = stemmer
+        self.min_chars = min_chars
+        self.keep_urls = keep_urls
+        self.keep_numbers = keep_numbers
+        self.n_jobs = n_jobs
+
+    def fit(self, raw_documents: Iterable[str], y: object = None) -> TextVectorizer:
+        """Learn the terms and their weights.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str
+            The texts: a list, or a column of pandas or polars.
+
+        y : Ignored
+            There by convention.
+
+        Returns
+        -------
+        self : TextVectorizer
+            The fitted transformer.
+        """
+        self.fit_transform(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: Iterable[str], y: object = None) -> Any:
+        """Learn the terms and their weights, and return the rows of the texts.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str
+            The texts.
+
+        y : Ignored
+            There by convention.
+
+        Returns
+        -------
+        X : csr_matrix of shape (n_texts, n_terms)
+            A row of length one for each text, float32; without entries for texts
+            without any term.
+        """
+        self._validate_params()
+        options = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
+        options["stop_words"] = self._stop_words()
+        options["ngram_range"] = tuple(int(n) for n in self.ngram_range)
+        for name in ("min_df", "max_df"):
+            value = options[name]
+            options[name] = int(value) if isinstance(value, Integral) else float(value)
+        parts, self._model = _docsphere.fit_texts(_texts(raw_documents), options, effective_n_jobs(self.n_jobs))
+        self._set_terms()
+        return csr_matrix(parts, len(self.vocabulary_))
+
+    def _stop_words(self) -> str | list[str] | None:
+        if self.stop_words is None or isinstance(self.stop_words, str):
+            return self.stop_words
+        return sorted(self.stop_words)
+
+    def _set_terms(self) -> None:
+        self.vocabulary_ = {term: column for column, term in enumerate(self._model.terms)}
+        self.idf_ = self._model.idf
+
+    def transform(self, raw_documents: Iterable[str]) -> Any:
+        """Return the rows of texts. Terms that `fit` did not see are ignored.
+
+        Parameters
+        ----------
+        raw_documents : iterable of str
+            The texts.
+
+        Returns
+        -------
+        X : csr_matrix of shape (n_texts, n_terms)
+            A row of length one for each text, float32.
+        """
+        check_is_fitted(self)
+        parts = self._model.transform(_texts(raw_documents), effective_n_jobs(self.n_jobs))
+        return csr_matrix(parts, len(self.vocabulary_))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Return the terms, in the order of columns.
+
+        Parameters
+        ----------
+        input_features : Ignored
+            There by convention.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_terms,)
+            The terms.
+        """
+        check_is_fitted(self)
+        return np.array(list(self.vocabulary_), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _texts(raw_documents: Iterable[str]) -> list[str]:
+    if isinstance(raw_documents, str):
+        raise ParameterError("raw_documents must be an iterable of texts, got a single text; put it into a list")
+    texts = list(raw_documents)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ParameterError(f"raw_documents must hold texts, got {text!r} at position {number}")
+    return texts

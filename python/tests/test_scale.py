@@ -1,0 +1,117 @@
+"""What only shows at some size: memory, threads, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+
+from conftest import random_rows
+from docsphere import SphericalKMeans
+
+BIG = """
+    import resource, sys
+    import numpy as np
+    from scipy import sparse
+    from docsphere import SphericalKMeans
+
+    rng = np.random.default_rng(0)
+    def rows(n_rows, n_terms, per_row):
+        # Columns ascend in each row: one from each of per_row ranges.
+        width = n_terms // per_row
+        indices = rng.integers(0, width, (n_rows, per_row), dtype=np.int32)
+        indices += np.arange(per_row, dtype=np.int32) * width
+        values = np.full(n_rows * per_row, 1 / np.sqrt(per_row), np.float32)
+        offsets = np.arange(n_rows + 1, dtype=np.int64) * per_row
+        return sparse.csr_matrix((values, indices.ravel(), offsets), shape=(n_rows, n_terms))
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess:
+    code = textwrap.dedent(BIG) + textwrap.dedent(code)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+def test_values_in_f32_cross_without_a_copy():
+    """The peak of the process during `predict` grows by less than the values take.
+
+    In f64 they have to be converted, and it does grow.
+    """
+    ended = run("""
+        X = rows(1_000_000, 6_400, 64)
+        model = SphericalKMeans(2, max_iter=1, random_state=0).fit(X[:1000])
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        before = peak()
+        model._model.predict((X.shape[1], X.indptr, X.indices, X.data), 2)
+        print(peak() - before, X.data.nbytes)
+        X64 = X.data.astype(np.float64)
+        before = peak()
+        model._model.predict((X.shape[1], X.indptr, X.indices, X64), 2)
+        print(peak() - before)
+    """)
+    grown, values, grown_f64 = map(int, ended.stdout.split())
+    assert values == 256_000_000
+    assert grown < values / 4, "labels and similarities alone"
+    assert grown_f64 > values / 2, "the measure does see a copy"
+
+
+def test_other_threads_go_on():
+    X = random_rows(5000, 400)
+    done = threading.Event()
+    ticks = 0
+
+    def cluster():
+        SphericalKMeans(300, n_init=20, tol=0, random_state=0).fit(X)
+        done.set()
+
+    thread = threading.Thread(target=cluster)
+    start = time.perf_counter()
+    thread.start()
+    while not done.is_set():
+        time.sleep(0.001)
+        ticks += 1
+    thread.join()
+    seconds = time.perf_counter() - start
+    assert ticks > 100 * seconds, f"{ticks} ticks in {seconds:.2f} s"
+
+
+def test_two_fits_at_once_change_nothing():
+    X = random_rows(2000, 300)
+    expected = SphericalKMeans(50, random_state=0).fit(X).labels_
+    results = [None] * 4
+
+    def cluster(number):
+        results[number] = SphericalKMeans(50, random_state=0, n_jobs=2).fit(X).labels_
+
+    threads = [threading.Thread(target=cluster, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(result, expected) for result in results)
+
+
+def test_ctrl_c_ends_a_run_within_a_second():
+    code = textwrap.dedent(BIG) + textwrap.dedent("""
+        X = rows(400_000, 20_000, 30)
+        print("ready", flush=True)
+        SphericalKMeans(5000, n_init=1000, tol=0, n_jobs=2, random_state=0).fit(X)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(3)
+        assert process.poll() is None, process.stderr.read()
+        start = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+        seconds = time.perf_counter() - start
+    finally:
+        process.kill()
+    assert "KeyboardInterrupt" in process.stderr.read()
+    assert seconds < 1, f"it took {seconds:.2f} s"
