@@ -127,8 +127,8 @@ fn narrow(terms: &[i64], n_terms: usize) -> PyResult<Vec<u32>> {
 }
 
 /// The parts of a SciPy CSR matrix: `(data, indices, indptr)`.
-pub(crate) type Parts<'py> =
-    (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
+pub(crate) type Parts<'py, T = f32> =
+    (Bound<'py, PyArray1<T>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>);
 
 /// Rows as the parts of a SciPy CSR matrix.
 pub(crate) fn parts<'py>(py: Python<'py>, rows: &SparseRows<'_>) -> Parts<'py> {

@@ -126,7 +126,7 @@ impl Model {
         matrix: Csr<'py>,
         m: usize,
         n_threads: usize,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>)> {
+    ) -> PyResult<Parts<'py, f64>> {
         let slices = matrix.slices()?;
         let (values, clusters, offsets) = on_threads(py, n_threads, || {
             let nearest = self.model.predictor().nearest(&slices.unit_rows()?, m).or_raise()?;
