@@ -387,6 +387,17 @@ fn a_cancelled_run_ends_at_once_without_a_result() {
             );
         }
     }
+    // Also in the seeding of a later run, when an earlier one has left a result.
+    let cancel = AtomicBool::new(false);
+    let mut observer = |event: &Event<'_>| {
+        if matches!(event, Event::RunStarted { run: 1, .. }) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+        ControlFlow::Continue(())
+    };
+    let options = FitOptions::default().observer(&mut observer).cancel(&cancel);
+    let error = SphericalKMeans::params(4).n_init(2).fit_with(&rows, options).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Stopped { stage: "seeding" }));
     let cancel = AtomicBool::new(true);
     let error =
         SphericalKMeans::params(40).fit_with(&rows, FitOptions::default().cancel(&cancel)).unwrap_err();

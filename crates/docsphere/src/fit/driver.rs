@@ -114,7 +114,11 @@ impl Driver<'_> {
             };
             let mut run = match run {
                 Ok(run) => run,
-                Err(error) if self.best.is_some() && matches!(error.kind(), ErrorKind::Stopped { .. }) => {
+                Err(error)
+                    if self.best.is_some()
+                        && !self.is_cancelled()
+                        && matches!(error.kind(), ErrorKind::Stopped { .. }) =>
+                {
                     break;
                 }
                 Err(error) => return Err(error),

@@ -57,9 +57,7 @@ impl<'a> FitOptions<'a> {
         self.resume = Some(checkpoint);
         self
     }
-}
 
-impl<'a> FitOptions<'a> {
     /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An observer stops a run after an iteration, with the result so far.
     #[must_use]
     pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
