@@ -39,6 +39,21 @@ pub(super) struct Change {
     pub(super) joined: bool,
 }
 
+impl Change {
+    /// What it adds to the sum of the cluster.
+    fn entries<'a>(
+        &self,
+        rows: &'a UnitRows<'_>,
+        weights: &'a RowWeights<'_>,
+    ) -> impl Iterator<Item = (u32, i64)> + 'a {
+        let (doc, joined) = (self.doc as usize, self.joined);
+        rows.row(doc).iter().map(move |(term, x)| {
+            let value = weights.fixed(doc, f64::from(x));
+            (term, if joined { value } else { -value })
+        })
+    }
+}
+
 /// Entries of moved documents are merged into a sum if it has at least so many times as many.
 const MERGE_SHARE: usize = 4;
 
@@ -122,14 +137,12 @@ impl Scratch {
             dense[term as usize] = value;
         }
         for change in changes {
-            let doc = change.doc as usize;
-            for (term, x) in rows.row(doc).iter() {
-                let value = weights.fixed(doc, f64::from(x));
+            for (term, value) in change.entries(rows, weights) {
                 let entry = &mut dense[term as usize];
                 if *entry == 0 {
                     self.fresh.push(term);
                 }
-                *entry += if change.joined { value } else { -value };
+                *entry += value;
             }
         }
         if self.fresh.is_empty() {
@@ -169,11 +182,7 @@ impl Scratch {
     ) -> Sum {
         self.sorted.clear();
         for change in changes {
-            let doc = change.doc as usize;
-            self.sorted.extend(rows.row(doc).iter().map(|(term, x)| {
-                let value = weights.fixed(doc, f64::from(x));
-                (term, if change.joined { value } else { -value })
-            }));
+            self.sorted.extend(change.entries(rows, weights));
         }
         self.sorted.sort_unstable_by_key(|entry| entry.0);
         let mut terms = Vec::with_capacity(sum.terms.len() + self.sorted.len());
