@@ -114,12 +114,6 @@ impl Fitted {
         self.fit.converged()
     }
 
-    /// Whether the callback ended it.
-    #[getter]
-    fn stopped(&self) -> bool {
-        self.fit.stop == docsphere::StopReason::Observer
-    }
-
     #[getter]
     fn n_empty_clusters(&self) -> usize {
         self.fit.n_empty_clusters

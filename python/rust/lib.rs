@@ -8,7 +8,7 @@
 //! | `fit.rs` | clustering, with the interpreter's lock released, and a callback |
 //! | `model.rs` | the class `Model` |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
-//! | `threads.rs` | a call on so many threads, interruptible, with the lock released |
+//! | `threads.rs` | a call on so many threads, with the lock released |
 //! | `errors.rs` | errors of the library as exceptions |
 
 mod errors;
@@ -30,7 +30,7 @@ mod _docsphere {
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
-    use crate::text::{TextModel, fit_texts, stop_word_languages};
+    use crate::text::{TextModel, fit_texts};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

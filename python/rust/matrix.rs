@@ -107,7 +107,7 @@ impl<'a> Slices<'a> {
         self.rows().map(UnitRows::new)
     }
 
-    /// The rows without their entries: for what needs only their number.
+    /// The number of rows.
     pub(crate) fn n_rows(&self) -> usize {
         let n_offsets = match self.offsets {
             IntegerSlice::Int32(offsets) => offsets.len(),

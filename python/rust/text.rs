@@ -94,12 +94,6 @@ impl Options {
     }
 }
 
-/// The languages that there are stop words for.
-#[pyfunction]
-pub(crate) fn stop_word_languages() -> Vec<&'static str> {
-    docsphere::stop_word_languages().collect()
-}
-
 /// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, and what was learnt.
 #[pyfunction]
 pub(crate) fn fit_texts<'py>(
@@ -156,11 +150,6 @@ impl TextModel {
     #[getter]
     fn idf<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, self.model.idf())
-    }
-
-    #[getter]
-    fn n_docs(&self) -> u64 {
-        self.model.n_docs()
     }
 
     /// The rows of texts, as `(data, indices, indptr)`.
