@@ -50,3 +50,12 @@ def test_representatives_are_the_nearest_rows(clustered):
         assert set(positions) <= set(own)
         assert positions[0] == own[np.argmax(model.similarities_[own])]
     assert [len(rows) for rows in representatives(model, X[:3], n=1)].count(0) == 1, "new rows, of one cluster"
+
+
+def test_what_has_no_labels_is_refused(clustered, tmp_path):
+    vectorizer, _, model = clustered
+    docsphere.save(model, tmp_path / "m.docsphere")
+    with pytest.raises(docsphere.ParameterError, match="a file does not hold the labels"):
+        keywords(docsphere.load(tmp_path / "m.docsphere"), vectorizer.get_feature_names_out())
+    with pytest.raises(docsphere.ParameterError, match="got TextVectorizer"):
+        representatives(vectorizer, TEXTS)

@@ -50,7 +50,9 @@ def keywords(
     >>> sorted(words[0][0] for words in keywords(model, vectorizer.get_feature_names_out(), n=1))
     ['cats', 'rates']
     """
-    check_is_fitted(model)
+    _check_model(model)
+    if not hasattr(model, "labels_"):
+        raise ParameterError("model must have been fitted here: a file does not hold the labels that keywords need")
     names = _feature_names(model, feature_names)
     sizes_only = sparse.csr_array((len(model.labels_), model._model.n_terms), dtype=np.float32)
     summaries = model._model.summarize(
@@ -89,12 +91,20 @@ def representatives(model: SphericalKMeans, X: Any, *, n: int = 3) -> list[NDArr
     >>> sorted(len(rows) for rows in representatives(model, X, n=1))
     [1, 1]
     """
-    check_is_fitted(model)
+    _check_model(model)
     matrix = csr_arrays(model._validated(X, reset=False))
     n_threads = effective_n_jobs(model.n_jobs)
     labels, similarities = model._model.predict(matrix, n_threads)
     summaries = model._model.summarize(matrix, labels, similarities, (0, n), n_threads)
     return [np.array([row for row, _ in rows], dtype=np.intp) for _, _, _, rows in summaries]
+
+
+def _check_model(model: SphericalKMeans) -> None:
+    if not isinstance(model, SphericalKMeans):
+        raise ParameterError(
+            f"model must be a SphericalKMeans, got {type(model).__name__}; of a pipeline, give its step"
+        )
+    check_is_fitted(model)
 
 
 def _feature_names(model: SphericalKMeans, feature_names: ArrayLike | None) -> Any:
