@@ -9,7 +9,7 @@ mod representatives;
 use rayon::prelude::*;
 
 use crate::assign::Labels;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::ids::{ClusterId, DocId, TermId};
 use crate::model::{Model, Neighbour};
 use crate::vectors::UnitRows;
@@ -87,10 +87,8 @@ pub struct Representative {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) if the rows are over another number of terms than the model.
-///
-/// # Panics
-/// If there is not one label and one similarity a row.
+/// [`ErrorKind::Mismatch`] if the rows are over another number of terms than the model, if there is not one label and one similarity a row, or if a
+/// label is neither a cluster nor -1.
 pub fn summarize(
     rows: &UnitRows<'_>,
     labels: &Labels,
@@ -98,17 +96,13 @@ pub fn summarize(
     model: &Model,
     options: SummaryOptions,
 ) -> Result<Vec<ClusterSummary>> {
-    assert_eq!(
-        (labels.len(), similarities.len()),
-        (rows.n_rows(), rows.n_rows()),
-        "one label and similarity a row"
-    );
+    check(rows, labels, similarities, model)?;
     let centroids = model.centroids();
     let members = members_by_cluster(labels, centroids.n_clusters());
     let shares = keywords::TermShares::new(centroids, &members);
     let centroid_rows = UnitRows::new(centroids.to_sparse_rows());
     // One more, since every centroid is its own nearest.
-    let nearest = model.predictor().nearest(&centroid_rows, options.n_neighbours + 1)?;
+    let nearest = model.predictor().nearest(&centroid_rows, options.n_neighbours.saturating_add(1))?;
     let summary = |(cluster, docs): (usize, &Vec<u32>)| {
         let id = ClusterId::new(cluster as u32);
         let total: f64 = docs.iter().map(|&doc| similarities[doc as usize]).sum();
@@ -126,6 +120,26 @@ pub fn summarize(
     Ok(members.par_iter().enumerate().map(summary).collect())
 }
 
+fn check(rows: &UnitRows<'_>, labels: &Labels, similarities: &[f64], model: &Model) -> Result<()> {
+    let (n_rows, n_clusters) = (rows.n_rows(), model.centroids().n_clusters());
+    let is_known = |label: i32| usize::try_from(label).map_or(label == -1, |cluster| cluster < n_clusters);
+    let unknown = labels.as_slice().iter().position(|&label| !is_known(label));
+    let (what, expected, got) = if rows.n_terms() != model.centroids().n_terms() {
+        let expected = format!("{}, as in the model", model.centroids().n_terms());
+        ("the number of terms of the rows", expected, rows.n_terms().to_string())
+    } else if labels.len() != n_rows {
+        ("the number of labels", format!("{n_rows}, one for each row"), labels.len().to_string())
+    } else if similarities.len() != n_rows {
+        ("the number of similarities", format!("{n_rows}, one for each row"), similarities.len().to_string())
+    } else if let Some(doc) = unknown {
+        let got = format!("{} for row {doc}", labels.as_slice()[doc]);
+        ("every label", format!("-1 or less than {n_clusters}, the number of clusters"), got)
+    } else {
+        return Ok(());
+    };
+    Err(ErrorKind::Mismatch { what, expected, got }.into())
+}
+
 fn members_by_cluster(labels: &Labels, n_clusters: usize) -> Vec<Vec<u32>> {
     let mut members = vec![Vec::new(); n_clusters];
     for (doc, &label) in labels.as_slice().iter().enumerate() {
@@ -134,4 +148,43 @@ fn members_by_cluster(labels: &Labels, n_clusters: usize) -> Vec<Vec<u32>> {
         }
     }
     members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::SphericalKMeans;
+    use crate::vectors::SparseRows;
+
+    #[test]
+    fn labels_and_similarities_that_do_not_belong_to_the_rows_are_refused() {
+        let rows = |n_terms| {
+            UnitRows::new(SparseRows::from_parts(n_terms, vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0]).unwrap())
+        };
+        let model = SphericalKMeans::params(2).fit(&rows(2)).unwrap().model;
+        let message = |rows: &UnitRows<'_>, labels: Vec<i32>, similarities: &[f64]| {
+            summarize(rows, &labels.into(), similarities, &model, SummaryOptions::default())
+                .unwrap_err()
+                .to_string()
+        };
+        let both = [1.0, 1.0];
+        assert_eq!(
+            message(&rows(3), vec![0, 1], &both),
+            "the number of terms of the rows must be 2, as in the model, got 3"
+        );
+        assert_eq!(
+            message(&rows(2), vec![0], &both),
+            "the number of labels must be 2, one for each row, got 1"
+        );
+        assert_eq!(
+            message(&rows(2), vec![0, 1], &both[1..]),
+            "the number of similarities must be 2, one for each row, got 1"
+        );
+        for label in [2, -2] {
+            let expected = format!(
+                "every label must be -1 or less than 2, the number of clusters, got {label} for row 1"
+            );
+            assert_eq!(message(&rows(2), vec![0, label], &both), expected);
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub(super) fn choose(
     let mut order: Vec<u32> = docs.to_vec();
     let by_rank =
         |a: &u32, b: &u32| similarities[*b as usize].total_cmp(&similarities[*a as usize]).then(a.cmp(b));
-    let n_looked_at = n_wanted * LOOKED_AT_A_PLACE;
+    let n_looked_at = n_wanted.saturating_mul(LOOKED_AT_A_PLACE);
     if n_wanted > 0 && order.len() > n_looked_at {
         order.select_nth_unstable_by(n_looked_at, by_rank);
         order.truncate(n_looked_at);
