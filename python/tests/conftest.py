@@ -35,8 +35,8 @@ def rows() -> sparse.csr_matrix:
 @pytest.fixture(scope="session")
 def documents() -> list[dict[str, str]]:
     """The demonstration corpus: texts on twenty subjects."""
-    lines = (REPOSITORY / "corpora" / "everyday.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    lines = (REPOSITORY / "corpora" / "everyday.jsonl").read_text(encoding="utf-8").split("\n")
+    return [json.loads(line) for line in lines if line]
 
 
 @pytest.fixture(scope="session")
