@@ -15,9 +15,7 @@ use pyo3::prelude::*;
 use crate::errors::{OrRaise, named};
 use crate::matrix::Csr;
 use crate::model::Model;
-
-/// How long Ctrl-C may go unnoticed.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+use crate::threads::SIGNAL_CHECK;
 
 /// Of the seeds, the callback hears so often at most, and of the last one.
 const SEEDING_EVENTS: Duration = Duration::from_millis(50);
@@ -162,8 +160,11 @@ pub(crate) fn fit(
                 params.fit_with(&rows, options).or_raise()
             });
             let watched = watch.until_the_end();
-            let fit = run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let fit = run.join();
             watched?;
+            let fit = fit.map_err(|_| {
+                named("DocsphereError", "the run broke off: was the matrix changed while fit ran?".to_owned())
+            })?;
             fit.map(|fit| Fitted { fit })
         })
     })

@@ -1,9 +1,10 @@
 //! Compressed sparse rows from and to NumPy arrays.
 //!
-//! A matrix comes as the three arrays of a SciPy CSR matrix. Values in f32, indices in int32 and offsets in int64 are used where they are; other types are converted once: values in f64 to f32,
+//! A matrix comes as the three arrays of a SciPy CSR matrix. Values in f32, indices in int32 and offsets in int64 are used where they are; other types are converted once: values in f64 to f32 (scaled, if a row is too small or too great for it),
 //! indices in int64 to 32 bits, offsets in int32 to 64 bits (those are few). Only rows that are not sorted, not of length one, or hold zeros are copied, by the library.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use docsphere::{SparseRows, UnitRows};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -83,7 +84,7 @@ impl Integers<'_> {
 impl<'a> Slices<'a> {
     /// Checked rows.
     pub(crate) fn rows(&self) -> PyResult<SparseRows<'a>> {
-        let offsets = match self.offsets {
+        let offsets: Cow<'a, [u64]> = match self.offsets {
             IntegerSlice::Int32(offsets) => {
                 Cow::Owned(offsets.iter().map(|&offset| i64::from(offset) as u64).collect())
             }
@@ -96,8 +97,7 @@ impl<'a> Slices<'a> {
         };
         let values = match self.values {
             FloatSlice::F32(values) => Cow::Borrowed(values),
-            // What is too great becomes infinite, and is refused as such.
-            FloatSlice::F64(values) => Cow::Owned(values.iter().map(|&value| value as f32).collect()),
+            FloatSlice::F64(values) => Cow::Owned(narrow_values(&offsets, values)),
         };
         SparseRows::from_parts(self.n_terms, offsets, terms, values).or_raise()
     }
@@ -117,6 +117,25 @@ impl<'a> Slices<'a> {
     }
 }
 
+/// Rows whose greatest value is within these keep their bits when their length is made one; others would leave the range of f32.
+const SAFE: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
+
+/// Values as f32. Rows that are too small or too great for it are scaled: only their direction counts. The offsets have not been checked yet.
+fn narrow_values(offsets: &[u64], values: &[f64]) -> Vec<f32> {
+    let mut narrowed: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+    for ends in offsets.windows(2) {
+        let range = ends[0] as usize..ends[1] as usize;
+        let Some(row) = values.get(range.clone()) else { continue };
+        let greatest = row.iter().fold(0.0, |greatest: f64, value| greatest.max(value.abs()));
+        if greatest > 0.0 && greatest.is_finite() && !SAFE.contains(&greatest) {
+            for (narrow, &value) in narrowed[range].iter_mut().zip(row) {
+                *narrow = (value / greatest) as f32;
+            }
+        }
+    }
+    narrowed
+}
+
 fn narrow(terms: &[i64], n_terms: usize) -> PyResult<Vec<u32>> {
     let narrow = |&term: &i64| {
         u32::try_from(term).map_err(|_| {
@@ -124,6 +143,33 @@ fn narrow(terms: &[i64], n_terms: usize) -> PyResult<Vec<u32>> {
         })
     };
     terms.iter().map(narrow).collect()
+}
+
+/// So many rows are gone through before a call looks whether it is cancelled.
+const ROWS_AT_ONCE: usize = 16_384;
+
+/// Calls `each` for some rows after the others, until all are done or the call is cancelled.
+pub(crate) fn in_parts(
+    rows: &UnitRows<'_>,
+    cancel: &AtomicBool,
+    mut each: impl FnMut(&UnitRows<'_>) -> docsphere::Result<()>,
+) -> docsphere::Result<()> {
+    if rows.n_rows() <= ROWS_AT_ONCE {
+        return each(rows);
+    }
+    let whole = rows.as_sparse();
+    for start in (0..rows.n_rows()).step_by(ROWS_AT_ONCE) {
+        if cancel.load(Relaxed) {
+            break;
+        }
+        let end = rows.n_rows().min(start + ROWS_AT_ONCE);
+        let offsets = &whole.offsets()[start..=end];
+        let entries = offsets[0] as usize..offsets[end - start] as usize;
+        let own_offsets: Vec<u64> = offsets.iter().map(|offset| offset - offsets[0]).collect();
+        let (terms, values) = (&whole.terms()[entries.clone()], &whole.values()[entries]);
+        each(&UnitRows::new(SparseRows::from_parts(whole.n_terms(), own_offsets, terms, values)?))?;
+    }
+    Ok(())
 }
 
 /// The parts of a SciPy CSR matrix: `(data, indices, indptr)`.

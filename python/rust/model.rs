@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
 
 use crate::errors::OrRaise;
-use crate::matrix::{Csr, Parts, parts};
+use crate::matrix::{Csr, Parts, in_parts, parts};
 use crate::text::TextModel;
 use crate::threads::on_threads;
 
@@ -100,8 +100,19 @@ impl Model {
 
     fn predict<'py>(&self, py: Python<'py>, matrix: Csr<'py>, n_threads: usize) -> PyResult<Predicted<'py>> {
         let slices = matrix.slices()?;
-        let found = on_threads(py, n_threads, || self.model.predict(&slices.unit_rows()?).or_raise())?;
-        Ok((PyArray1::from_slice(py, found.labels.as_slice()), PyArray1::from_vec(py, found.similarities)))
+        let (labels, similarities) = on_threads(py, n_threads, |cancel| {
+            let predictor = self.model.predictor();
+            let (mut labels, mut similarities) = (Vec::new(), Vec::new());
+            in_parts(&slices.unit_rows()?, cancel, |rows| {
+                let found = predictor.predict(rows)?;
+                labels.extend_from_slice(found.labels.as_slice());
+                similarities.extend(found.similarities);
+                Ok(())
+            })
+            .or_raise()?;
+            Ok((labels, similarities))
+        })?;
+        Ok((PyArray1::from_vec(py, labels), PyArray1::from_vec(py, similarities)))
     }
 
     /// The similarity of each row to each centroid.
@@ -113,8 +124,23 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let slices = matrix.slices()?;
         let shape = [slices.n_rows(), self.n_clusters()];
-        let all = on_threads(py, n_threads, || {
+        let all = on_threads(py, n_threads, |_| {
             self.model.predictor().similarities(&slices.unit_rows()?).or_raise()
+        })?;
+        PyArray1::from_vec(py, all).reshape(shape)
+    }
+
+    /// The same, rounded to f32.
+    fn similarities_f32<'py>(
+        &self,
+        py: Python<'py>,
+        matrix: Csr<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let slices = matrix.slices()?;
+        let shape = [slices.n_rows(), self.n_clusters()];
+        let all = on_threads(py, n_threads, |_| {
+            self.model.predictor().similarities_f32(&slices.unit_rows()?).or_raise()
         })?;
         PyArray1::from_vec(py, all).reshape(shape)
     }
@@ -128,16 +154,21 @@ impl Model {
         n_threads: usize,
     ) -> PyResult<Parts<'py, f64>> {
         let slices = matrix.slices()?;
-        let (values, clusters, offsets) = on_threads(py, n_threads, || {
-            let nearest = self.model.predictor().nearest(&slices.unit_rows()?, m).or_raise()?;
+        let (values, clusters, offsets) = on_threads(py, n_threads, |cancel| {
+            let predictor = self.model.predictor();
             let (mut values, mut clusters, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
-            for doc in 0..nearest.n_rows() {
-                let mut found = nearest.of(DocId::new(doc as u32)).to_vec();
-                found.sort_unstable_by_key(|neighbour| neighbour.cluster);
-                values.extend(found.iter().map(|neighbour| neighbour.similarity));
-                clusters.extend(found.iter().map(|neighbour| neighbour.cluster.index() as i32));
-                offsets.push(values.len() as i64);
-            }
+            in_parts(&slices.unit_rows()?, cancel, |rows| {
+                let nearest = predictor.nearest(rows, m)?;
+                for doc in 0..nearest.n_rows() {
+                    let mut found = nearest.of(DocId::new(doc as u32)).to_vec();
+                    found.sort_unstable_by_key(|neighbour| neighbour.cluster);
+                    values.extend(found.iter().map(|neighbour| neighbour.similarity));
+                    clusters.extend(found.iter().map(|neighbour| neighbour.cluster.index() as i32));
+                    offsets.push(values.len() as i64);
+                }
+                Ok(())
+            })
+            .or_raise()?;
             Ok((values, clusters, offsets))
         })?;
         Ok((
@@ -160,7 +191,7 @@ impl Model {
         let slices = matrix.slices()?;
         let labels = Labels::from(labels.as_slice()?.to_vec());
         let similarities = similarities.as_slice()?;
-        on_threads(py, n_threads, || {
+        on_threads(py, n_threads, |_| {
             let mut options = SummaryOptions::default();
             (options.n_keywords, options.n_representatives) = limits;
             options.n_neighbours = 0;

@@ -6,7 +6,7 @@ use docsphere::{
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBytes, PyType};
+use pyo3::types::{PyBytes, PyString, PyType};
 
 use crate::errors::{OrRaise, named};
 use crate::matrix::{Parts, parts};
@@ -94,15 +94,27 @@ impl Options {
     }
 }
 
+/// Texts as Rust reads them, without a copy. Half a surrogate pair has no place in UTF-8.
+fn utf8(texts: Vec<Bound<'_, PyString>>) -> PyResult<Vec<PyBackedStr>> {
+    let text = |(position, text): (usize, Bound<'_, PyString>)| {
+        PyBackedStr::try_from(text).map_err(|error| {
+            let problem =
+                format!("raw_documents must hold valid Unicode, got {error} at position {position}");
+            named("ParameterError", problem)
+        })
+    };
+    texts.into_iter().enumerate().map(text).collect()
+}
+
 /// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, and what was learnt.
 #[pyfunction]
 pub(crate) fn fit_texts<'py>(
     py: Python<'py>,
-    texts: Vec<PyBackedStr>,
+    texts: Vec<Bound<'py, PyString>>,
     options: Options,
     n_threads: usize,
 ) -> PyResult<(Parts<'py>, TextModel)> {
-    let vectorizer = options.vectorizer()?.n_threads(n_threads);
+    let (texts, vectorizer) = (utf8(texts)?, options.vectorizer()?.n_threads(n_threads));
     let vectorized = py.detach(|| vectorizer.fit_texts(&texts)).or_raise()?;
     Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model)))
 }
@@ -156,10 +168,11 @@ impl TextModel {
     fn transform<'py>(
         &self,
         py: Python<'py>,
-        texts: Vec<PyBackedStr>,
+        texts: Vec<Bound<'py, PyString>>,
         n_threads: usize,
     ) -> PyResult<Parts<'py>> {
-        let transformed = on_threads(py, n_threads, || self.model.transform(&texts).or_raise())?;
+        let texts = utf8(texts)?;
+        let transformed = on_threads(py, n_threads, |_| self.model.transform(&texts).or_raise())?;
         Ok(parts(py, transformed.rows.as_sparse()))
     }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import re
 import subprocess
 
 import pytest
@@ -21,7 +22,40 @@ def test_every_parameter_is_documented_with_its_default(kind):
         following = page[page.index(line) :].split("\n", 2)[:2]
         default = str(parameter.default) if not isinstance(parameter.default, str) else f'"{parameter.default}"'
         documented = " ".join(following).partition("default=")[2]
-        assert documented.replace("1e-4", "0.0001").startswith(default), name
+        documented = re.match(r'"[^"]*"|\([^)]*\)|\S+', documented)[0]
+        assert documented.replace("1e-4", "0.0001") == default, name
+
+
+def test_every_item_of_the_trace_is_documented(rows):
+    page = inspect.getdoc(docsphere.SphericalKMeans)
+    documented = set(re.findall(r"``(\w+)``", page[page.index("trace_ : dict") :]))
+    events = []
+    for algorithm in docsphere._docsphere.algorithms():
+        model = docsphere.SphericalKMeans(10, algorithm=algorithm, callback=events.append).fit(rows)
+        for record in (model.trace_, *model.trace_["runs"], *model.trace_["iterations"]):
+            assert set(record) <= documented
+        assert set(model.trace_["iterations"][0]["seconds"]) <= documented
+    told = set().union(*events) - {"event"}
+    assert told <= set(re.findall(r"``(\w+)``", page))
+
+
+def test_every_algorithm_is_documented():
+    page = inspect.getdoc(docsphere.SphericalKMeans)
+    assert re.findall(r'^    - "([\w-]+)": ', page, flags=re.MULTILINE) == docsphere._docsphere.algorithms()
+
+
+@pytest.mark.parametrize("name", ["stop_words", "stemmer"])
+def test_every_language_is_documented(name):
+    page = inspect.getdoc(docsphere.TextVectorizer)
+    described = page.partition(f"\n{name} : ")[2].partition(" : ")[0]
+    with pytest.raises(docsphere.ParameterError) as refused:
+        docsphere.TextVectorizer(**{name: "klingon"}).fit(["one text"])
+    languages = re.findall(
+        r"\w+", str(refused.value).partition("one of ")[2].partition(", or ")[0].partition(", got")[0]
+    )
+    assert len(languages) > 20
+    for language in languages:
+        assert re.search(rf"\b{language}\b", described), language
 
 
 @pytest.mark.parametrize("module", ["docsphere", "docsphere._kmeans", "docsphere._summary", "docsphere._text"])

@@ -38,6 +38,27 @@ def test_a_model_comes_back(rows, tmp_path):
     assert_array_equal(again.fit(rows).labels_, model.labels_)
 
 
+def test_a_seed_of_64_bits_comes_back(rows, tmp_path):
+    model = SphericalKMeans(10, random_state=2**64 - 1).fit(rows)
+    save(model, tmp_path / "m.docsphere")
+    again = load(tmp_path / "m.docsphere")
+    assert again.random_state == 2**64 - 1
+    assert_array_equal(again.fit(rows).labels_, model.labels_)
+    with pytest.raises(ValueError, match="random_state"):
+        SphericalKMeans(random_state=2**64).fit(rows)
+
+
+def test_what_is_about_single_rows_is_not_in_a_file(rows, tmp_path):
+    model = SphericalKMeans(10, random_state=0).fit(rows)
+    save(model, tmp_path / "m.docsphere")
+    absent = {name for name in vars(model) if name not in vars(load(tmp_path / "m.docsphere"))}
+    assert absent == {"labels_", "similarities_", "inertia_", "n_empty_clusters_", "trace_"}
+    assert all(f"`{name}`" in load.__doc__ for name in absent)
+    given = SphericalKMeans(10, init=rows[:10]).fit(rows)
+    save(given, tmp_path / "m.docsphere")
+    assert load(tmp_path / "m.docsphere").init == "k-means++"
+
+
 def test_a_pipeline_of_texts_comes_back(texts, tmp_path):
     pipeline = make_pipeline(TextVectorizer(ngram_range=(1, 2), min_df=2), SphericalKMeans(20, random_state=0))
     labels = pipeline.fit_predict(texts)
@@ -76,8 +97,8 @@ def test_the_command_reads_our_models_and_we_read_its(texts, tmp_path, command):
     corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     out = tmp_path / "out"
     clustered_by(command, [str(corpus), "-k", "20", "--seed", "1", "--init", "k-means++", "--output", str(out)])
-    theirs = load(out / "model.docsphere")
-    assert_array_equal(theirs.predict(texts), labels_of(out))
+    for theirs in (load(out / "model.docsphere"), load(out), load(str(out))):
+        assert_array_equal(theirs.predict(texts), labels_of(out))
     ours = make_pipeline(TextVectorizer(), SphericalKMeans(20, random_state=1))
     assert_array_equal(ours.fit_predict(texts), labels_of(out))
     save(ours, tmp_path / "ours.docsphere")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import os
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 import docsphere
 from conftest import random_rows
 from docsphere import SphericalKMeans
+from docsphere._progress import ProgressBar
 
 
 def fitted(X, **options):
@@ -95,8 +101,9 @@ def test_the_nearest_clusters_alone_are_sparse(rows):
     third = np.sort(every, axis=1)[:, -3]
     assert_allclose(nearest.toarray(), np.where(every >= third[:, None], every, 0), atol=1e-7)
     assert_array_equal(np.asarray(nearest.argmax(axis=1)).ravel(), model.labels_)
-    with pytest.raises(docsphere.ParameterError, match="m must be at least 1, got 0"):
-        model.transform(rows, top_m=0)
+    for top_m in (0, -1, 1.5, "3"):
+        with pytest.raises(docsphere.ParameterError, match=r"^top_m must be an int of at least 1, got "):
+            model.transform(rows, top_m=top_m)
 
 
 def test_integer_weights_are_repeated_rows(rows):
@@ -122,7 +129,7 @@ def test_rows_without_entries_belong_nowhere(rows):
 
 
 def test_rows_that_are_not_canonical(rows):
-    """Unsorted columns, repeated columns, explicit zeros, lengths other than one."""
+    """Unsorted columns, lengths other than one, repeated columns, explicit zeros."""
     offsets, indices, values = rows.indptr, rows.indices.copy(), rows.data.copy()
     for start, end in itertools.pairwise(offsets):
         indices[start:end], values[start:end] = indices[start:end][::-1], values[start:end][::-1]
@@ -131,6 +138,27 @@ def test_rows_that_are_not_canonical(rows):
     given = fitted(backwards)
     assert_array_equal(given.labels_, fitted(rows).labels_)
     assert not backwards.has_sorted_indices, "the caller's matrix is as it was"
+    # Every entry as two halves, with a zero between them.
+    indices = np.repeat(rows.indices, 3)
+    values = (rows.data[:, None] * np.array([0.5, 0, 0.5], dtype=np.float32)).ravel()
+    indices[1::3] = (indices[1::3] + 1) % 200
+    repeated = sparse.csr_matrix((values, indices, rows.indptr * 3), shape=rows.shape)
+    given = fitted(repeated)
+    assert_array_equal(given.labels_, fitted(rows).labels_)
+    assert given.similarity_ == fitted(rows).similarity_
+    assert_array_equal(given.predict(repeated), given.labels_)
+    assert repeated.nnz == 3 * rows.nnz, "the caller's matrix is as it was"
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, lambda X: X.toarray()])
+def test_rows_of_any_size_have_a_direction(rows, container):
+    """float64 has room for what float32 has not."""
+    scales = np.array([1.0, 2.0**-200, 2.0**200, 2.0**-1000])[np.arange(600) % 4]
+    scaled = container(sparse.csr_matrix(sparse.diags(scales) @ rows.astype(np.float64)))
+    expected, given = fitted(rows), fitted(scaled)
+    assert_array_equal(given.labels_, expected.labels_)
+    assert_allclose(given.similarities_, expected.similarities_, rtol=1e-6)
+    assert_array_equal(expected.predict(scaled), expected.labels_)
 
 
 def test_more_runs_never_end_worse(rows):
@@ -157,6 +185,17 @@ def test_given_centroids(rows):
         assert_array_equal(fitted(rows, init=init).labels_, fitted(rows, init=rows[:10]).labels_)
     with pytest.raises(ValueError, match=r"init must be a matrix of shape \(10, 200\), got shape \(9, 200\)"):
         fitted(rows, init=rows[:9])
+    for container in (sparse.csr_matrix, np.asarray):
+        broken = rows[:10].toarray()
+        broken[3, 3] = np.nan
+        with pytest.raises(ValueError, match="Input init contains NaN"):
+            fitted(rows, init=container(broken))
+
+
+@pytest.mark.parametrize("column", [list, np.array, lambda texts: np.array(texts, dtype=object)[:, None]])
+def test_texts_are_sent_to_the_vectorizer(column):
+    with pytest.raises(docsphere.ParameterError, match="X must be a matrix of numbers, got texts; TextVectorizer"):
+        SphericalKMeans(2).fit(column(["cats purr", "dogs bark"]))
 
 
 @pytest.mark.parametrize(
@@ -192,15 +231,73 @@ def test_wrong_weights_are_refused(rows, weights, message):
         SphericalKMeans(3).fit(rows, sample_weight=weights)
 
 
+def test_weights_of_a_score_are_not_negative(rows):
+    with pytest.raises(docsphere.ParameterError, match="sample_weight must not be negative, got -1"):
+        fitted(rows).score(rows, sample_weight=-np.ones(600))
+
+
+def test_weights_may_be_the_third_argument(rows):
+    weights = np.arange(600) % 3
+    expected = SphericalKMeans(10, random_state=3).fit(rows, sample_weight=weights).labels_
+    assert_array_equal(SphericalKMeans(10, random_state=3).fit_predict(rows, None, weights), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [0, 5000, 1.5])
+def test_every_method_checks_the_number_of_threads(rows, n_jobs):
+    model = fitted(rows).set_params(n_jobs=n_jobs)
+    names = [str(column) for column in range(200)]
+    for ask in (
+        model.predict,
+        model.transform,
+        model.score,
+        lambda X: model.transform(X, top_m=2),
+        lambda X: docsphere.representatives(model, X),
+        lambda X: docsphere.keywords(model, names),
+        model.fit,
+    ):
+        with pytest.raises(ValueError, match="n_jobs"):
+            ask(rows)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 7])
+def test_threads_change_no_bit_of_what_is_said_of_new_rows(n_jobs):
+    X = random_rows(3000, 100)
+    one = fitted(X)
+    many = fitted(X).set_params(n_jobs=n_jobs)
+    assert_array_equal(many.predict(X), one.predict(X))
+    assert_array_equal(many.transform(X), one.transform(X))
+    assert_array_equal(many.transform(X, top_m=3).data, one.transform(X, top_m=3).data)
+    assert many.score(X) == one.score(X)
+
+
+def test_a_failed_fit_leaves_nothing_fitted(rows):
+    def fail(event):
+        raise KeyError("mine")
+
+    for model in (SphericalKMeans(10), fitted(rows)):
+        with pytest.raises(KeyError):
+            model.set_params(callback=fail).fit(rows)
+        for ask in (model.predict, model.transform, model.score):
+            with pytest.raises(NotFittedError):
+                ask(rows)
+
+
+def test_a_matrix_that_changes_during_a_run_is_told_as_such(rows):
+    X = rows.copy()
+
+    def change(event):
+        if event["event"] == "iteration":
+            X.indices[:] = 300
+
+    with pytest.raises(docsphere.DocsphereError, match="was the matrix changed while fit ran"):
+        fitted(X, algorithm="inverted", tol=0, callback=change)
+
+
 def test_what_no_matrix_may_hold_is_refused(rows):
     broken = rows.copy()
     broken.data[5] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         fitted(broken)
-    huge = rows.astype(np.float64)
-    huge.data[5] = 1e300
-    with pytest.raises(docsphere.MatrixError, match="row 0"):
-        fitted(huge)
     with pytest.raises(ValueError, match="200 features"):
         fitted(rows).predict(rows[:, :100])
 
@@ -241,12 +338,32 @@ def test_a_progress_bar_is_shown_when_asked_for(rows, capsys):
     fitted(rows, verbose=1, n_init=2)
     shown = capsys.readouterr().err
     assert "run 2 of 2: iterations" in shown and "objective=" in shown
+    bars = [bar.split("\r")[-1] for bar in shown.strip().split("\n")]
+    names = [f"run {run} of 2: {what}" for run in (1, 2) for what in ("seeds", "iterations")]
+    assert [bar.partition(": 100%")[0] for bar in bars] == names, "one line each, and all of them full"
+    assert re.search(r"moved=\d+, ", bars[-1])
+
+
+def test_a_progress_bar_may_be_switched_off(rows):
+    code = "import numpy, docsphere; docsphere.SphericalKMeans(2, verbose=1).fit(numpy.eye(9))"
+    environment = {**os.environ, "TQDM_DISABLE": "1"}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_progress_bar_shows_whole_numbers(capsys):
+    bar = ProgressBar(100)
+    bar({"event": "iteration", "iteration": 1, "moved_docs": 20_000, "objective": 1.0})
+    bar.close()
+    shown = capsys.readouterr().err
+    assert "moved=20,000" in shown and "1/100" in shown, "a run that was broken off is not shown as full"
 
 
 def test_k_of_one_and_of_all(rows):
     assert set(fitted(rows, n_clusters=1).labels_) == {0}
     distinct = random_rows(40, 60, seed=5)
     assert_allclose(fitted(distinct, n_clusters=40).inertia_, 0, atol=1e-4)
+    assert all(fitted(random_rows(30, 60, seed=seed), n_clusters=30).inertia_ >= 0 for seed in range(20))
     twice = sparse.vstack([distinct, distinct]).tocsr()
     model = fitted(twice, n_clusters=80)
     assert model.n_empty_clusters_ == 40

@@ -10,6 +10,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 
 from conftest import random_rows
 from docsphere import SphericalKMeans
@@ -47,11 +48,11 @@ def test_values_in_f32_cross_without_a_copy():
         model = SphericalKMeans(2, max_iter=1, random_state=0).fit(X[:1000])
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         before = peak()
-        model._model.predict((X.shape[1], X.indptr, X.indices, X.data), 2)
+        model.predict(X)
         print(peak() - before, X.data.nbytes)
-        X64 = X.data.astype(np.float64)
+        X64 = X.astype(np.float64)
         before = peak()
-        model._model.predict((X.shape[1], X.indptr, X.indices, X64), 2)
+        model.predict(X64)
         print(peak() - before)
     """)
     grown, values, grown_f64 = map(int, ended.stdout.split())
@@ -96,16 +97,36 @@ def test_two_fits_at_once_change_nothing():
     assert all(np.array_equal(result, expected) for result in results)
 
 
-def test_ctrl_c_ends_a_run_within_a_second():
-    code = textwrap.dedent(BIG) + textwrap.dedent("""
-        X = rows(400_000, 20_000, 30)
+def test_parts_of_many_rows_are_put_together():
+    X = random_rows(40_000, 40, density=0.2)
+    X.data[X.indptr[20_000] : X.indptr[20_002]] = 0
+    model = SphericalKMeans(20, random_state=0, n_jobs=2).fit(X)
+    assert (model.labels_ == -1).sum() == 2
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    nearest, every = model.transform(X, top_m=1), model.transform(X)
+    assert nearest.shape == every.shape == (40_000, 20)
+    np.testing.assert_array_equal(nearest.max(axis=1).toarray().ravel(), every.max(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "call"),
+    [
+        (400_000, "SphericalKMeans(5000, n_init=1000, tol=0, n_jobs=2, random_state=0).fit(X)"),
+        (4_000_000, "model.predict(X)"),
+        (4_000_000, "model.transform(X, top_m=2)"),
+    ],
+)
+def test_ctrl_c_ends_a_call_within_a_second(n_rows, call):
+    code = textwrap.dedent(BIG) + textwrap.dedent(f"""
+        X = rows({n_rows}, 20_000, 30)
+        model = SphericalKMeans(2000, max_iter=1, init="random", algorithm="inverted", random_state=0).fit(X[:20_000])
         print("ready", flush=True)
-        SphericalKMeans(5000, n_init=1000, tol=0, n_jobs=2, random_state=0).fit(X)
+        {call}
     """)
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(3)
+        time.sleep(2)
         assert process.poll() is None, process.stderr.read()
         start = time.perf_counter()
         process.send_signal(signal.SIGINT)

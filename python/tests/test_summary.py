@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
 import docsphere
 from docsphere import SphericalKMeans, TextVectorizer, keywords, representatives
@@ -59,3 +65,62 @@ def test_what_has_no_labels_is_refused(clustered, tmp_path):
         keywords(docsphere.load(tmp_path / "m.docsphere"), vectorizer.get_feature_names_out())
     with pytest.raises(docsphere.ParameterError, match="got TextVectorizer"):
         representatives(vectorizer, TEXTS)
+
+
+def test_a_pipeline_knows_its_names_and_takes_texts(clustered):
+    vectorizer, X, model = clustered
+    pipeline = make_pipeline(vectorizer, model)
+    assert keywords(pipeline) == keywords(model, vectorizer.get_feature_names_out())
+    for ours, theirs in zip(representatives(pipeline, TEXTS), representatives(model, X), strict=True):
+        assert_array_equal(ours, theirs)
+    with pytest.raises(
+        docsphere.ParameterError, match="must consist of a TextVectorizer and a SphericalKMeans, got Norm"
+    ):
+        keywords(make_pipeline(Normalizer(), model))
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, "3", True])
+def test_a_number_that_is_none_is_refused(clustered, n):
+    vectorizer, X, model = clustered
+    with pytest.raises(docsphere.ParameterError, match=r"^n must be an int of at least 1, got "):
+        keywords(model, vectorizer.get_feature_names_out(), n=n)
+    with pytest.raises(docsphere.ParameterError, match=r"^n must be an int of at least 1, got "):
+        representatives(model, X, n=n)
+
+
+def test_more_than_there_are_is_all(clustered):
+    vectorizer, X, model = clustered
+    names = vectorizer.get_feature_names_out()
+    assert keywords(model, names, n=10**30) == keywords(model, names, n=1000)
+    assert sum(len(rows) for rows in representatives(model, X, n=10**30)) <= len(TEXTS)
+
+
+def test_labels_that_were_changed_are_checked(clustered):
+    vectorizer, _, fitted = clustered
+    names = vectorizer.get_feature_names_out()
+    for label in (99, -2):
+        model = copy.deepcopy(fitted)
+        model.labels_[0] = label
+        with pytest.raises(docsphere.ParameterError, match=f"labels_ must be from -1 to 1, got .*{label}"):
+            keywords(model, names)
+    for labels in (fitted.labels_[1:], fitted.labels_.astype(float), fitted.labels_[:, None]):
+        model.labels_ = labels
+        with pytest.raises(docsphere.ParameterError, match="labels_ must be 6 ints, one for each row of fit"):
+            keywords(model, names)
+    model.labels_ = fitted.labels_.astype(np.int64)
+    assert keywords(model, names) == keywords(fitted, names)
+
+
+def test_a_failed_fit_leaves_nothing_to_summarise(clustered, tmp_path):
+    vectorizer, X, model = clustered
+    model = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="n_clusters"):
+        model.set_params(n_clusters=100).fit(X)
+    for ask in (
+        lambda: keywords(model, vectorizer.get_feature_names_out()),
+        lambda: representatives(model, X),
+        lambda: docsphere.save(model, tmp_path / "m.docsphere"),
+        lambda: docsphere.save(make_pipeline(TextVectorizer(), clustered[2]), tmp_path / "m.docsphere"),
+    ):
+        with pytest.raises(NotFittedError):
+            ask()

@@ -7,6 +7,7 @@ import pandas
 import polars
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import docsphere
@@ -70,8 +71,12 @@ def test_document_frequencies_bound_terms():
     [
         ({"stop_words": "klingon"}, "stop_words must be"),
         ({"stemmer": "klingon"}, "stemmer must be one of"),
-        ({"ngram_range": (2, 1)}, "ngrams must be lo to hi"),
-        ({"ngram_range": (1, 4)}, "ngrams must be lo to hi"),
+        ({"ngram_range": (2, 1)}, r"ngram_range must be two ints, 1 <= min_n <= max_n <= 3, got \(2, 1\)"),
+        ({"ngram_range": (1, 4)}, "ngram_range must be"),
+        ({"ngram_range": (1,)}, "ngram_range must be"),
+        ({"ngram_range": (1, 1.5)}, "ngram_range must be"),
+        ({"n_jobs": 0}, "n_jobs must be None, negative, or from 1 to 4096, got 0"),
+        ({"n_jobs": 5000}, "n_jobs must be"),
         ({"idf": "log"}, "'idf' parameter of TextVectorizer must be a str among"),
         ({"min_df": -1}, "'min_df' parameter"),
         ({"min_df": 3, "max_df": 2}, "min_df"),
@@ -87,6 +92,51 @@ def test_what_is_no_text_is_refused():
         TextVectorizer().fit("one text")
     with pytest.raises(docsphere.ParameterError, match="got None at position 1"):
         TextVectorizer().fit(["one", None])
+    with pytest.raises(docsphere.ParameterError, match=r"got dict at position 0$"):
+        TextVectorizer().fit([{"text": "a long record"}])
+    with pytest.raises(docsphere.ParameterError, match=r"valid Unicode, .* at position 1$"):
+        TextVectorizer().fit(["one", "half a pair: \ud800"])
+    with pytest.raises(docsphere.ParameterError, match=r"at position 0$"):
+        TextVectorizer().fit(["one", "two"]).transform(["\udfff"])
+
+
+@pytest.mark.parametrize("table", [dict, pandas.DataFrame, polars.DataFrame, polars.LazyFrame])
+def test_a_table_is_not_taken_for_the_names_of_its_columns(table):
+    with pytest.raises(docsphere.ParameterError, match=r'give one column, such as df\["text"\]'):
+        TextVectorizer().fit(table({"text": ["cats purr", "dogs bark"]}))
+
+
+@pytest.mark.parametrize("given", [None, 3])
+def test_what_cannot_be_gone_through_is_refused(given):
+    with pytest.raises(docsphere.ParameterError, match=r"must be an iterable of texts, got (None|int)$"):
+        TextVectorizer().fit(given)
+
+
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [
+        ([], {}),
+        (["the", "of the"], {}),
+        (["cats purr", "dogs bark"], {"min_df": 2}),
+        (["cats purr", "cats purr"], {"idf": "smooth", "max_df": 1}),
+        (["cats purr", "purr, cats"], {}),
+    ],
+)
+def test_texts_without_any_term_are_refused_with_the_causes(texts, options):
+    vectorizer = TextVectorizer(**options)
+    with pytest.raises(docsphere.ParameterError, match=r'no terms are left: .*stop_words.*min_df.*max_df.*idf="paper"'):
+        vectorizer.fit(texts)
+    with pytest.raises(NotFittedError):
+        vectorizer.transform(["cats"])
+
+
+def test_a_failed_fit_leaves_nothing_fitted(texts):
+    vectorizer = TextVectorizer().fit(texts)
+    with pytest.raises(docsphere.ParameterError):
+        vectorizer.fit([None])
+    for ask in (lambda: vectorizer.transform(texts), vectorizer.get_feature_names_out):
+        with pytest.raises(NotFittedError):
+            ask()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7, -1])

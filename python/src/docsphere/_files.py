@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from . import _docsphere
-from ._errors import ParameterError
 from ._kmeans import SphericalKMeans
+from ._pipeline import fitted_parts
 from ._text import TextVectorizer
 
 
@@ -28,21 +28,11 @@ def save(model: SphericalKMeans | Pipeline, path: str | PathLike[str]) -> None:
     path : str or path-like
         The file. It appears whole or not at all.
     """
-    if isinstance(model, Pipeline):
-        steps = [step for _, step in model.steps if step not in (None, "passthrough")]
-        if [type(step) for step in steps] != [TextVectorizer, SphericalKMeans]:
-            raise ParameterError(
-                "a pipeline must consist of a TextVectorizer and a SphericalKMeans to be saved, got "
-                + ", ".join(type(step).__name__ for step in steps)
-            )
-        vectorizer, model = steps
-        check_is_fitted(model)
-        model._model.with_text(vectorizer._model).save(path)
-        return
-    if not isinstance(model, SphericalKMeans):
-        raise ParameterError(f"model must be a SphericalKMeans or a Pipeline, got {type(model).__name__}")
-    check_is_fitted(model)
+    vectorizer, model = fitted_parts(model)
     compiled = model._model
+    if vectorizer is not None:
+        compiled.with_text(vectorizer._model).save(path)
+        return
     names = getattr(model, "feature_names_in_", None)
     if names is not None and compiled.text is None:
         compiled = compiled.with_term_names([str(name) for name in names])
@@ -55,15 +45,26 @@ def load(path: str | PathLike[str]) -> SphericalKMeans | Pipeline:
     Parameters
     ----------
     path : str or path-like
-        The file.
+        The file, or a folder of ``docsphere cluster``.
 
     Returns
     -------
     model : SphericalKMeans or Pipeline
         A fitted estimator; for a model of texts, a pipeline that takes texts.
-        The labels of the rows that it was made from are not in the file.
+
+    Notes
+    -----
+    A file holds nothing about single rows: `labels_`, `similarities_`,
+    `inertia_`, `n_empty_clusters_` and `trace_` are absent, and `keywords`, which
+    needs the labels, refuses such a model.
+
+    The parameters are those that the model was made with, so that `fit` on the
+    same rows finds the same clusters. There are two exceptions. Given centroids
+    are not in the file: `init` is then "k-means++". The number of candidates of
+    greedy seeding, which the command can set, is the usual one.
     """
-    compiled = _docsphere.Model.load(path)
+    path = Path(path)
+    compiled = _docsphere.Model.load(path / "model.docsphere" if path.is_dir() else path)
     model = _estimator(compiled)
     if compiled.text is None:
         return model

@@ -8,15 +8,15 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from . import _docsphere
+from ._checks import n_threads, positive
 from ._errors import ParameterError
 from ._matrix import csr_arrays, csr_matrix
 from ._progress import ProgressBar
@@ -55,26 +55,36 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         this; with 0 it goes on until no label changes.
 
     random_state : int, RandomState instance or None, default=None
-        Where random numbers come from. An int gives the same result every time:
-        that of the command ``docsphere cluster --seed``.
+        Where random numbers come from. An int, up to ``2**64 - 1``, gives the same
+        result every time: that of ``docsphere cluster --seed`` with the same
+        ``--init``. The command's default is "greedy-k-means++", which is not the
+        default here.
 
     algorithm : str, default="auto"
-        How labels are found: "auto", "baseline", "ncc", "index", "ncc-index",
-        "inverted" or "drift". Changes time and memory, never the result.
+        How labels are found. Changes time and memory, never the result.
+
+        - "auto": "drift", or one of the simple ones where it would not pay.
+        - "baseline": every row against every centroid.
+        - "ncc": as "baseline", but what did not change is not computed again.
+        - "index": only centroids that share enough weight with the row.
+        - "ncc-index": both.
+        - "inverted": all similarities of a row at once, through posting lists.
+        - "drift": only centroids that moved further than the row's slack.
 
     n_jobs : int or None, default=None
         The number of threads, as in scikit-learn: None is one unless in a
-        `joblib.parallel_backend` context, -1 is all cores. Never changes the
-        result.
+        `joblib.parallel_backend` context, -1 is all cores; at most 4096. Never
+        changes the result.
 
     verbose : int, default=0
         With 1 or more, show a progress bar.
 
     callback : callable or None, default=None
-        Called with a dict for every event of a run: ``event`` is "run",
-        "seeding" (at most twenty times a second) or "iteration", the other items
-        are those of `trace_`. If it returns something true, the run ends with the
-        result so far; during seeding there is none, and `StoppedError` is raised.
+        Called with a dict for every event. ``event`` is "run" (with ``run`` and
+        ``n_init``), "seeding" (with ``done`` and ``total``, at most twenty times a
+        second) or "iteration" (with the items of an iteration of `trace_`). If it
+        returns something true, `fit` ends with the best result so far; during the
+        seeding of the first run there is none, and `StoppedError` is raised.
 
     Attributes
     ----------
@@ -108,8 +118,16 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Clusters without any row, if there are fewer distinct rows than clusters.
 
     trace_ : dict
-        What happened: for every iteration the objective, how many rows moved,
-        what was computed and how long it took.
+        What happened. ``runs`` has an item for each run, with ``run``,
+        ``objective``, ``n_iter``, ``stop`` (why it ended) and
+        ``seeding_seconds``; ``best_run`` is the one that was kept, ``iterations``
+        are its iterations. Number 0 is the assignment to the seeds. Each has
+        ``iteration``, ``strategy``, ``filters_off``, ``moved_docs``,
+        ``changed_clusters``, ``unsettled_docs``, ``refilled_clusters``,
+        ``similarities``, ``postings``, ``skipped_docs``, ``objective``,
+        ``max_squared_movement``, ``seconds`` (of ``update``, ``prepare`` and
+        ``assign``) and ``strategy_bytes``; with "index" and "ncc-index" also
+        ``index``.
 
     n_features_in_ : int
         The number of columns seen by `fit`.
@@ -122,7 +140,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     A CSR matrix of float32 with sorted column indices in int32 and rows of
     length one is read where it is, without a copy; do not write to it while
     `fit` runs. float64 is converted to float32. The interpreter's lock is
-    released, and Ctrl-C ends a run.
+    released. Ctrl-C ends `fit`, `predict`, `score` and `transform` with `top_m` at
+    once; `transform` to all centroids notices it when it is done.
 
     Examples
     --------
@@ -145,7 +164,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
+        "random_state": ["random_state", Interval(Integral, 0, 2**64 - 1, closed="both")],
         "algorithm": [StrOptions(set(_docsphere.algorithms()))],
         "n_jobs": [None, Integral],
         "verbose": ["verbose"],
@@ -197,6 +216,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self : SphericalKMeans
             The fitted estimator.
         """
+        self.__dict__.pop("_model", None)  # If this fails, the estimator is not fitted.
         self._validate_params()
         X = self._validated(X, reset=True)
         if X.shape[0] < self.n_clusters:
@@ -211,13 +231,34 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.similarity_ = fitted.objective
         has_direction = fitted.labels >= 0
         total = float(has_direction.sum() if weights is None else weights[has_direction].sum())
-        self.inertia_ = 2.0 * (total - fitted.objective)
+        self.inertia_ = max(0.0, 2.0 * (total - fitted.objective))
         self.n_iter_ = fitted.n_iter
         self.converged_ = fitted.converged
         self.n_empty_clusters_ = fitted.n_empty_clusters
         self.trace_ = json.loads(fitted.trace)
         self._set_centers()
         return self
+
+    def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
+        """Find the clusters, and return the cluster of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        y : Ignored
+            There by convention.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The cluster of each row; -1 for rows without any entry.
+        """
+        return self.fit(X, sample_weight=sample_weight).labels_
 
     def _run(self, X: Any, weights: NDArray[np.float64] | None) -> _docsphere.Fitted:
         init = self.init
@@ -231,7 +272,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             "tol": float(self.tol),
             "seed": self._seed(),
             "algorithm": self.algorithm,
-            "n_threads": effective_n_jobs(self.n_jobs),
+            "n_threads": n_threads(self.n_jobs),
         }
         bar = ProgressBar(self.max_iter) if self.verbose else None
         watchers = [watcher for watcher in (bar, self.callback) if watcher is not None]
@@ -241,7 +282,10 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             return any([bool(watcher(record)) for watcher in watchers])
 
         try:
-            return _docsphere.fit(csr_arrays(X), options, weights, watch if watchers else None)
+            fitted = _docsphere.fit(csr_arrays(X), options, weights, watch if watchers else None)
+            if bar is not None:
+                bar.finish()
+            return fitted
         finally:
             if bar is not None:
                 bar.close()
@@ -252,7 +296,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         expected = (self.n_clusters, X.shape[1])
         if init.shape != expected:
             raise ParameterError(f"init must be a matrix of shape {expected}, got shape {init.shape}")
-        return init
+        return check_array(init, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="init")
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -260,12 +304,22 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
-        )
+        try:
+            return validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True
+            )
+        except ValueError as error:
+            if not _holds_texts(X):
+                raise
+            raise ParameterError(
+                "X must be a matrix of numbers, got texts; TextVectorizer makes one of them"
+            ) from error
 
     def _set_centers(self) -> None:
         self.cluster_centers_ = csr_matrix(self._model.centroids(), self._model.n_terms)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
 
     @property
     def _n_features_out(self) -> int:
@@ -287,7 +341,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        return self._model.predict(csr_arrays(X), effective_n_jobs(self.n_jobs))[0]
+        labels, _ = self._model.predict(csr_arrays(X), n_threads(self.n_jobs))
+        return labels
 
     def transform(self, X: Any, top_m: int | None = None) -> Any:
         """Return the cosine similarity of each row to each centroid.
@@ -308,14 +363,19 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        n_threads = effective_n_jobs(self.n_jobs)
-        if top_m is None:
-            return self._model.similarities(csr_arrays(X), n_threads).astype(X.dtype, copy=False)
-        similarities = csr_matrix(self._model.nearest(csr_arrays(X), top_m, n_threads), self._model.n_clusters)
-        return similarities.astype(X.dtype, copy=False)
+        matrix, threads = csr_arrays(X), n_threads(self.n_jobs)
+        if top_m is not None:
+            nearest = self._model.nearest(matrix, positive("top_m", top_m), threads)
+            return csr_matrix(nearest, self._model.n_clusters).astype(X.dtype, copy=False)
+        if X.dtype == np.float32:
+            return self._model.similarities_f32(matrix, threads)
+        return self._model.similarities(matrix, threads)
 
     def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the objective of new rows: the sum of their similarities.
+
+        It grows with the number of rows and of clusters. In a `GridSearchCV` it
+        compares options at the same `n_clusters`; it cannot choose `n_clusters`.
 
         Parameters
         ----------
@@ -335,13 +395,22 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        similarities = self._model.predict(csr_arrays(X), effective_n_jobs(self.n_jobs))[1]
+        _, similarities = self._model.predict(csr_arrays(X), n_threads(self.n_jobs))
         if sample_weight is None:
             return float(similarities.sum())
-        return float(similarities @ _check_sample_weight(sample_weight, X, dtype=np.float64))
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if weights.min() < 0:
+            raise ParameterError(f"sample_weight must not be negative, got {weights.min():g}")
+        return float(similarities @ weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _holds_texts(X: Any) -> bool:
+    if sparse.issparse(X):
+        return False
+    return any(isinstance(value, str) for value in np.asarray(X, dtype=object).ravel()[:100])

@@ -13,24 +13,33 @@ class ProgressBar:
     def __init__(self, max_iter: int) -> None:
         self.max_iter = max_iter
         self.run = ""
+        self.shown = ""
         self.bar: Any = None
 
     def __call__(self, event: dict[str, Any]) -> None:
         if event["event"] == "run":
-            self.close()
+            self.finish()
             self.run = f"run {event['run'] + 1} of {event['n_init']}: " if event["n_init"] > 1 else ""
         elif event["event"] == "seeding":
             self._show("seeds", event["done"], event["total"])
         else:
             self._show("iterations", event["iteration"], self.max_iter)
-            self.bar.set_postfix(moved=event["moved_docs"], objective=f"{event['objective']:.6g}")
+            self.bar.set_postfix_str(f"moved={event['moved_docs']:,}, objective={event['objective']:.6g}")
 
     def _show(self, what: str, done: int, total: int) -> None:
         description = self.run + what
-        if self.bar is None or self.bar.desc != description + ": ":
-            self.close()
+        if self.bar is None or self.shown != description:
+            self.finish()
             self.bar = tqdm(total=total, desc=description, unit=what[:-1], leave=True)
+            self.shown = description
         self.bar.update(done - self.bar.n)
+
+    def finish(self) -> None:
+        """Leave the bar full: there is nothing more to do."""
+        if self.bar is not None:
+            self.bar.total = self.bar.n
+            self.bar.refresh()
+        self.close()
 
     def close(self) -> None:
         """Leave the bar as it is."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.pipeline import Pipeline
 
+from ._checks import n_threads, positive
 from ._errors import ParameterError
 from ._kmeans import SphericalKMeans
 from ._matrix import csr_arrays
+from ._pipeline import fitted_parts
 
 
 def keywords(
-    model: SphericalKMeans, feature_names: ArrayLike | None = None, *, n: int = 10
+    model: SphericalKMeans | Pipeline, feature_names: ArrayLike | None = None, *, n: int = 10
 ) -> list[list[tuple[str, float]]]:
     """Return the terms that tell each cluster from the others.
 
@@ -25,11 +26,12 @@ def keywords(
 
     Parameters
     ----------
-    model : SphericalKMeans
-        A fitted estimator.
+    model : SphericalKMeans or Pipeline
+        A fitted estimator, or a pipeline of a `TextVectorizer` and one.
 
     feature_names : array-like of str or None, default=None
-        The names of the columns; by default those that the estimator knows.
+        The names of the columns; by default those that the model knows. A
+        pipeline knows them.
 
     n : int, default=10
         Keywords a cluster, at most.
@@ -50,29 +52,33 @@ def keywords(
     >>> sorted(words[0][0] for words in keywords(model, vectorizer.get_feature_names_out(), n=1))
     ['cats', 'rates']
     """
-    _check_model(model)
+    n = positive("n", n)
+    vectorizer, model = fitted_parts(model)
     if not hasattr(model, "labels_"):
         raise ParameterError("model must have been fitted here: a file does not hold the labels that keywords need")
+    if feature_names is None and vectorizer is not None:
+        feature_names = vectorizer.get_feature_names_out()
     names = _feature_names(model, feature_names)
-    sizes_only = sparse.csr_array((len(model.labels_), model._model.n_terms), dtype=np.float32)
+    labels = _labels(model)
+    sizes_only = sparse.csr_array((len(labels), model._model.n_terms), dtype=np.float32)
     summaries = model._model.summarize(
-        csr_arrays(sizes_only), model.labels_, model.similarities_, (n, 0), effective_n_jobs(model.n_jobs)
+        csr_arrays(sizes_only), labels, np.zeros(len(labels)), (n, 0), n_threads(model.n_jobs)
     )
     return [[(str(names[term]), score) for term, score in words] for _, _, words, _ in summaries]
 
 
-def representatives(model: SphericalKMeans, X: Any, *, n: int = 3) -> list[NDArray[np.intp]]:
+def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) -> list[NDArray[np.intp]]:
     """Return the rows that stand for each cluster: those nearest to its centroid.
 
     Rows that nearly repeat one that was chosen are left out.
 
     Parameters
     ----------
-    model : SphericalKMeans
-        A fitted estimator.
+    model : SphericalKMeans or Pipeline
+        A fitted estimator, or a pipeline of a `TextVectorizer` and one.
 
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows that it was fitted to, or others.
+        The rows that it was fitted to, or others; texts for a pipeline.
 
     n : int, default=3
         Rows a cluster, at most.
@@ -91,20 +97,27 @@ def representatives(model: SphericalKMeans, X: Any, *, n: int = 3) -> list[NDArr
     >>> sorted(len(rows) for rows in representatives(model, X, n=1))
     [1, 1]
     """
-    _check_model(model)
-    matrix = csr_arrays(model._validated(X, reset=False))
-    n_threads = effective_n_jobs(model.n_jobs)
-    labels, similarities = model._model.predict(matrix, n_threads)
-    summaries = model._model.summarize(matrix, labels, similarities, (0, n), n_threads)
+    n = positive("n", n)
+    vectorizer, model = fitted_parts(model)
+    if vectorizer is not None:
+        X = vectorizer.transform(X)
+    matrix, threads = csr_arrays(model._validated(X, reset=False)), n_threads(model.n_jobs)
+    labels, similarities = model._model.predict(matrix, threads)
+    summaries = model._model.summarize(matrix, labels, similarities, (0, n), threads)
     return [np.array([row for row, _ in rows], dtype=np.intp) for _, _, _, rows in summaries]
 
 
-def _check_model(model: SphericalKMeans) -> None:
-    if not isinstance(model, SphericalKMeans):
+def _labels(model: SphericalKMeans) -> NDArray[np.int32]:
+    """Return the labels, which the user may have changed."""
+    labels, n_clusters = np.asarray(model.labels_), model._model.n_clusters
+    if labels.shape != model.similarities_.shape or labels.dtype.kind not in "iu":
         raise ParameterError(
-            f"model must be a SphericalKMeans, got {type(model).__name__}; of a pipeline, give its step"
+            f"labels_ must be {len(model.similarities_)} ints, one for each row of fit, "
+            f"got {labels.dtype} of shape {labels.shape}"
         )
-    check_is_fitted(model)
+    if labels.size and not (labels.min() >= -1 and labels.max() < n_clusters):
+        raise ParameterError(f"labels_ must be from -1 to {n_clusters - 1}, got {labels.min()} to {labels.max()}")
+    return np.ascontiguousarray(labels, dtype=np.int32)
 
 
 def _feature_names(model: SphericalKMeans, feature_names: ArrayLike | None) -> Any:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import _docsphere
+from ._checks import n_threads
 from ._errors import ParameterError
 from ._matrix import csr_matrix
 
@@ -31,7 +31,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether upper and lower case are the same.
 
     stop_words : str, list of str or None, default="english"
-        Words that are dropped: those of a language, one's own, or none.
+        Words that are dropped: those of a language, one's own, or none. Languages
+        are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
+        chinese, danish, dutch, english, finnish, french, german, greek, hebrew,
+        hungarian, indonesian, italian, kazakh, nepali, norwegian, portuguese,
+        romanian, russian, slovenian, spanish, swedish, tajik, tamil, turkish and
+        uzbek, or their ISO 639 codes.
 
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         The least and the greatest number of words in a term, at most 3.
@@ -49,15 +54,21 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether a term that occurs n times counts ``1 + log(n)`` instead of n.
 
     idf : {"paper", "smooth", "plus-one"}, default="paper"
-        How much rare terms weigh: ``log(n / df)``; ``log((1 + n) / (1 + df)) + 1``
-        as scikit-learn's default; ``log(n / df) + 1``.
+        How much rare terms weigh: ``log(n / df)``, by which terms in every text
+        are dropped; ``log((1 + n) / (1 + df)) + 1`` as scikit-learn's default;
+        ``log(n / df) + 1``.
 
     segmentation : {"unicode", "sklearn"}, default="unicode"
         Where words begin and end: by the rules of Unicode, or runs of two and
         more word characters as scikit-learn's default.
 
     stemmer : str or None, default=None
-        The language whose endings are cut off.
+        The language whose endings are cut off: arabic, armenian, basque, catalan,
+        czech, danish, dutch, dutch_porter, earlymodernenglish, english, esperanto,
+        estonian, finnish, french, german, greek, hindi, hungarian, indonesian,
+        irish, italian, lithuanian, lovins, nepali, norwegian, persian, polish,
+        porter, portuguese, romanian, russian, serbian, sesotho, spanish, swedish,
+        tamil, turkish, ukrainian or yiddish.
 
     min_chars : int, default=2
         The least number of characters of a word.
@@ -176,16 +187,29 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             A row of length one for each text, float32; without entries for texts
             without any term.
         """
+        self.__dict__.pop("_model", None)  # If this fails, the transformer is not fitted.
         self._validate_params()
         options = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
         options["stop_words"] = self._stop_words()
-        options["ngram_range"] = tuple(int(n) for n in self.ngram_range)
+        options["ngram_range"] = self._ngram_range()
         for name in ("min_df", "max_df"):
             value = options[name]
             options[name] = int(value) if isinstance(value, Integral) else float(value)
-        parts, self._model = _docsphere.fit_texts(_texts(raw_documents), options, effective_n_jobs(self.n_jobs))
+        parts, model = _docsphere.fit_texts(_texts(raw_documents), options, n_threads(self.n_jobs))
+        if len(model.idf) == 0:
+            raise ParameterError(
+                "no terms are left: every word is one of stop_words, shorter than min_chars, in fewer texts "
+                'than min_df or in more than max_df, or, with idf="paper", in every text (idf="smooth" keeps those)'
+            )
+        self._model = model
         self._set_terms()
         return csr_matrix(parts, len(self.vocabulary_))
+
+    def _ngram_range(self) -> tuple[int, int]:
+        given = tuple(self.ngram_range)
+        if len(given) == 2 and all(isinstance(n, Integral) for n in given) and 1 <= given[0] <= given[1] <= 3:
+            return int(given[0]), int(given[1])
+        raise ParameterError(f"ngram_range must be two ints, 1 <= min_n <= max_n <= 3, got {self.ngram_range!r}")
 
     def _stop_words(self) -> str | list[str] | None:
         if self.stop_words is None or isinstance(self.stop_words, str):
@@ -210,7 +234,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             A row of length one for each text, float32.
         """
         check_is_fitted(self)
-        parts = self._model.transform(_texts(raw_documents), effective_n_jobs(self.n_jobs))
+        parts = self._model.transform(_texts(raw_documents), n_threads(self.n_jobs))
         return csr_matrix(parts, len(self.vocabulary_))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
@@ -229,6 +253,9 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(list(self.vocabulary_), dtype=object)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
@@ -239,8 +266,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 def _texts(raw_documents: Iterable[str]) -> list[str]:
     if isinstance(raw_documents, str):
         raise ParameterError("raw_documents must be an iterable of texts, got a single text; put it into a list")
+    is_table = isinstance(raw_documents, Mapping) or hasattr(type(raw_documents), "columns")
+    if is_table or not isinstance(raw_documents, Iterable):
+        hint = '; give one column, such as df["text"]' if is_table else ""
+        raise ParameterError(f"raw_documents must be an iterable of texts, got {_kind(raw_documents)}{hint}")
     texts = list(raw_documents)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ParameterError(f"raw_documents must hold texts, got {text!r} at position {number}")
+            raise ParameterError(f"raw_documents must hold texts, got {_kind(text)} at position {number}")
     return texts
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
