@@ -3,6 +3,7 @@
 # make python  only the Python package: builds the wheel, installs it into a virtual environment, runs its tests
 # make test-long  10,000 random cases for every strategy, thread count and kind of vector instructions
 # make bench   every strategy side by side on generated data
+# make paper   the paper's evaluation on generated data, in minutes; on your own: PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
 # make memory  the peak memory of a run over a million rows (Linux)
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.
 PYTHON_VENV  := .venv-python
 PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
 
-.PHONY: demo test test-long lint doc unit interop python bench memory clean
+.PHONY: demo test test-long lint doc unit interop python bench paper memory clean
 
 demo:
 	cargo run --release --quiet --package docsphere-cli -- demo
@@ -68,6 +69,20 @@ $(VENV_READY): crates/docsphere/tests/requirements.txt
 
 bench:
 	cargo run --release --quiet --package docsphere-bench -- speed
+
+# Settings of `make paper`: the small size ends in minutes on two cores; PAPER_DOCS= and PAPER_K=50,500,5000 make it whole for corpora of your own.
+PAPER_CORPORA ?= generated:10 generated:58
+PAPER_DOCS    ?= 10000,4000
+PAPER_K       ?= 50,500,2000
+PAPER_RUNS    ?= 5
+PAPER_CAP     ?= 30
+PAPER_OUT     ?= target/paper
+PAPER_OPTIONS ?=
+
+paper:
+	cargo run --release --quiet --package docsphere-bench -- paper $(PAPER_CORPORA:%=--corpus %) $(if $(PAPER_DOCS),--docs $(PAPER_DOCS)) \
+		--k $(PAPER_K) --runs $(PAPER_RUNS) --cap $(PAPER_CAP) --out $(PAPER_OUT) $(PAPER_OPTIONS)
+	@echo "tables and figure: $(PAPER_OUT)"
 
 memory:
 	cargo run --release --quiet --example memory

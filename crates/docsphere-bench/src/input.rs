@@ -84,13 +84,26 @@ impl Source {
     /// # Errors
     /// Everything that can be wrong with a file; fewer documents than wanted.
     pub(crate) fn load(&self, n_docs: Option<usize>, n_threads: usize) -> Result<Loaded> {
+        self.load_fields(n_docs, n_threads, &CorpusOptions::default().text_fields)
+    }
+
+    /// The same, with the text of records in these fields.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn load_fields(
+        &self,
+        n_docs: Option<usize>,
+        n_threads: usize,
+        text_fields: &[String],
+    ) -> Result<Loaded> {
         let start = Instant::now();
         let rows = match self {
             Source::Generated { mean_terms } => generated(n_docs.unwrap_or(GENERATED_DOCS), *mean_terms),
             Source::File(path) if !path.is_dir() && formats::Format::from_path(path).is_ok() => {
                 matrix(path, n_docs)?
             }
-            Source::File(path) => documents(path, n_docs, n_threads)?,
+            Source::File(path) => documents(path, n_docs, n_threads, text_fields)?,
         };
         Ok(Loaded { name: self.to_string(), rows, seconds: start.elapsed().as_secs_f64() })
     }
@@ -122,8 +135,14 @@ fn first_rows(rows: &SparseRows<'_>, n_rows: usize) -> docsphere::Result<SparseR
     )
 }
 
-fn documents(path: &Path, n_docs: Option<usize>, n_threads: usize) -> Result<UnitRows<'static>> {
-    let corpus = Corpus::open([path], CorpusOptions::default())?;
+fn documents(
+    path: &Path,
+    n_docs: Option<usize>,
+    n_threads: usize,
+    text_fields: &[String],
+) -> Result<UnitRows<'static>> {
+    let options = CorpusOptions { text_fields: text_fields.to_vec(), ..CorpusOptions::default() };
+    let corpus = Corpus::open([path], options)?;
     let vectorizer = Vectorizer::new().n_threads(n_threads);
     let Some(n_docs) = n_docs else { return Ok(vectorizer.fit(&corpus, None)?.rows) };
     let numbers: Vec<u64> = (0..n_docs as u64).collect();

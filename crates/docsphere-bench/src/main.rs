@@ -6,6 +6,7 @@
 //! | `grid` | is `auto` near the best strategy for every corpus, k and number of threads? |
 //! | `growth` | how does the time of an iteration grow with documents and with k? |
 //! | `seeding` | what does each way of seeding cost, and what does it gain? |
+//! | `paper` | what did the paper's evaluation show, and what does it show here? |
 //!
 //! The path of a measurement: [`args`] (what may be typed), [`input`] (a corpus, a matrix or generated rows), [`measure`] (seeds, loops, repeats in turn, proof that
 //! results are identical), [`statistics`], [`report`] (tables, figures, the machine). One file a subcommand in [`commands`].
@@ -25,7 +26,7 @@ use clap::Parser;
 
 use crate::commands::Command;
 
-/// Measures docsphere: strategies side by side, growth, seeding
+/// Measures docsphere: strategies side by side, growth, seeding, the paper's evaluation
 #[derive(Parser)]
 #[command(name = "docsphere-bench", version, max_term_width = 100)]
 struct Cli {

@@ -11,6 +11,20 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
+/// The first quartile, the median and the third quartile; between two values in proportion.
+///
+/// # Panics
+/// If there are no values.
+pub(crate) fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_unstable_by(f64::total_cmp);
+    [0.25, 0.5, 0.75].map(|share| {
+        let place = share * (values.len() - 1) as f64;
+        let (below, above) = (values[place.floor() as usize], values[place.ceil() as usize]);
+        below + (above - below) * place.fract()
+    })
+}
+
 /// The least value; infinite if there are none.
 pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(f64::INFINITY, f64::min)
@@ -48,6 +62,13 @@ mod tests {
         assert_eq!(median([3.0]), 3.0);
         assert_eq!(median([9.0, 1.0, 2.0]), 2.0);
         assert_eq!(median([4.0, 1.0, 3.0, 2.0]), 2.5);
+    }
+
+    #[test]
+    fn quartiles_are_where_a_quarter_lies_below() {
+        assert_eq!(quartiles([5.0, 1.0, 4.0, 2.0, 3.0]), [2.0, 3.0, 4.0]);
+        assert_eq!(quartiles([1.0, 2.0]), [1.25, 1.5, 1.75]);
+        assert_eq!(quartiles([7.0]), [7.0; 3]);
     }
 
     #[test]

@@ -155,7 +155,7 @@ fn growth_fits_exponents() {
     done.assert_headed("growth");
     assert_eq!(
         done.files(),
-        ["growth-exponents.csv", "growth-runs.csv", "growth.csv", "growth.md", "growth.svg"]
+        ["growth-exponents.csv", "growth-runs.csv", "growth.csv", "growth.md", "growth.png", "growth.svg"]
     );
     assert_eq!(done.column("growth.csv", "grows").len(), 2 * (3 + 2));
     let exponents = done.column("growth-exponents.csv", "exponent_of_an_iteration");
@@ -174,7 +174,7 @@ fn seeding_compares_ways() {
         "seeding --docs 200 --k 5 --seeds 2 --inits random,k-means++,greedy,greedy:3 --threads 1 --out OUT",
     );
     done.assert_headed("seeding");
-    assert_eq!(done.files(), ["seeding-runs.csv", "seeding.csv", "seeding.md", "seeding.svg"]);
+    assert_eq!(done.files(), ["seeding-runs.csv", "seeding.csv", "seeding.md", "seeding.png", "seeding.svg"]);
     assert_eq!(
         done.column("seeding.csv", "init"),
         ["random", "k-means++", "greedy-k-means++", "greedy-k-means++:3"]
@@ -182,6 +182,65 @@ fn seeding_compares_ways() {
     assert_eq!(done.column("seeding.csv", "gain_over_random_%")[0], "0");
     assert_eq!(done.column("seeding-runs.csv", "seed"), ["0", "0", "0", "0", "1", "1", "1", "1"]);
     assert!(done.read("seeding.svg").contains("greedy-k-means++"));
+}
+
+#[test]
+fn paper_repeats_the_evaluation() {
+    let done = ok(
+        "paper --corpus generated:8 --corpus generated:20 --docs 400,300 --k 5,120 --runs 3 --seed 7 --threads 2 --out OUT",
+    );
+    done.assert_headed("paper");
+    let tables = ["paper-counts", "paper-data", "paper-index", "paper-runs", "paper-seconds", "paper-table1"];
+    let mut files: Vec<String> = tables.map(|name| format!("{name}.csv")).into();
+    files.extend(["paper-figure.png", "paper-figure.svg", "paper-table1.tex", "paper.md"].map(str::to_owned));
+    files.sort();
+    assert_eq!(done.files(), files);
+    let modes = ["baseline", "ncc", "index", "ncc-index", "inverted", "auto"];
+    assert_eq!(done.column("paper-table1.csv", "mode"), modes);
+    assert!(done.read("paper-table1.tex").contains("ncc-index & 0.0"));
+    assert_eq!(done.column("paper-seconds.csv", "mode").len(), 2 * 2 * 6);
+    assert_eq!(done.column("paper-seconds.csv", "ratio")[0], "1");
+    let number = |file, name: &str, row: usize| done.column(file, name)[row].parse::<f64>().unwrap();
+    for row in 0..24 {
+        let quartile = |name| number("paper-seconds.csv", name, row);
+        assert!(quartile("first_quartile") <= quartile("median"));
+        assert!(quartile("median") <= quartile("third_quartile"));
+    }
+    // The same way for all modes, another one for each seed.
+    let (seeds, prints) =
+        (done.column("paper-runs.csv", "seed"), done.column("paper-runs.csv", "fingerprint"));
+    let pairs: BTreeSet<_> = seeds.iter().zip(&prints).collect();
+    assert_eq!((seeds.len(), pairs.len()), (2 * 2 * 3 * 6, 2 * 2 * 3));
+    assert_eq!(seeds.iter().collect::<BTreeSet<_>>().len(), 3);
+    // Counts: every document against every centroid, in each assignment.
+    assert_eq!(number("paper-counts.csv", "similarities_a_document", 0), 5.0);
+    assert!(number("paper-counts.csv", "similarities", 1) <= number("paper-counts.csv", "similarities", 0));
+    // The index asks for every document with one threshold or none.
+    let shares = ["none", "0.1", "0.25", "0.4", "0.6"]
+        .map(|name| number("paper-index.csv", &format!("docs_%_{name}"), 0));
+    assert!((shares.iter().sum::<f64>() - 100.0).abs() < 1e-9, "{shares:?}");
+    assert!((0.0..1.0).contains(&number("paper-data.csv", "met", 1)));
+    assert!(done.read("paper-figure.svg").contains("generated:20, 300 documents"));
+    assert!(!done.stdout.contains("extrapolated. The run"));
+}
+
+#[test]
+fn paper_extrapolates_what_the_cap_stopped() {
+    // No time at all: every mode is stopped after its first assignment, and nothing is known of the rest.
+    let done = ok("paper --corpus generated:8 --docs 300 --k 5 --runs 2 --cap 0 --threads 1 --out OUT");
+    assert_eq!(done.column("paper-seconds.csv", "stopped"), ["1"; 6]);
+    assert_eq!(done.column("paper-seconds.csv", "median"), [""; 6]);
+    assert!(done.stdout.contains("extrapolated. The run was stopped after whole iterations"));
+    assert_eq!(run("paper --modes auto,auto --docs 100 --k 3").code, Some(1));
+}
+
+#[test]
+fn paper_reads_other_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pets.csv");
+    fs::write(&path, "title,body\ncats,purr softly\ndogs,bark loudly\ncats,sleep\ndogs,run\n").unwrap();
+    let done = ok(&format!("paper --corpus {} --text-field title,body --k 2 --runs 1", path.display()));
+    assert!(done.stdout.contains("- pets: 4 rows, 8 terms"), "{}", done.stdout);
 }
 
 #[test]

@@ -88,7 +88,7 @@ mod model;
 
 mod summary;
 
-pub use assign::{Counters, Labels, Strategy};
+pub use assign::{Counters, IndexUse, Labels, Strategy};
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fit::{

@@ -33,3 +33,49 @@ fn higher_thresholds_leave_fewer_candidates() {
         "a threshold nobody reaches filters nothing but zeros"
     );
 }
+
+#[test]
+fn the_work_of_ncc_is_told_by_the_changed_clusters_and_their_documents() {
+    let (n_docs, k) = (3_000, 60);
+    let rows = ZipfText { n_docs, n_terms: 6_000, n_topics: 40, mean_terms: 20, seed: 3 }.rows();
+    let fit = SphericalKMeans::params(k).strategy(Strategy::Ncc).tol(0.0).fit(&rows).unwrap();
+    let mut n_quiet = 0;
+    for record in &fit.trace.iterations {
+        // With the own centroid first, whose similarity needs not be computed again if it stands still.
+        let settled = n_docs as u64 - record.unsettled_docs;
+        let expected = record.unsettled_docs * k as u64 + settled * record.changed_clusters;
+        assert_eq!(record.counters.similarities, expected, "iteration {}", record.iteration);
+        n_quiet += usize::from(settled > 0);
+    }
+    assert!(n_quiet >= 3, "too few iterations with clusters that stand still: {n_quiet}");
+}
+
+#[test]
+fn the_use_of_the_index_is_told() {
+    let rows = ZipfText { n_docs: 2_000, n_terms: 6_000, n_topics: 40, mean_terms: 20, seed: 3 }.rows();
+    let fit = |strategy| SphericalKMeans::params(200).strategy(strategy).max_iter(5).fit(&rows).unwrap();
+    let lambdas = [0.1, 0.25, 0.4, 0.6];
+    for record in &fit(Strategy::Index).trace.iterations {
+        let index = record.index.as_ref().expect("the index is always on");
+        assert_eq!(index.lambdas, lambdas);
+        assert_eq!(index.docs.iter().sum::<u64>(), 2_000);
+        assert!(index.build_seconds > 0.0 && index.build_seconds <= record.seconds.prepare);
+        if record.iteration == 0 {
+            // Nobody has a similarity yet.
+            assert_eq!(index.docs[1..], [0; 4]);
+            assert_eq!(index.candidates[0], record.counters.similarities);
+        } else {
+            // The own centroid is always a candidate, and the only one whose similarity is known.
+            assert_eq!(index.candidates.iter().sum::<u64>(), record.counters.similarities);
+            assert!(index.docs[1..].iter().sum::<u64>() > 1_000, "{:?}", index.docs);
+        }
+    }
+    assert!(fit(Strategy::Ncc).trace.iterations.iter().all(|record| record.index.is_none()));
+    let (mut off, mut on) = (0, 0);
+    for record in &fit(Strategy::NccIndex).trace.iterations {
+        let is_on = record.strategy == Strategy::NccIndex;
+        assert_eq!(record.index.is_some(), is_on);
+        *(if is_on { &mut on } else { &mut off }) += 1;
+    }
+    assert!(on > 0, "the index was never on, {off} times off");
+}

@@ -6,10 +6,11 @@ use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
 use docsphere::Strategy;
 
+use super::docs_by_corpus;
 use super::runs::RunsTable;
 use crate::args::{FitArgs, OutArgs, TurnArgs, strategies_or_all, threads_or_all};
 use crate::input::{Loaded, Source};
-use crate::measure::{Clock, Job, Outcome, Seeds, Turns, finished_assignments};
+use crate::measure::{Clock, Job, Outcome, Seeds, Turns, finished};
 use crate::report::{Cell, Report, Table};
 use crate::statistics::least;
 
@@ -131,15 +132,15 @@ impl Grid<'_> {
         let n_again = confirm(self.args, &turns, &mut outcomes)?;
         let verdict = verdict(&outcomes, by)?;
         let is_slow = verdict.is_slow(tolerance);
-        let assignments = finished_assignments(&outcomes);
+        let finished = finished(&outcomes);
         let mut row = vec![
             Cell::text(&loaded.name),
             Cell::count(loaded.rows.n_rows()),
             Cell::count(job.n_clusters),
             Cell::count(job.n_threads),
-            assignments.map_or(Cell::Empty, |assignments| Cell::count(assignments - 1)),
+            finished.map_or(Cell::Empty, |run| Cell::count(run.n_iter)),
         ];
-        row.extend(outcomes.iter().map(|outcome| outcome.timing(by, least, assignments).into()));
+        row.extend(outcomes.iter().map(|outcome| outcome.timing(by, least, finished).into()));
         row.extend([
             Cell::text(verdict.best.name()),
             Cell::number(verdict.ratio, 3),
@@ -147,7 +148,7 @@ impl Grid<'_> {
             Cell::text(if is_slow { "SLOW" } else { "ok" }),
         ]);
         self.table.push(row);
-        self.runs.add(loaded, &job, &outcomes);
+        self.runs.add(loaded, &job, self.args.fit.seed, &outcomes);
         if is_slow {
             self.slow.push(format!("{}: {:.3} times {}", turns.title, verdict.ratio, verdict.best));
         }
@@ -163,20 +164,6 @@ fn auto_first(mut strategies: Vec<Strategy>) -> Result<Vec<Strategy>> {
         "--strategies must name auto and at least one other"
     );
     Ok(strategies)
-}
-
-fn docs_by_corpus(docs: &[usize], n_corpora: usize) -> Result<Vec<Option<usize>>> {
-    match docs {
-        [] => Ok(vec![None; n_corpora]),
-        [n_docs] => Ok(vec![Some(*n_docs); n_corpora]),
-        _ => {
-            ensure!(
-                docs.len() == n_corpora,
-                "--docs must be one number, or one for each of the {n_corpora} corpora"
-            );
-            Ok(docs.iter().copied().map(Some).collect())
-        }
-    }
 }
 
 /// Measures again while auto looks slow, and says how often.
@@ -196,8 +183,8 @@ fn confirm(args: &Args, turns: &Turns<'_>, outcomes: &mut [Outcome]) -> Result<u
 }
 
 fn verdict(outcomes: &[Outcome], clock: Clock) -> Result<Verdict> {
-    let assignments = finished_assignments(outcomes);
-    let seconds = |outcome: &Outcome| outcome.timing(clock, least, assignments).map(|timing| timing.seconds);
+    let finished = finished(outcomes);
+    let seconds = |outcome: &Outcome| outcome.timing(clock, least, finished).map(|timing| timing.seconds);
     let timed = |is_auto: bool| {
         let those = outcomes.iter().filter(move |outcome| (outcome.strategy == Strategy::Auto) == is_auto);
         let timed = those.filter_map(|outcome| Some((outcome.strategy, seconds(outcome)?)));

@@ -8,7 +8,7 @@ use super::runs::RunsTable;
 use crate::args::{FitArgs, InputArgs, OutArgs, TurnArgs, threads_or_all};
 use crate::input::Loaded;
 use crate::measure::{Clock, Outcome, Turns};
-use crate::report::{Axis, Cell, Panel, Report, Series, Table, svg};
+use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{exponent, median};
 
 /// Seconds an iteration for growing numbers of documents and of clusters, with fitted exponents and a figure
@@ -137,10 +137,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
         }
     }
     let exponents = growth.exponents();
-    let figure = svg(&growth.panels())?;
+    let panels = growth.panels();
     report.table("growth", "Seconds by size", growth.table);
     report.table("growth-exponents", "Exponents", exponents);
-    report.figure("growth", figure);
+    report.figure("growth", &panels)?;
     report.remark(format!(
         "seconds an iteration: {}seconds of the loop over its assignments, of which there is one more than iterations. Medians of the runs; seeding apart, one run.",
         args.by.prefix()
@@ -181,7 +181,7 @@ impl Growth<'_> {
             ]);
             self.points.push(point);
         }
-        self.runs.add(loaded, &job, &outcomes);
+        self.runs.add(loaded, &job, self.args.fit.seed, &outcomes);
         Ok(())
     }
 
@@ -236,7 +236,7 @@ impl Growth<'_> {
             Some(exponent) => format!("{strategy}, exponent {exponent:.2}"),
             None => strategy.to_string(),
         };
-        Series { name, points, is_line: true }
+        Series { name, points, ranges: Vec::new(), join: Join::Line }
     }
 }
 

@@ -2,11 +2,12 @@
 
 mod grid;
 mod growth;
+mod paper;
 mod runs;
 mod seeding;
 mod speed;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Subcommand;
 
 /// What can be measured.
@@ -16,6 +17,7 @@ pub(crate) enum Command {
     Grid(grid::Args),
     Growth(growth::Args),
     Seeding(seeding::Args),
+    Paper(paper::Args),
 }
 
 impl Command {
@@ -25,6 +27,22 @@ impl Command {
             Command::Grid(args) => grid::run(args),
             Command::Growth(args) => growth::run(args),
             Command::Seeding(args) => seeding::run(args),
+            Command::Paper(args) => paper::run(args),
+        }
+    }
+}
+
+/// How many documents of each corpus are used: all, the same number of each, or a number for each.
+fn docs_by_corpus(docs: &[usize], n_corpora: usize) -> Result<Vec<Option<usize>>> {
+    match docs {
+        [] => Ok(vec![None; n_corpora]),
+        [n_docs] => Ok(vec![Some(*n_docs); n_corpora]),
+        _ => {
+            ensure!(
+                docs.len() == n_corpora,
+                "--docs must be one number, or one for each of the {n_corpora} corpora"
+            );
+            Ok(docs.iter().copied().map(Some).collect())
         }
     }
 }

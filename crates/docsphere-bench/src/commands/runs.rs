@@ -6,7 +6,8 @@ use crate::report::{Cell, Table};
 
 const PLACE_COLUMNS: [&str; 5] = ["corpus", "documents", "terms", "k", "threads"];
 
-const RUN_COLUMNS: [&str; 19] = [
+const RUN_COLUMNS: [&str; 20] = [
+    "seed",
     "strategy",
     "run",
     "stop",
@@ -44,10 +45,11 @@ impl RunsTable {
     }
 
     /// Adds all runs that were made with the same rows, k and threads.
-    pub(super) fn add(&mut self, loaded: &Loaded, job: &Job<'_>, outcomes: &[Outcome]) {
+    pub(super) fn add(&mut self, loaded: &Loaded, job: &Job<'_>, seed: u64, outcomes: &[Outcome]) {
         for outcome in outcomes {
             for (number, run) in outcome.runs.iter().enumerate() {
                 let mut row = place_cells(loaded, job);
+                row.push(Cell::Count(seed));
                 row.extend(run_cells(outcome, number, run));
                 self.table.push(row);
                 self.others.extend(run.others.map(|others| (run.seconds, others)));

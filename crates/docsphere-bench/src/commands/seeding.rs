@@ -8,7 +8,7 @@ use docsphere::Strategy;
 
 use super::runs::remark_on_others;
 use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, threads_or_all};
-use crate::report::{Axis, Cell, Panel, Report, Series, Table, svg};
+use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{least, mean};
 
 /// Every way of seeding from several seeds: seconds, iterations, objective, and the gain over random seeds
@@ -115,7 +115,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     }
     report.table("seeding", "Means over the seeds", means);
     report.raw_table("seeding-runs", runs);
-    report.figure("seeding", svg(&panels)?);
+    report.figure("seeding", &panels)?;
     report.remark(format!(
         "{} seeds from {}; {n_threads} threads; the loop by {}. Ways of seeding in turn for each seed.",
         args.seeds, args.fit.seed, args.strategy
@@ -193,7 +193,8 @@ fn panel(args: &Args, title: String, samples: &[Sample]) -> Panel {
             .filter(|sample| sample.init == init.name)
             .map(|sample| (sample.total_seconds(), sample.objective))
             .collect(),
-        is_line: false,
+        ranges: Vec::new(),
+        join: Join::None,
     };
     Panel {
         title,

@@ -6,7 +6,7 @@ use docsphere::Strategy;
 
 use super::runs::{IterationsTable, RunsTable};
 use crate::args::{FitArgs, InputArgs, OutArgs, TurnArgs, strategies_or_all, threads_or_all};
-use crate::measure::{Clock, Outcome, Run, Turns, finished_assignments};
+use crate::measure::{Clock, EXTRAPOLATION, Outcome, Run, Turns, finished};
 use crate::report::{Cell, Report, Table};
 use crate::statistics::{mean, median};
 
@@ -89,10 +89,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
         let turns = Turns { job, seeds: &seeds.centroids, cap: args.turns.cap, give_up: None, title };
         let outcomes = turns.run(&strategies, args.repeats.into())?;
         add_rows(&mut table, n_clusters, &outcomes);
-        runs.add(&loaded, &job, &outcomes);
+        runs.add(&loaded, &job, args.fit.seed, &outcomes);
         iterations.add(&loaded, &job, &outcomes);
         if !outcomes.iter().all(Outcome::is_finished) {
-            remark_on_cap(&mut report, n_clusters, finished_assignments(&outcomes));
+            remark_on_cap(&mut report, n_clusters, finished(&outcomes).is_some());
         }
     }
     report.table("speed", "The whole loop, side by side", table);
@@ -108,11 +108,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 fn add_rows(table: &mut Table, n_clusters: usize, outcomes: &[Outcome]) {
-    let assignments = finished_assignments(outcomes);
-    let first = outcomes[0].timing(Clock::Wall, median, assignments);
+    let finished = finished(outcomes);
+    let first = outcomes[0].timing(Clock::Wall, median, finished);
     for outcome in outcomes {
         let run = outcome.first();
-        let timing = outcome.timing(Clock::Wall, median, assignments);
+        let timing = outcome.timing(Clock::Wall, median, finished);
         let ratio = first.zip(timing).map_or(Cell::Empty, |(first, timing)| {
             let is_extrapolated = first.is_extrapolated || timing.is_extrapolated;
             Cell::number(first.seconds / timing.seconds, 2).marked(is_extrapolated)
@@ -151,12 +151,10 @@ fn others_cell(outcome: &Outcome) -> Cell {
     if shares.is_empty() { Cell::Empty } else { Cell::number(100.0 * mean(shares), 0) }
 }
 
-fn remark_on_cap(report: &mut Report, n_clusters: usize, assignments: Option<usize>) {
-    report.remark(match assignments {
-        Some(assignments) => format!(
-            "\\* k = {n_clusters}: extrapolated. The run was stopped by --cap: seconds an assignment times the {assignments} assignments of a finished run. \
-             Too much for strategies whose later iterations are cheaper. Everything else in that line is what was done until then."
-        ),
-        None => format!("k = {n_clusters}: --cap stopped every run, so that nothing can be extrapolated."),
+fn remark_on_cap(report: &mut Report, n_clusters: usize, is_known: bool) {
+    report.remark(if is_known {
+        format!("k = {n_clusters}: {EXTRAPOLATION} Everything else in that line is what was done until then.")
+    } else {
+        format!("k = {n_clusters}: --cap stopped every run, so that nothing can be extrapolated.")
     });
 }

@@ -8,8 +8,8 @@ mod identity;
 mod resources;
 mod turns;
 
-pub(crate) use cap::Timing;
-pub(crate) use turns::{Clock, Outcome, Turns, finished_assignments};
+pub(crate) use cap::{EXTRAPOLATION, Timing};
+pub(crate) use turns::{Clock, Outcome, Turns, finished};
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -65,25 +65,25 @@ impl Outcome {
         reduce(self.counting().map(number).collect())
     }
 
-    /// The seconds, reduced to one number; extrapolated to `assignments` if no run came to its end, and `None` if their number is not known.
+    /// The seconds, reduced to one number; if no run came to its end, extrapolated by one that did, and `None` if there is none.
     pub(crate) fn timing(
         &self,
         clock: Clock,
         reduce: fn(Vec<f64>) -> f64,
-        assignments: Option<usize>,
+        finished: Option<&Run>,
     ) -> Option<Timing> {
         if self.is_finished() {
             return Some(Timing::measured(self.over_runs(reduce, |run| clock.read(run))));
         }
         let run = self.first();
-        Some(Timing::extrapolated(clock.read(run), run.iterations.len(), assignments?))
+        Some(Timing::extrapolated(self.strategy, clock.read(run), &run.iterations, &finished?.iterations))
     }
 }
 
-/// The assignments of a run that came to its end, if there is one: the same for all strategies.
-pub(crate) fn finished_assignments(outcomes: &[Outcome]) -> Option<usize> {
+/// A run that came to its end, if there is one: all of them took the same way.
+pub(crate) fn finished(outcomes: &[Outcome]) -> Option<&Run> {
     let mut runs = outcomes.iter().flat_map(|outcome| &outcome.runs);
-    runs.find(|run| !run.is_capped()).map(|run| run.iterations.len())
+    runs.find(|run| !run.is_capped())
 }
 
 /// Repeated runs of several strategies from the same seeds.
@@ -166,12 +166,12 @@ mod tests {
         outcomes.extend(turns(Some(0.0)).run(&[Strategy::Baseline], 3).unwrap());
         let capped = &outcomes[1];
         assert_eq!((capped.runs.len(), capped.first().stop_name()), (1, "capped after 0".to_owned()));
-        let assignments = finished_assignments(&outcomes);
-        assert_eq!(assignments, Some(outcomes[0].first().n_iter + 1));
-        let timing = capped.timing(Clock::Wall, median, assignments).unwrap();
+        let finished = finished(&outcomes);
+        assert_eq!(finished.unwrap().n_iter, outcomes[0].first().n_iter);
+        let timing = capped.timing(Clock::Wall, median, finished).unwrap();
         assert!(timing.is_extrapolated && timing.seconds > capped.first().seconds);
         assert_eq!(capped.timing(Clock::Wall, median, None), None);
-        assert!(!outcomes[0].timing(Clock::Wall, median, assignments).unwrap().is_extrapolated);
+        assert!(!outcomes[0].timing(Clock::Wall, median, finished).unwrap().is_extrapolated);
         identity::check(&outcomes).unwrap();
     }
 

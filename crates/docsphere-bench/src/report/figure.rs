@@ -1,6 +1,7 @@
-//! Figures: points and lines on linear or logarithmic axes, as SVG. The same data gives the same bytes: fonts are named, never looked up.
+//! Figures: points, bars and lines on linear or logarithmic axes, as SVG and PNG. The same data gives the same bytes: the font is compiled in, never looked up.
 
 use std::ops::Range;
+use std::sync::Once;
 
 use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
@@ -9,6 +10,10 @@ use plotters::element::DynElement;
 use plotters::prelude::*;
 
 const PANEL_SIZE: (u32, u32) = (560, 420);
+
+/// Pixels are finer than the units of SVG, or thin letters run together.
+const PIXEL_SCALE: u32 = 2;
+
 const FONT: &str = "sans-serif";
 
 /// Told apart by those who cannot tell all colours apart (Okabe and Ito); the shapes differ, too.
@@ -136,8 +141,17 @@ fn short(value: f64) -> String {
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
-    /// Whether a line joins them.
-    pub(crate) is_line: bool,
+    /// From where to where each point may lie, if that is known: drawn as bars.
+    pub(crate) ranges: Vec<(f64, f64)>,
+    pub(crate) join: Join,
+}
+
+/// How points are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Join {
+    None,
+    Line,
+    Dotted,
 }
 
 /// One pair of axes.
@@ -149,39 +163,76 @@ pub(crate) struct Panel {
     pub(crate) series: Vec<Series>,
 }
 
-/// Draws panels side by side.
-///
-/// # Errors
-/// If the drawing fails, which it has no reason to.
-pub(crate) fn svg(panels: &[Panel]) -> Result<String> {
-    let mut text = String::new();
-    let size = (PANEL_SIZE.0 * panels.len().max(1) as u32, PANEL_SIZE.1);
-    {
-        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        area.fill(&WHITE).map_err(|error| anyhow!("{error}"))?;
-        for (panel, area) in panels.iter().zip(area.split_evenly((1, panels.len().max(1)))) {
-            panel.draw(&area).map_err(|error| anyhow!("{error}"))?;
-        }
-        area.present().map_err(|error| anyhow!("{error}"))?;
+/// Panels side by side, drawn twice.
+#[derive(Debug)]
+pub(crate) struct Drawing {
+    pub(crate) svg: String,
+    /// A file of PNG.
+    pub(crate) png: Vec<u8>,
+}
+
+impl Drawing {
+    /// # Errors
+    /// If the drawing fails, which it has no reason to.
+    pub(crate) fn new(panels: &[Panel]) -> Result<Self> {
+        register_font();
+        let (mut svg, mut png) = (String::new(), Vec::new());
+        let (width, height) = (PANEL_SIZE.0 * panels.len().max(1) as u32, PANEL_SIZE.1);
+        draw(panels, SVGBackend::with_string(&mut svg, (width, height)), 1)?;
+        let (width, height) = (PIXEL_SCALE * width, PIXEL_SCALE * height);
+        let mut pixels = vec![0; (width * height * 3) as usize];
+        draw(panels, BitMapBackend::with_buffer(&mut pixels, (width, height)), PIXEL_SCALE)?;
+        let mut encoder = png::Encoder::new(&mut png, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.write_header()?.write_image_data(&pixels)?;
+        Ok(Drawing { svg, png })
     }
-    Ok(text)
+}
+
+/// Pixels need a font.
+fn register_font() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let registered = register_style(FontStyle::Normal) && register_style(FontStyle::Bold);
+        assert!(registered, "the font that is compiled in can be read");
+    });
+}
+
+fn register_style(style: FontStyle) -> bool {
+    plotters::style::register_font(FONT, style, epaint_default_fonts::UBUNTU_LIGHT).is_ok()
+}
+
+fn draw<DB: DrawingBackend>(panels: &[Panel], backend: DB, scale: u32) -> Result<()> {
+    let area = backend.into_drawing_area();
+    area.fill(&WHITE).map_err(|error| anyhow!("{error}"))?;
+    for (panel, area) in panels.iter().zip(area.split_evenly((1, panels.len().max(1)))) {
+        panel.draw(&area, scale).map_err(|error| anyhow!("{error}"))?;
+    }
+    area.present().map_err(|error| anyhow!("{error}"))
 }
 
 type DrawResult<DB> = std::result::Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 impl Panel {
-    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> DrawResult<DB> {
+    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>, scale: u32) -> DrawResult<DB> {
         let points = || self.series.iter().flat_map(|series| &series.points);
         if points().next().is_none() {
             return Ok(());
         }
         let x = self.x.over(points().map(|point| point.0));
-        let y = self.y.over(points().map(|point| point.1));
+        let ranges = self.series.iter().flat_map(|series| &series.ranges);
+        let ends = ranges.flat_map(|&(lo, hi)| [lo, hi]);
+        let y = self.y.over(points().map(|point| point.1).chain(ends));
+        let font = |size: u32| (FONT, size * scale);
+        // Names of series stand to the right of the axes, where they hide nothing.
+        let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0) as u32;
+        let legend_width = (28 + 8 * longest) * scale;
         let mut chart = ChartBuilder::on(area)
-            .caption(&self.title, (FONT, 18))
-            .margin(12)
-            .x_label_area_size(44)
-            .y_label_area_size(64)
+            .caption(&self.title, font(18))
+            .margin(12 * scale)
+            .margin_right(12 * scale + legend_width)
+            .x_label_area_size(44 * scale)
+            .y_label_area_size(64 * scale)
             .build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
@@ -189,27 +240,37 @@ impl Panel {
             .bold_line_style(BLACK.mix(0.12))
             .x_desc(&self.x.label)
             .y_desc(&self.y.label)
-            .label_style((FONT, 13))
-            .axis_desc_style((FONT, 14))
+            .label_style(font(13))
+            .axis_desc_style(font(14))
             .draw()?;
         for (number, series) in self.series.iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];
             let points = || series.points.iter().copied();
-            if series.is_line {
-                chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
+            match series.join {
+                Join::None => {}
+                Join::Line => {
+                    chart.draw_series(LineSeries::new(points(), colour.stroke_width(2 * scale)))?;
+                }
+                Join::Dotted => {
+                    let dots =
+                        DashedLineSeries::new(points(), 2 * scale, 4 * scale, colour.stroke_width(scale));
+                    chart.draw_series(dots)?;
+                }
             }
-            chart
-                .draw_series(points().map(|point| marker(number, point, colour)))?
-                .label(&series.name)
-                .legend(move |(x, y)| marker(number, (x + 8, y), colour));
+            let bars = points().zip(&series.ranges);
+            chart.draw_series(bars.map(|((x, y), &(lo, hi))| {
+                ErrorBar::new_vertical(x, lo, y, hi, colour.stroke_width(scale), 8 * scale)
+            }))?;
+            chart.draw_series(points().map(|point| marker(number, point, colour, scale as i32)))?;
+            let at = (
+                area.dim_in_pixel().0 as i32 - legend_width as i32,
+                (60 + 22 * number as i32) * scale as i32,
+            );
+            area.draw(&marker(number, at, colour, scale as i32))?;
+            let beside = (at.0 + 12 * scale as i32, at.1 - 7 * scale as i32);
+            area.draw(&Text::new(series.name.as_str(), beside, font(13)))?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.3))
-            .label_font((FONT, 13))
-            .draw()
+        Ok(())
     }
 }
 
@@ -218,6 +279,7 @@ fn marker<DB: DrawingBackend, C: Clone + 'static>(
     number: usize,
     at: C,
     colour: RGBColor,
+    scale: i32,
 ) -> DynElement<'static, DB, C>
 where
     Circle<C, i32>: IntoDynElement<'static, DB, C>,
@@ -225,9 +287,9 @@ where
     Cross<C, i32>: IntoDynElement<'static, DB, C>,
 {
     match number % 3 {
-        0 => Circle::new(at, 4, colour.filled()).into_dyn(),
-        1 => TriangleMarker::new(at, 5, colour.filled()).into_dyn(),
-        _ => Cross::new(at, 4, colour.stroke_width(2)).into_dyn(),
+        0 => Circle::new(at, 4 * scale, colour.filled()).into_dyn(),
+        1 => TriangleMarker::new(at, 5 * scale, colour.filled()).into_dyn(),
+        _ => Cross::new(at, 4 * scale, colour.stroke_width(2 * scale as u32)).into_dyn(),
     }
 }
 
@@ -260,26 +322,39 @@ mod tests {
     }
 
     fn panel() -> Panel {
-        let series = |name: &str, factor: f64, is_line| Series {
+        let series = |name: &str, factor: f64, join| Series {
             name: name.to_owned(),
             points: [25e3, 50e3, 100e3].map(|x| (x, x * factor)).into(),
-            is_line,
+            ranges: if join == Join::Dotted {
+                [25e3, 50e3, 100e3].map(|x| (x * factor / 2.0, x * factor * 3.0)).into()
+            } else {
+                Vec::new()
+            },
+            join,
         };
         Panel {
             title: "growth <of> all".to_owned(),
             x: Axis::log("documents"),
             y: Axis::log("seconds"),
-            series: vec![series("auto", 1e-6, true), series("inverted", 3e-6, false)],
+            series: vec![series("auto", 1e-6, Join::Line), series("inverted", 3e-6, Join::Dotted)],
         }
     }
 
     #[test]
     fn a_figure_is_whole_and_always_the_same() {
-        let text = svg(&[panel(), panel()]).unwrap();
-        assert_eq!(text, svg(&[panel(), panel()]).unwrap());
+        let Drawing { svg: text, png } = Drawing::new(&[panel(), panel()]).unwrap();
+        let again = Drawing::new(&[panel(), panel()]).unwrap();
+        assert_eq!((&text, &png), (&again.svg, &again.png));
+        let decoder = png::Decoder::new(std::io::Cursor::new(&png));
+        let size = decoder.read_info().unwrap().info().size();
+        assert_eq!(size, (2240, 840));
         assert!(text.starts_with("<svg width=\"1120\"") && text.trim_end().ends_with("</svg>"));
         assert!(text.contains("growth &lt;of&gt; all") && text.contains("documents"));
-        assert_eq!(text.matches("<circle").count(), 2 * (3 + 1));
+        assert_eq!(
+            text.matches("<circle").count(),
+            2 * (3 + 3 + 1),
+            "points, the middle of bars, the legend"
+        );
         assert_eq!(text.matches("<polygon").count(), 2 * (3 + 1));
     }
 
@@ -289,8 +364,8 @@ mod tests {
         panel.series.truncate(1);
         panel.series[0].points.truncate(1);
         panel.y = Axis::linear("seconds");
-        assert!(svg(&[panel.clone()]).unwrap().contains("<circle"));
+        assert!(Drawing::new(&[panel.clone()]).unwrap().svg.contains("<circle"));
         panel.series.clear();
-        assert!(svg(&[panel]).is_ok());
+        assert!(Drawing::new(&[panel]).is_ok());
     }
 }

@@ -1,12 +1,14 @@
 //! What is told: Markdown on standard output; with a folder also files.
 //!
-//! `NAME.md` has the machine, the tables and the remarks; every table is also `TABLE.csv`, with all digits and nothing but the table; every figure is `FIGURE.svg`.
+//! `NAME.md` has the machine, the tables and the remarks; every table is also `TABLE.csv`, with all digits and nothing but the table, and where asked for `TABLE.tex`; every figure is
+//! `FIGURE.svg` and `FIGURE.png`.
 
 mod figure;
 mod machine;
 mod table;
 
-pub(crate) use figure::{Axis, Panel, Series, svg};
+use figure::Drawing;
+pub(crate) use figure::{Axis, Join, Panel, Series};
 pub(crate) use table::{Cell, Table};
 
 use std::fmt::Write as _;
@@ -35,11 +37,13 @@ struct NamedTable {
     /// What stands above it; `None` for tables that go only into files.
     title: Option<String>,
     table: Table,
+    /// Whether it is also written for LaTeX.
+    is_latex: bool,
 }
 
 struct Figure {
     name: String,
-    svg: String,
+    drawing: Drawing,
 }
 
 impl Report {
@@ -56,16 +60,25 @@ impl Report {
 
     /// A table for people.
     pub(crate) fn table(&mut self, name: &str, title: &str, table: Table) {
-        self.tables.push(NamedTable { name: name.to_owned(), title: Some(title.to_owned()), table });
+        let (name, title) = (name.to_owned(), Some(title.to_owned()));
+        self.tables.push(NamedTable { name, title, table, is_latex: false });
+    }
+
+    /// The same, and for LaTeX.
+    pub(crate) fn latex_table(&mut self, name: &str, title: &str, table: Table) {
+        self.table(name, title, table);
+        self.tables.iter_mut().for_each(|table| table.is_latex |= table.name == name);
     }
 
     /// A table for programs: only written as CSV.
     pub(crate) fn raw_table(&mut self, name: &str, table: Table) {
-        self.tables.push(NamedTable { name: name.to_owned(), title: None, table });
+        self.tables.push(NamedTable { name: name.to_owned(), title: None, table, is_latex: false });
     }
 
-    pub(crate) fn figure(&mut self, name: &str, svg: String) {
-        self.figures.push(Figure { name: name.to_owned(), svg });
+    /// Panels side by side.
+    pub(crate) fn figure(&mut self, name: &str, panels: &[Panel]) -> Result<()> {
+        self.figures.push(Figure { name: name.to_owned(), drawing: Drawing::new(panels)? });
+        Ok(())
     }
 
     /// A line below the tables.
@@ -109,16 +122,20 @@ impl Report {
         }
         let Some(folder) = folder else { return Ok(()) };
         fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
-        let write = |name: String, content: &str| {
+        let write = |name: String, content: &[u8]| {
             let path = folder.join(name);
             fs::write(&path, content).with_context(|| format!("{}: cannot write", path.display()))
         };
-        write(format!("{}.md", self.name), &self.markdown(true))?;
-        for NamedTable { name, table, .. } in &self.tables {
-            write(format!("{name}.csv"), &table.csv()?)?;
+        write(format!("{}.md", self.name), self.markdown(true).as_bytes())?;
+        for NamedTable { name, table, is_latex, .. } in &self.tables {
+            write(format!("{name}.csv"), table.csv()?.as_bytes())?;
+            if *is_latex {
+                write(format!("{name}.tex"), table.latex().as_bytes())?;
+            }
         }
-        for Figure { name, svg } in &self.figures {
-            write(format!("{name}.svg"), svg)?;
+        for Figure { name, drawing } in &self.figures {
+            write(format!("{name}.svg"), drawing.svg.as_bytes())?;
+            write(format!("{name}.png"), &drawing.png)?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Tables: rounded as Markdown for people, with all digits as CSV for programs.
+//! Tables: rounded as Markdown and LaTeX for people, with all digits as CSV for programs.
 
 use std::fmt::Write as _;
 
@@ -78,6 +78,15 @@ impl Cell {
         }
     }
 
+    /// For LaTeX.
+    fn latex(&self) -> String {
+        match self {
+            Cell::Text(text) => latex_text(text),
+            Cell::Extrapolated { value, digits } => format!("{value:.digits$}$^*$"),
+            cell => cell.rounded(),
+        }
+    }
+
     /// For programs.
     fn exact(&self) -> String {
         match self {
@@ -93,6 +102,21 @@ impl From<Option<Timing>> for Cell {
     fn from(timing: Option<Timing>) -> Self {
         timing.map_or(Cell::Empty, |timing| Cell::seconds(timing.seconds).marked(timing.is_extrapolated))
     }
+}
+
+/// What means something to LaTeX is escaped.
+fn latex_text(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
+            '\\' => escaped.push_str(r"\textbackslash{}"),
+            '~' => escaped.push_str(r"\textasciitilde{}"),
+            '^' => escaped.push_str(r"\textasciicircum{}"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 /// 1234567 as 1,234,567.
@@ -136,9 +160,7 @@ impl Table {
             in_rows.max(self.columns[column].chars().count()).max(3)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let is_right: Vec<bool> = (0..self.columns.len())
-            .map(|column| self.rows.iter().all(|row| row[column].is_numeric()))
-            .collect();
+        let is_right = self.numeric_columns();
         let mut text = String::new();
         let mut line = |cells: &[String]| {
             for ((cell, &width), &is_right) in cells.iter().zip(&widths).zip(&is_right) {
@@ -156,6 +178,25 @@ impl Table {
         };
         line(&widths.iter().zip(&is_right).map(rule).collect::<Vec<_>>());
         cells.iter().for_each(|row| line(row));
+        text
+    }
+
+    fn numeric_columns(&self) -> Vec<bool> {
+        (0..self.columns.len()).map(|column| self.rows.iter().all(|row| row[column].is_numeric())).collect()
+    }
+
+    /// An environment `tabular`, which needs no package.
+    pub(crate) fn latex(&self) -> String {
+        let places: String =
+            self.numeric_columns().iter().map(|is_right| if *is_right { 'r' } else { 'l' }).collect();
+        let names: Vec<String> = self.columns.iter().map(|name| latex_text(name)).collect();
+        let mut text =
+            format!("\\begin{{tabular}}{{{places}}}\n\\hline\n{} \\\\ \\hline\n", names.join(" & "));
+        for row in &self.rows {
+            let cells: Vec<String> = row.iter().map(Cell::latex).collect();
+            let _ = writeln!(text, "{} \\\\", cells.join(" & "));
+        }
+        text.push_str("\\hline\n\\end{tabular}\n");
         text
     }
 
@@ -202,6 +243,21 @@ mod tests {
         let expected =
             "strategy,CPU_seconds,similarities,peak_MB\na|b,12.3456,1234567,2.56\n\"c, d\",0.25,12,\n";
         assert_eq!(table().csv().unwrap(), expected);
+    }
+
+    #[test]
+    fn latex_is_escaped() {
+        let mut table = Table::new(["mode", "k_1", "share %"]);
+        table.push(vec![Cell::text(r"a & b\c"), Cell::Count(1234), Cell::seconds(0.25).marked(true)]);
+        let expected = [
+            r"\begin{tabular}{lrr}",
+            r"\hline",
+            r"mode & k\_1 & share \% \\ \hline",
+            r"a \& b\textbackslash{}c & 1,234 & 0.2500$^*$ \\",
+            r"\hline",
+            r"\end{tabular}",
+        ];
+        assert_eq!(table.latex().lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -14,9 +14,9 @@
 
 use super::chunks::for_each_document;
 use super::lookup::Lookup;
-use super::overlap::{OverlapCounts, OverlapIndex};
+use super::overlap::OverlapIndex;
 use super::scan::Scan;
-use super::{Assigner, Counters, Step, Strategy, Used};
+use super::{Assigner, Counters, IndexUse, Step, Strategy, Used};
 use crate::update::Assignment;
 
 /// See the [module](self).
@@ -44,18 +44,23 @@ impl Assigner for Index {
     }
 
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
-        let scratch = || (OverlapCounts::new(step.centroids.n_clusters()), Vec::new());
-        for_each_document(step, assignment, scratch, |(counts, candidates), counters, slot| {
+        let scratch = || self.overlap.as_ref().map(OverlapIndex::query);
+        for_each_document(step, assignment, scratch, |query, counters, slot| {
             let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
-            let Some(overlap) = &self.overlap else { return scan.all(counters) };
+            let Some(query) = query else { return scan.all(counters) };
             let choice = scan.own_choice(counters, false);
-            counters.postings += overlap.candidates(scan.row, choice.reached(), counts, candidates);
+            let (candidates, n_postings) = query.candidates(scan.row, choice.reached());
+            counters.postings += n_postings;
             scan.among(candidates, choice, counters);
         })
     }
 
     fn used(&self) -> Used {
         Used { strategy: Strategy::Index, filters_off: self.overlap.is_none() }
+    }
+
+    fn index_use(&self) -> Option<IndexUse> {
+        self.overlap.as_ref().map(OverlapIndex::index_use)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -192,6 +192,11 @@ pub(crate) trait Assigner: Send {
     /// What was really done in the last assignment.
     fn used(&self) -> Used;
 
+    /// How the paper's index was used in the last assignment, if it was.
+    fn index_use(&self) -> Option<IndexUse> {
+        None
+    }
+
     /// Bytes held beside rows and centroids.
     fn memory_bytes(&self) -> usize;
 }
@@ -232,6 +237,20 @@ impl Counters {
             skipped_docs: self.skipped_docs + other.skipped_docs,
         }
     }
+}
+
+/// How the paper's index was used in one assignment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IndexUse {
+    /// Seconds to build it: the maps G and P for all thresholds.
+    pub build_seconds: f64,
+    /// The thresholds, ascending.
+    pub lambdas: Vec<f64>,
+    /// Documents that asked without a threshold, because their similarity to the own centroid was not known yet or below all of them; then those that asked with each threshold.
+    pub docs: Vec<u64>,
+    /// The candidates that those documents were given, before candidates whose centroid did not change are dropped.
+    pub candidates: Vec<u64>,
 }
 
 /// Settings of the strategies.

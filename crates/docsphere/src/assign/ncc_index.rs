@@ -10,9 +10,9 @@
 
 use super::chunks::for_each_document;
 use super::lookup::Lookup;
-use super::overlap::{OverlapCounts, OverlapIndex};
+use super::overlap::OverlapIndex;
 use super::scan::Scan;
-use super::{Assigner, Counters, Step, Strategy, Used};
+use super::{Assigner, Counters, IndexUse, Step, Strategy, Used};
 use crate::update::Assignment;
 
 /// See the [module](self).
@@ -42,12 +42,13 @@ impl Assigner for NccIndex {
     }
 
     fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
-        let scratch = || (OverlapCounts::new(step.centroids.n_clusters()), Vec::new());
-        for_each_document(step, assignment, scratch, |(counts, candidates), counters, slot| {
+        let scratch = || self.overlap.as_ref().map(OverlapIndex::query);
+        for_each_document(step, assignment, scratch, |query, counters, slot| {
             let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
-            let Some(overlap) = &self.overlap else { return scan.changed(counters) };
+            let Some(query) = query else { return scan.changed(counters) };
             let choice = scan.own_choice(counters, true);
-            counters.postings += overlap.candidates(scan.row, choice.reached(), counts, candidates);
+            let (candidates, n_postings) = query.candidates(scan.row, choice.reached());
+            counters.postings += n_postings;
             if let Some(movement) = step.movement.filter(|_| scan.only_others_changed()) {
                 candidates.retain(|&cluster| movement.is_changed(cluster as usize));
             }
@@ -58,6 +59,10 @@ impl Assigner for NccIndex {
     fn used(&self) -> Used {
         let strategy = if self.overlap.is_some() { Strategy::NccIndex } else { Strategy::Ncc };
         Used { strategy, filters_off: self.filters_off }
+    }
+
+    fn index_use(&self) -> Option<IndexUse> {
+        self.overlap.as_ref().map(OverlapIndex::index_use)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -13,16 +13,31 @@
 //! **Cost.** Build: `O(m log m)` for a centroid with m entries, for the sorting; the windows are linear. Memory: 4 bytes an entry
 //! for G, 8 for each threshold that the entry can serve, and `8 * (n_terms + 1)` for each map's directory.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
 use rayon::prelude::*;
 
+use super::IndexUse;
 use super::bounds::{min_overlap_counts, min_squared_sum};
 use crate::update::Centroids;
 use crate::vectors::Row;
 
 /// The maps G and P for one set of centroids.
 pub(super) struct OverlapIndex {
+    n_clusters: usize,
     general: TermMap<u32>,
     thresholds: Vec<Threshold>,
+    build_seconds: f64,
+    /// What was asked without a threshold, then for each of them.
+    asked: Vec<Asked<AtomicU64>>,
+}
+
+/// How many queries there were, and how many candidates they gave.
+#[derive(Default)]
+struct Asked<N> {
+    docs: N,
+    candidates: N,
 }
 
 struct Threshold {
@@ -43,15 +58,20 @@ struct TermMap<T> {
     entries: Vec<T>,
 }
 
-/// What a query needs to work: the counts C of the paper. All counts are zero between queries.
-pub(super) struct OverlapCounts {
+/// Asks the index for one row after the other. On its end it tells the index how often.
+pub(super) struct Query<'a> {
+    index: &'a OverlapIndex,
+    /// The counts C of the paper. All are zero between rows.
     counts: Vec<u32>,
     touched: Vec<u32>,
+    candidates: Vec<u32>,
+    asked: Vec<Asked<u64>>,
 }
 
 impl OverlapIndex {
     /// Builds G, and P for each of the ascending `lambdas`. `max_row_nnz` bounds the terms of the rows that will be asked for.
     pub(super) fn build(centroids: &Centroids, lambdas: &[f64], max_row_nnz: usize) -> Self {
+        let start = Instant::now();
         let n_terms = centroids.n_terms();
         let general = (0..centroids.n_clusters())
             .flat_map(|cluster| centroids.row(cluster).terms.iter().map(move |&term| (term, cluster as u32)));
@@ -68,43 +88,38 @@ impl OverlapIndex {
             }
             Threshold { lambda, map: TermMap::new(n_terms, entries.iter().copied()) }
         });
-        OverlapIndex { general: TermMap::new(n_terms, general), thresholds: thresholds.collect() }
+        let thresholds: Vec<Threshold> = thresholds.collect();
+        OverlapIndex {
+            n_clusters: centroids.n_clusters(),
+            general: TermMap::new(n_terms, general),
+            asked: (0..=thresholds.len()).map(|_| Asked::default()).collect(),
+            thresholds,
+            build_seconds: start.elapsed().as_secs_f64(),
+        }
     }
 
-    /// Collects into `candidates` every cluster whose centroid may have a similarity of at least `own` with the row, each once.
-    /// Without `own`, or below the smallest lambda: every cluster that shares a term. Returns the number of postings read.
-    pub(super) fn candidates(
-        &self,
-        row: Row<'_>,
-        own: Option<f64>,
-        counts: &mut OverlapCounts,
-        candidates: &mut Vec<u32>,
-    ) -> u64 {
-        candidates.clear();
-        // #1: count overlaps through G.
-        let mut n_postings = counts.count(row, &self.general);
-        // The highest threshold that is not above the similarity that any winner must reach.
-        let threshold = own.and_then(|own| self.thresholds.iter().rev().find(|t| t.lambda <= own));
-        match threshold {
-            None => candidates.extend_from_slice(&counts.touched),
-            // #2: read P and keep those that meet their minimum overlap count.
-            Some(threshold) => {
-                for &term in row.terms {
-                    let entries = threshold.map.get(term);
-                    n_postings += entries.len() as u64;
-                    for entry in entries {
-                        let count = &mut counts.counts[entry.cluster as usize];
-                        if *count >= entry.min_overlap {
-                            candidates.push(entry.cluster);
-                            // So that no other term finds it again: every minimum is at least 1.
-                            *count = 0;
-                        }
-                    }
-                }
-            }
+    /// What a thread needs to ask.
+    pub(super) fn query(&self) -> Query<'_> {
+        Query {
+            index: self,
+            counts: vec![0; self.n_clusters],
+            touched: Vec::new(),
+            candidates: Vec::new(),
+            asked: self.asked.iter().map(|_| Asked::default()).collect(),
         }
-        counts.clear();
-        n_postings
+    }
+
+    /// What it took to build the index, and what all queries that have ended asked.
+    pub(super) fn index_use(&self) -> IndexUse {
+        let load = |number: fn(&Asked<AtomicU64>) -> &AtomicU64| {
+            self.asked.iter().map(|asked| number(asked).load(Relaxed)).collect()
+        };
+        IndexUse {
+            build_seconds: self.build_seconds,
+            lambdas: self.thresholds.iter().map(|threshold| threshold.lambda).collect(),
+            docs: load(|asked| &asked.docs),
+            candidates: load(|asked| &asked.candidates),
+        }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -160,15 +175,45 @@ impl<T: Copy + Default> TermMap<T> {
     }
 }
 
-impl OverlapCounts {
-    pub(super) fn new(n_clusters: usize) -> Self {
-        OverlapCounts { counts: vec![0; n_clusters], touched: Vec::new() }
+impl Query<'_> {
+    /// Every cluster whose centroid may have a similarity of at least `own` with the row, each once; without `own`, or below the smallest lambda: every cluster that
+    /// shares a term. And the number of postings read.
+    pub(super) fn candidates(&mut self, row: Row<'_>, own: Option<f64>) -> (&mut Vec<u32>, u64) {
+        self.candidates.clear();
+        // #1: count overlaps through G.
+        let mut n_postings = self.count(row);
+        // The highest threshold that is not above the similarity that any winner must reach.
+        let thresholds = &self.index.thresholds;
+        let position = own.and_then(|own| thresholds.iter().rposition(|t| t.lambda <= own));
+        match position {
+            None => self.candidates.extend_from_slice(&self.touched),
+            // #2: read P and keep those that meet their minimum overlap count.
+            Some(position) => {
+                for &term in row.terms {
+                    let entries = thresholds[position].map.get(term);
+                    n_postings += entries.len() as u64;
+                    for entry in entries {
+                        let count = &mut self.counts[entry.cluster as usize];
+                        if *count >= entry.min_overlap {
+                            self.candidates.push(entry.cluster);
+                            // So that no other term finds it again: every minimum is at least 1.
+                            *count = 0;
+                        }
+                    }
+                }
+            }
+        }
+        self.clear();
+        let asked = &mut self.asked[position.map_or(0, |position| position + 1)];
+        asked.docs += 1;
+        asked.candidates += self.candidates.len() as u64;
+        (&mut self.candidates, n_postings)
     }
 
-    fn count(&mut self, row: Row<'_>, general: &TermMap<u32>) -> u64 {
+    fn count(&mut self, row: Row<'_>) -> u64 {
         let mut n_postings = 0;
         for &term in row.terms {
-            let clusters = general.get(term);
+            let clusters = self.index.general.get(term);
             n_postings += clusters.len() as u64;
             for &cluster in clusters {
                 let count = &mut self.counts[cluster as usize];
@@ -186,6 +231,15 @@ impl OverlapCounts {
             self.counts[cluster as usize] = 0;
         }
         self.touched.clear();
+    }
+}
+
+impl Drop for Query<'_> {
+    fn drop(&mut self) {
+        for (ours, all) in self.asked.iter().zip(&self.index.asked) {
+            all.docs.fetch_add(ours.docs, Relaxed);
+            all.candidates.fetch_add(ours.candidates, Relaxed);
+        }
     }
 }
 
@@ -233,21 +287,24 @@ mod tests {
             }
             lambdas.sort_unstable_by(f64::total_cmp);
             let index = OverlapIndex::build(&centroids, &lambdas, rows.max_row_nnz());
-            let mut counts = OverlapCounts::new(centroids.n_clusters());
-            let mut candidates = Vec::new();
+            let mut query = index.query();
+            let mut n_asked = 0;
             for row in rows.iter() {
                 let similarity: Vec<f64> =
                     (0..centroids.n_clusters()).map(|j| reference_similarity(row, centroids.row(j))).collect();
                 for &own in &similarity {
-                    index.candidates(row, Some(own), &mut counts, &mut candidates);
+                    let (candidates, _) = query.candidates(row, Some(own));
+                    n_asked += 1;
                     for (cluster, &s) in similarity.iter().enumerate() {
                         let times = candidates.iter().filter(|&&c| c as usize == cluster).count();
                         prop_assert!(times <= 1);
                         prop_assert!(times == 1 || s < own || (s == 0.0 && own == 0.0));
                     }
-                    prop_assert!(counts.counts.iter().all(|&count| count == 0) && counts.touched.is_empty());
+                    prop_assert!(query.counts.iter().all(|&count| count == 0) && query.touched.is_empty());
                 }
             }
+            drop(query);
+            prop_assert_eq!(index.index_use().docs.iter().sum::<u64>(), n_asked);
         }
     }
 }

@@ -365,6 +365,16 @@ impl Run {
     }
 }
 
+/// Documents whose own centroid changed.
+fn unsettled(step: &Step<'_>, assignment: &Assignment) -> u64 {
+    let n_docs = step.rows.n_nonzero_rows();
+    if step.n_changed() == step.centroids.n_clusters() {
+        return n_docs as u64;
+    }
+    let labels = assignment.labels.par_iter().with_min_len(1 << 13);
+    (n_docs - labels.filter(|&&label| step.is_unchanged(label)).count()) as u64
+}
+
 /// Lets the assigner find every label, and notes what it took.
 fn assign_all(
     step: &Step<'_>,
@@ -372,6 +382,7 @@ fn assign_all(
     assignment: &mut Assignment,
     weights: &RowWeights<'_>,
 ) -> IterationRecord {
+    let unsettled_docs = unsettled(step, assignment);
     let start = Instant::now();
     assigner.prepare(step);
     let prepare = start.elapsed().as_secs_f64();
@@ -383,8 +394,10 @@ fn assign_all(
         filters_off: used.filters_off,
         moved_docs: 0,
         changed_clusters: step.n_changed() as u64,
+        unsettled_docs,
         refilled_clusters: 0,
         counters,
+        index: assigner.index_use(),
         objective: weights.weighted_sum(&assignment.similarities),
         max_squared_movement: 0.0,
         seconds: StageSeconds { update: 0.0, prepare, assign: start.elapsed().as_secs_f64() - prepare },

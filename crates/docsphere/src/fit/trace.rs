@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::assign::{Counters, Strategy};
+use crate::assign::{Counters, IndexUse, Strategy};
 
 /// The record of one iteration. Iteration 0 is the first assignment, to the seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,11 +18,16 @@ pub struct IterationRecord {
     pub moved_docs: u64,
     /// Clusters whose centroid changed before this assignment; all in iteration 0.
     pub changed_clusters: u64,
+    /// Documents whose own centroid changed before this assignment; all in iteration 0. The others need only be compared with the changed centroids (the paper's section 3.1).
+    pub unsettled_docs: u64,
     /// Empty clusters that were given a document before this assignment.
     pub refilled_clusters: u64,
     /// What the assignment cost, in counts.
     #[serde(flatten)]
     pub counters: Counters,
+    /// How the paper's index was used, by the strategies that have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<IndexUse>,
     /// The objective after this assignment: the weighted sum of the similarities to the own centroid.
     pub objective: f64,
     /// The largest squared distance that a centroid moved before this assignment.
