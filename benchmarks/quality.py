@@ -2,10 +2,11 @@
 
     cargo build --release --package docsphere-cli
     python benchmarks/quality.py target/release/docsphere CORPUS.jsonl.zst... [--docs N] [--seeds N] [--only docsphere|sklearn] [-- OPTIONS OF docsphere cluster]
+    python benchmarks/quality.py target/release/docsphere CORPUS.jsonl.zst... --try= --try="--init random" --try="--stem english --n-init 5"
 
 Every corpus is JSON Lines with "id", "text" and "label"; k is the number of labels. For each seed, docsphere runs with its defaults (or the options given), and
 scikit-learn with TfidfVectorizer() and KMeans(k) as they come. Prints normalised mutual information and adjusted Rand index, means over the seeds, and seconds.
-Needs scikit-learn and zstandard.
+With --try, docsphere alone runs with one set of options after the other, and a table in Markdown compares them. Needs scikit-learn and zstandard.
 """
 
 import argparse
@@ -56,6 +57,31 @@ def run_sklearn(texts, k, seed):
     return list(labels), time.perf_counter() - start
 
 
+def compare(binary, corpora, n_docs, n_seeds, tries):
+    """A table of option sets by corpora: NMI / ARI, means over the seeds; and how much seeds matter, the mean of the standard deviations of NMI."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    data = [(path.name.split(".")[0], *read(path, n_docs)) for path in corpora]
+    names = [f"{name}, k = {len(set(truth))}" for name, _, truth in data]
+    print("| options | " + " | ".join(names) + " | mean | spread | seconds |")
+    print("|---" * (len(names) + 1) + "|--:|--:|--:|", flush=True)
+    for options in tries:
+        cells, means, spreads, total = [], [], [], 0.0
+        for _, texts, truth in data:
+            scores = []
+            for seed in range(n_seeds):
+                labels, seconds = run_docsphere(binary, texts, len(set(truth)), seed, options.split())
+                scores.append((normalized_mutual_info_score(truth, labels), adjusted_rand_score(truth, labels)))
+                total += seconds / n_seeds
+            nmi, ari = np.mean(scores, axis=0)
+            cells.append(f"{nmi:.3f} / {ari:.3f}")
+            means.append((nmi, ari))
+            spreads.append(np.std([score[0] for score in scores]))
+        nmi, ari = np.mean(means, axis=0)
+        name = f"`{options}`" if options else "defaults"
+        print(f"| {name} | {' | '.join(cells)} | {nmi:.3f} / {ari:.3f} | {np.mean(spreads):.3f} | {total:.1f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("binary")
@@ -63,10 +89,14 @@ def main():
     parser.add_argument("--docs", type=int, help="at most so many documents of each corpus")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", choices=["docsphere", "sklearn"])
+    parser.add_argument("--try", dest="tries", action="append", help="a set of options of docsphere cluster, in one argument; may be given several times")
     own, options = sys.argv[1:], []
     if "--" in own:
         own, options = own[: own.index("--")], own[own.index("--") + 1 :]
     args = parser.parse_args(own)
+    if args.tries:
+        compare(args.binary, args.corpora, args.docs, args.seeds, args.tries)
+        return
     from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
     print(f"{'corpus':<18}{'docs':>8}{'k':>5}  {'program':<11}{'NMI':>7}{'ARI':>7}{'seconds':>9}", flush=True)

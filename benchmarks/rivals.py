@@ -194,9 +194,15 @@ def main() -> None:
             "|--:|---|--:|--:|--:|",
         ]
         print("\n".join(lines), flush=True)
-        for k in map(int, arguments.k.split(",")):
+        too_slow: dict[str, int] = {}
+        for k in sorted(map(int, arguments.k.split(","))):
             for program in arguments.programs.split(","):
-                found = measure(arguments, program, matrix, k)
+                if program in too_slow:
+                    found = {"error": f"not tried: over the limit at k = {too_slow[program]:,}"}
+                else:
+                    found = measure(arguments, program, matrix, k)
+                if found.get("error", "").startswith("over "):
+                    too_slow[program] = k
                 label = program + (" (approximate)" if program == APPROXIMATE else "")
                 cells = (
                     f"{found['seconds']:.2f} | {found['peak_mb']:.0f} | {found['objective']:.4f}"

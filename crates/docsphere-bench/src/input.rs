@@ -105,7 +105,9 @@ impl Source {
             }
             Source::File(path) => documents(path, n_docs, n_threads, text_fields)?,
         };
-        Ok(Loaded { name: self.to_string(), rows, seconds: start.elapsed().as_secs_f64() })
+        let loaded = Loaded { name: self.to_string(), rows, seconds: start.elapsed().as_secs_f64() };
+        eprintln!("{}", loaded.describe());
+        Ok(loaded)
     }
 }
 

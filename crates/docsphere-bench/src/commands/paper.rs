@@ -90,12 +90,13 @@ pub(super) fn run(args: &Args) -> Result<()> {
     ensure!(!args.modes.iter().enumerate().any(is_twice), "--modes: each may be named once");
     let n_threads = threads_or_all(args.threads);
     let docs = docs_by_corpus(&args.docs, args.corpus.len())?;
-    let mut report = Report::new("paper");
+    let mut inputs = Vec::new();
     let mut runs = RunsTable::new();
     let mut places = Vec::new();
+    let report = Report::new("paper");
     for (source, n_docs) in args.corpus.iter().zip(docs) {
         let loaded = source.load_fields(n_docs, n_threads, &args.text_field)?;
-        report.input(loaded.describe());
+        inputs.push(loaded.describe());
         for &n_clusters in &args.k {
             places.push(measure(
                 args,
@@ -103,24 +104,37 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 args.fit.job(&loaded.rows, n_clusters, n_threads),
                 &mut runs,
             )?);
+            // What was measured is kept, whatever happens to the rest.
+            if let Some(folder) = &args.out.out {
+                told(report.clone(), args, &inputs, &places, &runs)?.write(folder)?;
+            }
         }
     }
+    told(report, args, &inputs, &places, &runs)?.publish(args.out.out.as_deref())
+}
+
+/// The report on what was measured so far.
+fn told(
+    mut report: Report,
+    args: &Args,
+    inputs: &[String],
+    places: &[Place],
+    runs: &RunsTable,
+) -> Result<Report> {
+    inputs.iter().for_each(|line| report.input(line.clone()));
     report.input(format!(
-        "seeding by {}, seeds {} to {}; {n_threads} threads; seconds are those of the loop, seeding excluded",
+        "seeding by {}, seeds {} to {}; {} threads; seconds are those of the loop, seeding excluded",
         args.init.name,
         args.fit.seed,
-        args.fit.seed + u64::from(args.runs) - 1
+        args.fit.seed + u64::from(args.runs) - 1,
+        threads_or_all(args.threads)
     ));
-    report.latex_table("paper-table1", "Median minutes of the loop", table_1(args, &places));
-    report.table(
-        "paper-seconds",
-        "Seconds of the loop: median, interquartile range, ratio",
-        seconds(&places),
-    );
-    report.table("paper-counts", "Counts, medians of the runs that came to their end", counts(&places));
-    report.table("paper-index", "How the index was used", index_table(&places));
-    report.table("paper-data", "What was clustered", data(&places));
-    report.figure("paper-figure", &panels(args, &places))?;
+    report.latex_table("paper-table1", "Median minutes of the loop", table_1(args, places));
+    report.table("paper-seconds", "Seconds of the loop: median, interquartile range, ratio", seconds(places));
+    report.table("paper-counts", "Counts, medians of the runs that came to their end", counts(places));
+    report.table("paper-index", "How the index was used", index_table(places));
+    report.table("paper-data", "What was clustered", data(places));
+    report.figure("paper-figure", &panels(args, places))?;
     report.remark("Labels, similarities, centroids, objective and iterations of all finished runs of one corpus, k and seed are the same to the bit; in stopped ones moved documents, objective and movement of every iteration that they did.");
     if places.iter().flat_map(|place| &place.modes).any(Mode::is_stopped) {
         report.remark(EXTRAPOLATION);
@@ -129,8 +143,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     report.remark("The index: assignments in which it was on; its build, mean; what share of documents asked without a threshold and with each; candidates a document, before candidates whose centroid did not change are dropped.");
     report.remark("similarity: mean of documents to their own centroid at the end. met: the share of all centroids that have an entry for a document's term, mean over terms, documents and iterations (postings of `inverted` over nonzeros times k).");
     report.remark(runs.remark_on_others());
-    report.raw_table("paper-runs", runs.table);
-    report.publish(args.out.out.as_deref())
+    report.raw_table("paper-runs", runs.table.clone());
+    Ok(report)
 }
 
 /// All modes from the same seeds, for one seed after the other.

@@ -164,7 +164,7 @@ pub(crate) struct Panel {
 }
 
 /// Panels side by side, drawn twice.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Drawing {
     pub(crate) svg: String,
     /// A file of PNG.

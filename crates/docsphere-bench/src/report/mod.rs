@@ -19,6 +19,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Tables and figures of one subcommand.
+#[derive(Clone)]
 pub(crate) struct Report {
     /// The subcommand.
     name: &'static str,
@@ -31,6 +32,7 @@ pub(crate) struct Report {
     remarks: Vec<String>,
 }
 
+#[derive(Clone)]
 struct NamedTable {
     /// The name of its file.
     name: String,
@@ -41,6 +43,7 @@ struct NamedTable {
     is_latex: bool,
 }
 
+#[derive(Clone)]
 struct Figure {
     name: String,
     drawing: Drawing,
@@ -54,7 +57,6 @@ impl Report {
 
     /// A line on what was measured.
     pub(crate) fn input(&mut self, line: String) {
-        eprintln!("{line}");
         self.inputs.push(line);
     }
 
@@ -120,7 +122,11 @@ impl Report {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
             _ => {} // whoever reads it may have seen enough
         }
-        let Some(folder) = folder else { return Ok(()) };
+        folder.map_or(Ok(()), |folder| self.write(folder))
+    }
+
+    /// Writes the report into a folder.
+    pub(crate) fn write(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("{}: cannot create", folder.display()))?;
         let write = |name: String, content: &[u8]| {
             let path = folder.join(name);
