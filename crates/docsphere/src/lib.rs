@@ -14,6 +14,8 @@
 //! 5. and 6. Labels to centroids, rows to labels, in turn, in one loop.
 //! 7. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.
 //! 8. [`Model`]: labels new rows, is saved to a file and loaded again.
+//! 9. [`summarize`]: size, keywords, representative documents and neighbours of each cluster.
+//! 10. [`MergeTree`]: similar clusters joined to groups, at any level.
 //!
 //! # Example
 //!
@@ -88,6 +90,8 @@ mod model;
 
 mod summary;
 
+mod overview;
+
 pub use assign::{Counters, IndexUse, Labels, Strategy};
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};
@@ -98,6 +102,9 @@ pub use fit::{
 pub use ids::{ClusterId, DocId, TermId};
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
+#[cfg(feature = "map")]
+pub use overview::cluster_places;
+pub use overview::{Groups, Merge, MergeTree, group_keywords};
 pub use seeding::Init;
 pub use simd::Simd;
 pub use summary::{ClusterSummary, Keyword, Representative, SummaryOptions, summarize};

@@ -10,6 +10,8 @@ mod documents;
 mod fit;
 /// Model files and predictions.
 mod model;
+/// Groups of clusters, and places on a map.
+mod overview;
 /// The paper's claim, in counts of similarities.
 mod paper_claim;
 /// Facts that hold for all inputs.

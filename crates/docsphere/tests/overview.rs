@@ -1,0 +1,190 @@
+//! Groups of clusters by definition, and places on a map.
+
+use docsphere::{ClusterId, MergeTree, Model, Row, SparseRows, SphericalKMeans, UnitRows};
+use docsphere_testkit::zipf::ZipfText;
+
+fn id(cluster: usize) -> ClusterId {
+    ClusterId::new(cluster as u32)
+}
+
+/// The dot product, by definition.
+fn similarity(a: &Row<'_>, b: &Row<'_>) -> f64 {
+    let of_b = |term: u32| b.terms.binary_search(&term).map_or(0.0, |position| f64::from(b.values[position]));
+    a.iter().map(|(term, value)| f64::from(value) * of_b(term)).sum()
+}
+
+fn model(n_docs: usize, k: usize) -> Model {
+    let rows = ZipfText { n_docs, n_terms: 3000, n_topics: 36, mean_terms: 20, seed: 5 }.rows();
+    SphericalKMeans::params(k).fit(&rows).unwrap().model
+}
+
+/// Groups by the definition: in each step the two groups whose merge adds least to the squared distances from their means.
+fn by_definition(model: &Model, n_groups: usize) -> Vec<Vec<usize>> {
+    let n_clusters = model.centroids().n_clusters();
+    let centroid = |cluster| model.centroids().centroid(id(cluster));
+    let all: Vec<Vec<f64>> = (0..n_clusters)
+        .map(|i| (0..n_clusters).map(|j| similarity(&centroid(i), &centroid(j))).collect())
+        .collect();
+    let mean = |a: &[usize], b: &[usize]| {
+        let sum: f64 = a.iter().flat_map(|&i| b.iter().map(move |&j| (i, j))).map(|(i, j)| all[i][j]).sum();
+        sum / (a.len() * b.len()) as f64
+    };
+    let cost = |a: &[usize], b: &[usize]| {
+        let sizes = (a.len() * b.len()) as f64 / (a.len() + b.len()) as f64;
+        sizes * (mean(a, a) + mean(b, b) - 2.0 * mean(a, b))
+    };
+    let mut groups: Vec<Vec<usize>> = (0..n_clusters).map(|cluster| vec![cluster]).collect();
+    while groups.len() > n_groups {
+        let pairs = (0..groups.len()).flat_map(|a| (a + 1..groups.len()).map(move |b| (a, b)));
+        let least = pairs
+            .min_by(|&(a, b), &(c, d)| cost(&groups[a], &groups[b]).total_cmp(&cost(&groups[c], &groups[d])));
+        let (a, b) = least.unwrap();
+        let joined = groups.remove(b);
+        groups[a].extend(joined);
+        groups[a].sort_unstable();
+    }
+    groups.sort();
+    groups
+}
+
+#[test]
+fn groups_are_those_of_the_definition() {
+    let model = model(600, 25);
+    let tree = MergeTree::new(&model).unwrap();
+    assert_eq!(tree.merges().len(), 24);
+    for n_groups in [1, 2, 5, 12, 24, 25] {
+        let mut groups = vec![Vec::new(); n_groups];
+        for (cluster, group) in tree.cut(n_groups).unwrap().of_clusters.into_iter().enumerate() {
+            groups[group as usize].push(cluster);
+        }
+        // Numbered in the order of their first clusters, so sorted already.
+        assert_eq!(groups, by_definition(&model, n_groups));
+    }
+}
+
+#[test]
+fn later_merges_join_what_is_further_apart() {
+    let tree = MergeTree::new(&model(600, 40)).unwrap();
+    assert!(tree.merges().is_sorted_by(|a, b| a.height <= b.height));
+    for (position, merge) in tree.merges().iter().enumerate() {
+        assert!(merge.left < merge.right && (merge.right as usize) < 40 + position);
+    }
+}
+
+#[test]
+fn empty_clusters_are_in_no_group() {
+    // Two distinct rows, three clusters.
+    let rows = SparseRows::from_parts(2, vec![0, 1, 2, 3], vec![0, 1, 0], vec![1.0, 1.0, 1.0]).unwrap();
+    let model = SphericalKMeans::params(3).fit(&UnitRows::new(rows)).unwrap().model;
+    let tree = MergeTree::new(&model).unwrap();
+    assert_eq!((tree.live().len(), tree.merges().len()), (2, 1));
+    let groups = tree.cut(2).unwrap().of_clusters;
+    assert_eq!(groups.iter().filter(|&&group| group == -1).count(), 1);
+    assert_eq!(groups.iter().max(), Some(&1));
+    let message = tree.cut(3).unwrap_err().to_string();
+    assert!(message.contains("from 1 to 2") && tree.cut(0).is_err(), "{message}");
+}
+
+#[test]
+fn one_cluster_is_one_group() {
+    let tree = MergeTree::new(&model(50, 1)).unwrap();
+    assert_eq!((tree.merges().len(), tree.cut(1).unwrap().of_clusters), (0, vec![0]));
+}
+
+#[test]
+fn a_group_is_a_node_of_the_tree() {
+    let tree = MergeTree::new(&model(600, 25)).unwrap();
+    let groups = tree.cut(5).unwrap();
+    // Down from the node of each group are exactly its clusters.
+    for (group, &node) in groups.nodes.iter().enumerate() {
+        let mut open = vec![node];
+        let mut below = Vec::new();
+        while let Some(node) = open.pop() {
+            match (node as usize).checked_sub(25) {
+                None => below.push(node as usize),
+                Some(merge) => open.extend([tree.merges()[merge].left, tree.merges()[merge].right]),
+            }
+        }
+        below.sort_unstable();
+        let members: Vec<usize> =
+            (0..25).filter(|&cluster| groups.of_clusters[cluster] == group as i32).collect();
+        assert_eq!(below, members);
+    }
+}
+
+#[test]
+fn a_tree_that_was_written_down_is_checked() {
+    let tree = MergeTree::new(&model(600, 8)).unwrap();
+    let (live, merges) = (tree.live().to_vec(), tree.merges().to_vec());
+    let again =
+        |live: &[u32], merges: &[docsphere::Merge]| MergeTree::from_merges(8, live.to_vec(), merges.to_vec());
+    assert_eq!(again(&live, &merges).unwrap(), tree);
+    let message = |live: &[u32], merges: &[docsphere::Merge]| again(live, merges).unwrap_err().to_string();
+    assert!(message(&live[1..], &merges[1..]).contains("node "), "a leaf that is missing");
+    assert!(message(&[0, 1, 2, 3, 4, 5, 6, 6], &merges).contains("leaf 6"));
+    assert!(message(&[0, 1, 2, 3, 4, 5, 6, 8], &merges).contains("leaf 8"));
+    assert!(message(&[1, 0, 2, 3, 4, 5, 6, 7], &merges).contains("7 merges of 8 leaves"));
+    assert!(message(&live, &merges[..6]).contains("6 merges of 8 leaves"));
+    let mut twice = merges.clone();
+    twice[1] = twice[0];
+    assert!(message(&live, &twice).contains("in merge 1"));
+    let mut beyond = merges;
+    beyond[0].right = 15;
+    assert!(message(&live, &beyond).contains("node 15 in merge 0"));
+}
+
+#[cfg(feature = "map")]
+mod map {
+    use docsphere::{Corpus, CorpusOptions, DocId, Vectorizer, cluster_places};
+
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_map_on_any_number_of_threads() {
+        let model = model(3000, 40);
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| cluster_places(&model, 1).unwrap())
+        };
+        assert_eq!(on(1), on(3));
+        assert_ne!(on(1), cluster_places(&model, 2).unwrap());
+        assert!(on(1).iter().flatten().all(|value| (-1.0..=1.0).contains(value)));
+    }
+
+    #[test]
+    fn similar_clusters_lie_near_each_other() {
+        // Twenty subjects, three clusters for each.
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpora/everyday.jsonl");
+        let corpus = Corpus::open([path], CorpusOptions::default()).unwrap();
+        let rows = Vectorizer::new().fit(&corpus, None).unwrap().rows;
+        let model = SphericalKMeans::params(60).fit(&rows).unwrap().model;
+        let places = cluster_places(&model, 1).unwrap();
+        let distance = |a: usize, b: usize| {
+            ((places[a][0] - places[b][0]).powi(2) + (places[a][1] - places[b][1]).powi(2)).sqrt()
+        };
+        let rows = UnitRows::new(model.centroids().to_sparse_rows());
+        let nearest = model.predictor().nearest(&rows, 2).unwrap();
+        let to_nearest: f32 = (0..60)
+            .map(|cluster| {
+                let of = nearest.of(DocId::new(cluster as u32)).iter();
+                let other = of.map(|n| n.cluster.index()).find(|&other| other != cluster).unwrap();
+                distance(cluster, other)
+            })
+            .sum::<f32>()
+            / 60.0;
+        let pairs = (0..60).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let to_all: f32 = pairs.map(|(a, b)| distance(a, b)).sum::<f32>() / 1770.0;
+        assert!(to_nearest < 0.5 * to_all, "{to_nearest} to the nearest, {to_all} to all");
+    }
+
+    #[test]
+    fn few_clusters_have_places_too() {
+        for k in 1..6 {
+            let places = cluster_places(&model(300, k), 1).unwrap();
+            assert!(places.iter().flatten().all(|value| value.is_finite()), "{k}: {places:?}");
+            let distinct: std::collections::BTreeSet<_> =
+                places.iter().map(|place| place.map(f32::to_bits)).collect();
+            assert_eq!(distinct.len(), k);
+        }
+    }
+}
