@@ -13,6 +13,9 @@ VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.
 PYTHON_VENV  := .venv-python
 PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
 
+# Everything that is optional is checked, too.
+FEATURES := --features docsphere/map
+
 .PHONY: demo test test-long lint doc unit interop python bench paper memory clean
 
 demo:
@@ -23,16 +26,16 @@ test: lint doc unit interop python
 
 lint:
 	cargo fmt --all -- --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
 	@# The library and the command without their optional parts must build, too.
 	cargo clippy --package docsphere --no-default-features --quiet -- -D warnings
 	cargo clippy --package docsphere-cli --no-default-features --quiet -- -D warnings
 
 doc:
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace $(FEATURES) --no-deps --document-private-items --quiet
 
 unit:
-	cargo test --workspace --quiet
+	cargo test --workspace $(FEATURES) --quiet
 
 test-long:
 	PROPTEST_CASES=10000 cargo test --package docsphere

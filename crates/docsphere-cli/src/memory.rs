@@ -3,7 +3,7 @@
 use std::fs;
 
 use anyhow::{Result, anyhow, bail};
-use docsphere::{Strategy, UnitRows};
+use docsphere::{MergeTree, Strategy, UnitRows};
 
 /// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no such file.
 fn proc_bytes(file: &str, key: &str) -> Option<u64> {
@@ -88,7 +88,13 @@ impl Forecast {
         let batch = 8_000_000.min(200 * nnz + 10_000);
         let by_thread = (12 * n_terms + 12 * n_clusters as u64 + batch) * n_threads as u64;
         let seeding = 10 * nnz + 14 * nnz.min(n_terms * n_rows.div_ceil(32_768)) + 34 * n_rows + 5 * n_terms;
-        let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread);
+        // Groups of clusters, when the loop has ended.
+        let tree = if n_clusters <= MergeTree::MAX_CLUSTERS {
+            2 * (n_clusters as u64).pow(2) + 40 * entries
+        } else {
+            0
+        };
+        let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread).max(tree);
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }
 

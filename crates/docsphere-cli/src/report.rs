@@ -84,6 +84,7 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
 fn option(name: &str) -> &str {
     match name {
         "n_clusters" => "-k",
+        "n_groups" => "--groups",
         "init" => "--init",
         "n_init" => "--n-init",
         "candidates" => "--candidates",

@@ -122,7 +122,7 @@ impl Place {
     pub(crate) fn assert_complete(&self, out: &str) {
         assert_eq!(
             self.names(out),
-            ["assignments.csv", "clusters.json", "model.docsphere", "trace.json"],
+            ["assignments.csv", "clusters.json", "groups.json", "model.docsphere", "trace.json"],
             "{out}"
         );
         let n_documents = self.json(&format!("{out}/clusters.json"))["n_documents"].as_u64().unwrap();

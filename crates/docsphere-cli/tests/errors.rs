@@ -139,6 +139,11 @@ const REFUSALS: &[(&str, i32, &str)] = &[
     ("export none -o out", 1, "none: cannot read: No such file or directory (os error 2)"),
     ("vectorize none.txt -o out", 1, "none.txt: cannot read: No such file or directory (os error 2)"),
     ("vectorize pets.txt -o out --threads 0", 2, "--threads must be from 1 to 4096, got 0"),
+    (
+        "merge folder --groups 2",
+        1,
+        "folder/clusters.json: cannot read: No such file or directory (os error 2)",
+    ),
 ];
 
 #[test]
@@ -311,4 +316,37 @@ fn verify_finds_an_assignment_that_was_tampered_with() {
     let done = place.run("verify out pets.txt --json");
     let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!((&report["mismatches"], &report["list"][0]["id"]), (&1.into(), &"1".into()));
+}
+
+#[test]
+fn merge_refuses_what_is_no_level_and_no_tree() {
+    let place = Place::with_pets();
+    place.ok("cluster pets.txt -k 2 -o out");
+    let before = place.read("out/groups.json");
+    for (words, message) in [
+        (
+            "merge out --groups 0",
+            "--groups must be from 1 to 2, the number of clusters that are not empty, got 0",
+        ),
+        (
+            "merge out --groups 3",
+            "--groups must be from 1 to 2, the number of clusters that are not empty, got 3",
+        ),
+    ] {
+        let done = place.run(words);
+        assert_eq!((done.code, done.stderr), (Some(2), format!("docsphere: error: {message}\n")));
+    }
+    let damaged = [
+        (before.replace("\"left\": 0", "\"left\": 1"), "a merge tree must be"),
+        (before.replace("\"n_clusters\": 2", "\"n_clusters\": 3"), "they do not belong together"),
+        ("{}".to_owned(), "out/groups.json: holds no groups"),
+    ];
+    for (text, message) in damaged {
+        assert_ne!(text, before);
+        place.write("out/groups.json", text.as_bytes());
+        let done = place.run("merge out --groups 1");
+        assert!(done.code == Some(1) && done.stderr.contains(message), "{}", done.stderr);
+        assert_eq!(place.read("out/groups.json"), text, "nothing is written over");
+    }
+    assert!(!place.path("out/groups.csv").exists());
 }

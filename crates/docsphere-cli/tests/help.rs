@@ -8,8 +8,19 @@ use crate::golden::assert_golden;
 #[test]
 fn help_fits_80_columns_and_changes_only_on_purpose() {
     let place = Place::new();
-    let commands =
-        ["", "cluster", "assign", "inspect", "verify", "vectorize", "export", "demo", "completions", "man"];
+    let commands = [
+        "",
+        "cluster",
+        "assign",
+        "inspect",
+        "merge",
+        "verify",
+        "vectorize",
+        "export",
+        "demo",
+        "completions",
+        "man",
+    ];
     for command in commands {
         let help = place.ok(&format!("{command} --help"));
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");

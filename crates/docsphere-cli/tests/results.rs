@@ -34,7 +34,10 @@ fn assignments_are_a_line_for_each_document_in_order() {
         "id,cluster,similarity\n1,0,0.757981\n2,1,0.757981\n3,0,0.757981\n4,1,0.757981\n"
     );
     place.ok("cluster pets.txt -k 2 -o jsonl --assignments jsonl");
-    assert_eq!(place.names("jsonl"), ["assignments.jsonl", "clusters.json", "model.docsphere", "trace.json"]);
+    assert_eq!(
+        place.names("jsonl"),
+        ["assignments.jsonl", "clusters.json", "groups.json", "model.docsphere", "trace.json"]
+    );
     assert_eq!(
         place.read("jsonl/assignments.jsonl").lines().next().unwrap(),
         "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981}"
@@ -156,4 +159,65 @@ fn vectorize_and_export_write_matrices_with_their_names() {
     assert_eq!((centroids.n_rows(), centroids.n_terms()), (2, 8));
     assert_eq!(place.run("export text -o e").code, Some(1));
     place.ok("export text -o e --force");
+}
+
+#[test]
+fn groups_json_holds_what_is_promised() {
+    let place = Place::new();
+    place.ok("demo");
+    let text = place.read("docsphere-demo/groups.json");
+    assert_eq!(keys(&text, 2), ["n_clusters", "n_groups", "groups", "group_of_cluster", "merges"]);
+    let file = place.json("docsphere-demo/groups.json");
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    // Twenty clusters: the root is between four and five.
+    assert_eq!((file["n_clusters"].as_u64(), file["n_groups"].as_u64()), (Some(20), Some(4)));
+    assert_eq!((list(&file["groups"]).len(), list(&file["merges"]).len()), (4, 19));
+    let clusters = place.json("docsphere-demo/clusters.json");
+    for (id, group) in list(&file["groups"]).iter().enumerate() {
+        assert_eq!(group["id"].as_u64(), Some(id as u64));
+        let keywords: Vec<String> =
+            list(&group["keywords"]).iter().map(|word| word.as_str().unwrap().to_owned()).collect();
+        assert_eq!(group["name"].as_str().unwrap(), keywords[..3].join(", "));
+        let members = list(&group["clusters"]);
+        let size =
+            |cluster: &Value| clusters["clusters"][cluster.as_u64().unwrap() as usize]["size"].as_u64();
+        assert_eq!(
+            members.iter().map(|cluster| size(cluster).unwrap()).sum::<u64>(),
+            group["size"].as_u64().unwrap()
+        );
+        for cluster in members {
+            assert_eq!(
+                file["group_of_cluster"][cluster.as_u64().unwrap() as usize].as_u64(),
+                Some(id as u64)
+            );
+        }
+    }
+}
+
+#[test]
+fn merge_gives_every_document_its_group() {
+    let place = Place::new();
+    place.ok("demo");
+    let before = place.json("docsphere-demo/groups.json");
+    let shown = place.ok("merge docsphere-demo --groups 7");
+    assert!(shown.starts_with("20 clusters joined to 7 groups\n"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    let file = place.json("docsphere-demo/groups.json");
+    assert_eq!((file["n_groups"].as_u64(), &file["merges"]), (Some(7), &before["merges"]));
+    let table = place.read("docsphere-demo/groups.csv");
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("id,group,cluster,similarity"));
+    let assignments = place.read("docsphere-demo/assignments.csv");
+    for (ours, theirs) in lines.zip(assignments.lines().skip(1)) {
+        let (ours, theirs): (Vec<&str>, Vec<&str>) = (ours.split(',').collect(), theirs.split(',').collect());
+        assert_eq!((ours[0], ours[2], ours[3]), (theirs[0], theirs[1], theirs[2]));
+        let group = &file["group_of_cluster"][theirs[1].parse::<usize>().unwrap()];
+        assert_eq!(group.to_string(), ours[1]);
+    }
+    assert_eq!(table.lines().count(), assignments.lines().count());
+    // There and back again.
+    place.ok("merge docsphere-demo --groups 4");
+    assert_eq!(place.json("docsphere-demo/groups.json"), before);
+    let groups: Value = serde_json::from_str(&place.ok("merge docsphere-demo --groups 20 --json")).unwrap();
+    assert_eq!(groups.as_array().unwrap().len(), 20);
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{
-    Checkpoint, ClusterSummary, Fit, FitOptions, Model, SummaryOptions, TextModel, ValidParams, summarize,
+    Checkpoint, ClusterSummary, Fit, FitOptions, MergeTree, Model, SummaryOptions, TextModel, ValidParams,
+    summarize,
 };
 
 use crate::args::{ClusterArgs, InputArgs, TextArgs, UsageError};
@@ -18,6 +19,7 @@ use crate::numbers::counted;
 use crate::output::assignments::{Assignments, AssignmentsFormat};
 use crate::output::clusters::{self, ClustersFile};
 use crate::output::folder::ResultFolder;
+use crate::output::groups::{self, GroupsFile};
 use crate::output::remarks::Remarks;
 use crate::output::table;
 use crate::output::trace::{Seconds, TraceFile};
@@ -116,6 +118,8 @@ struct Outcome {
     fit: Fit,
     model: Model,
     file: ClustersFile,
+    /// Absent if there are too many clusters for a tree.
+    groups: Option<GroupsFile>,
     seconds: Seconds,
 }
 
@@ -221,6 +225,11 @@ impl Args {
             n_empty_clusters: fit.n_empty_clusters,
             clusters: clusters::entries(&summaries, &model, &loaded.ids, &texts),
         };
+        let groups = if self.cluster.n_clusters <= MergeTree::MAX_CLUSTERS {
+            Some(GroupsFile::new(&model, &summaries, &file.clusters)?)
+        } else {
+            None
+        };
         let iterations = &fit.trace.iterations;
         let seconds = Seconds {
             read: loaded.seconds.read,
@@ -231,7 +240,7 @@ impl Args {
             write: 0.0,
             total: 0.0,
         };
-        Ok(Outcome { fit, model, file, seconds })
+        Ok(Outcome { fit, model, file, groups, seconds })
     }
 
     /// Writes the result folder.
@@ -254,6 +263,9 @@ impl Args {
         assignments.write(&folder.file(format.file_name()), format)?;
         outcome.model.save(folder.file("model.docsphere"))?;
         clusters::write_json(&folder.file(MARK), &outcome.file)?;
+        if let Some(file) = &outcome.groups {
+            clusters::write_json(&folder.file(groups::NAME), file)?;
+        }
         outcome.seconds.write = start.elapsed().as_secs_f64();
         outcome.seconds.total = run_start.elapsed().as_secs_f64();
         let trace = TraceFile {

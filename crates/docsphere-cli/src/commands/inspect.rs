@@ -1,15 +1,14 @@
 //! `docsphere inspect`: what a model or a result holds.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use docsphere::{ClusterId, Model, TermId};
 use serde_json::json;
 
 use crate::numbers::counted;
-use crate::output::clusters::{ClusterEntry, ClustersFile, term_name};
+use crate::output::clusters::{self, ClusterEntry, ClustersFile, term_name};
 use crate::output::table;
 
 /// Show what a model or a result holds
@@ -35,7 +34,7 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load(super::model_path(&self.path))?;
-        let file = self.path.is_dir().then(|| read_clusters(&self.path)).transpose()?;
+        let file = self.path.is_dir().then(|| clusters::read(&self.path)).transpose()?;
         if let Some(cluster) = self.cluster {
             let k = model.centroids().n_clusters();
             if cluster as usize >= k {
@@ -149,10 +148,4 @@ fn shortened(text: &str, room: usize) -> String {
     }
     let cut: String = line.chars().take(room.saturating_sub(1)).collect();
     format!("{cut}…")
-}
-
-fn read_clusters(folder: &Path) -> Result<ClustersFile> {
-    let path = folder.join("clusters.json");
-    let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{}: is not a list of clusters", path.display()))
 }

@@ -7,6 +7,7 @@ mod demo;
 mod export;
 mod inspect;
 mod man;
+mod merge;
 mod model_rows;
 mod vectorize;
 mod verify;
@@ -22,6 +23,7 @@ pub(crate) enum Command {
     Cluster(Box<cluster::Args>),
     Assign(assign::Args),
     Inspect(inspect::Args),
+    Merge(merge::Args),
     Verify(verify::Args),
     Vectorize(vectorize::Args),
     Export(export::Args),
@@ -36,6 +38,7 @@ impl Command {
             Command::Cluster(args) => args.run(),
             Command::Assign(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Merge(args) => args.run(),
             Command::Verify(args) => args.run(),
             Command::Vectorize(args) => args.run(),
             Command::Export(args) => args.run(),

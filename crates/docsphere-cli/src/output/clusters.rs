@@ -1,7 +1,7 @@
 //! `clusters.json`: every cluster with its size, keywords, representatives and neighbours.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -102,6 +102,13 @@ pub(crate) fn entries(
 /// The name of a term, or its number where names are not known.
 pub(crate) fn term_name(model: &Model, term: TermId) -> String {
     model.term_name(term).map_or_else(|| format!("#{term}"), str::to_owned)
+}
+
+/// Reads the clusters of a result.
+pub(crate) fn read(folder: &Path) -> Result<ClustersFile> {
+    let path = folder.join("clusters.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{}: is not a list of clusters", path.display()))
 }
 
 /// Writes any value as indented JSON.

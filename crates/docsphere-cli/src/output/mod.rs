@@ -3,6 +3,7 @@
 pub(crate) mod assignments;
 pub(crate) mod clusters;
 pub(crate) mod folder;
+pub(crate) mod groups;
 pub(crate) mod remarks;
 pub(crate) mod table;
 pub(crate) mod trace;

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use anyhow::Result;
 
 use super::clusters::ClusterEntry;
+use super::groups::GroupEntry;
 use crate::numbers::{counted, grouped};
 
 /// The width where there is no terminal.
@@ -36,16 +37,37 @@ pub(crate) fn write_largest(out: &mut impl Write, clusters: &[ClusterEntry], n_s
     Ok(())
 }
 
+/// Writes the largest groups, largest first.
+pub(crate) fn write_groups(out: &mut impl Write, groups: &[GroupEntry], n_shown: usize) -> Result<()> {
+    let mut order: Vec<&GroupEntry> = groups.iter().collect();
+    order.sort_by_key(|group| (std::cmp::Reverse(group.size), group.id));
+    writeln!(out, "{BOLD}  group     size  clusters  keywords{PLAIN}")?;
+    for group in order.iter().take(n_shown) {
+        let left =
+            format!("{:>7} {:>8} {:>9}  ", group.id, grouped(group.size), grouped(group.clusters.len()));
+        let room = width().saturating_sub(left.len());
+        writeln!(out, "{left}{}", fitting(group.keywords.iter().map(String::as_str), room))?;
+    }
+    if order.len() > n_shown {
+        writeln!(out, "{DIM}and {}{PLAIN}", counted(order.len() - n_shown, "more group"))?;
+    }
+    Ok(())
+}
+
 /// As many keywords as fit into so many columns; at least a part of the first.
 fn fitting_keywords(cluster: &ClusterEntry, room: usize) -> String {
+    fitting(cluster.keywords.iter().map(|keyword| keyword.term.as_str()), room)
+}
+
+fn fitting<'a>(keywords: impl Iterator<Item = &'a str>, room: usize) -> String {
     let mut text = String::new();
-    for keyword in &cluster.keywords {
+    for keyword in keywords {
         let separator = if text.is_empty() { "" } else { ", " };
-        if text.chars().count() + separator.len() + keyword.term.chars().count() > room && !text.is_empty() {
+        if text.chars().count() + separator.len() + keyword.chars().count() > room && !text.is_empty() {
             break;
         }
         text.push_str(separator);
-        text.push_str(&keyword.term);
+        text.push_str(keyword);
     }
     text.chars().take(room).collect()
 }
