@@ -76,7 +76,8 @@ impl Job<'_> {
         Ok(Seeds { seconds: fit.trace.runs[0].seeding_seconds, centroids: fit.model.centroids().clone() })
     }
 
-    /// Runs the loop from given seeds. With a cap, stops after the iteration behind which another one like it would exceed so many seconds.
+    /// Runs the loop from given seeds. With a cap, stops after the iteration behind which another one like it would exceed so many seconds; but not before iteration 1: the first assignment
+    /// is to the seeds, which are single documents, and says little of what later ones cost.
     pub(crate) fn run(&self, seeds: &Centroids, strategy: Strategy, cap: Option<f64>) -> Result<Run> {
         let params = self.params().init(Init::Given(seeds.clone())).strategy(strategy).check()?;
         resources::forget_peak();
@@ -85,12 +86,14 @@ impl Job<'_> {
         let start = Instant::now();
         let mut last = 0.0;
         let mut watch = |event: &Event<'_>| {
-            let Event::Iteration(_) = event else { return ControlFlow::Continue(()) };
+            let Event::Iteration(record) = event else { return ControlFlow::Continue(()) };
             let elapsed = start.elapsed().as_secs_f64();
             let iteration = elapsed - last;
             last = elapsed;
             match cap {
-                Some(cap) if cap::would_exceed(elapsed, iteration, cap) => ControlFlow::Break(()),
+                Some(cap) if record.iteration > 0 && cap::would_exceed(elapsed, iteration, cap) => {
+                    ControlFlow::Break(())
+                }
                 _ => ControlFlow::Continue(()),
             }
         };

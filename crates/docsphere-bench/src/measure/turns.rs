@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(outcomes[0].runs.len(), 3);
         outcomes.extend(turns(Some(0.0)).run(&[Strategy::Baseline], 3).unwrap());
         let capped = &outcomes[1];
-        assert_eq!((capped.runs.len(), capped.first().stop_name()), (1, "capped after 0".to_owned()));
+        assert_eq!((capped.runs.len(), capped.first().stop_name()), (1, "capped after 1".to_owned()));
         let finished = finished(&outcomes);
         assert_eq!(finished.unwrap().n_iter, outcomes[0].first().n_iter);
         let timing = capped.timing(Clock::Wall, median, finished).unwrap();
