@@ -77,6 +77,21 @@ impl Postings {
         n_postings
     }
 
+    /// The same for the clusters from `first` on; the others stay at what accumulators start from.
+    pub(crate) fn similarities_from(&self, first: u32, row: Row<'_>, similarities: &mut [f64]) {
+        similarities.copy_from_slice(&self.start);
+        for (term, x) in row.iter() {
+            let x = f64::from(x);
+            let postings =
+                &self.entries[self.offsets[term as usize] as usize..self.offsets[term as usize + 1] as usize];
+            // Lists ascend by cluster.
+            let start = postings.partition_point(|posting| posting.cluster < first);
+            for posting in &postings[start..] {
+                similarities[posting.cluster as usize] += x * f64::from(posting.value);
+            }
+        }
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&self.offsets[..]) + size_of_val(&self.entries[..]) + size_of_val(&self.start[..])
     }

@@ -4,18 +4,17 @@
 //! pairs count, nothing is approximated. The groups are of similar size; with average linkage, which was tried first, 500 clusters of abstracts gave one group of 496 and four of one.
 //! A merge never costs less than an earlier one, so the first merges give the finest groups.
 //!
-//! **Cost.** All pairs of centroids through posting lists, as much as labelling k documents as long as centroids; then `O(k^2)` (nearest-neighbour chains, by the crate kodama).
+//! **Cost.** All pairs of centroids through posting lists, half as much as labelling k documents as long as centroids; then `O(k^2)` (nearest-neighbour chains, by the crate kodama).
 //! Memory: `2 k^2` bytes.
 
 use kodama::{Method, Step, linkage};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::assign::Postings;
 use crate::error::{ErrorKind, Result};
 use crate::model::Model;
-use crate::vectors::{SparseRows, UnitRows};
-
-/// Centroids whose similarities to all others are computed at a time.
-const BATCH: usize = 256;
+use crate::update::Centroids;
 
 /// Which clusters join to groups, in what order.
 ///
@@ -82,7 +81,7 @@ impl MergeTree {
             .into());
         }
         let live = centroids.live();
-        let mut chords = chords(model, &live)?;
+        let mut chords = chords(centroids, &live);
         let node = |position: usize| match live.get(position) {
             Some(&cluster) => cluster,
             None => (n_clusters + position - live.len()) as u32,
@@ -188,31 +187,26 @@ impl MergeTree {
 }
 
 /// The chord between the centroids of every pair of live clusters, row by row above the diagonal.
-fn chords(model: &Model, live: &[u32]) -> Result<Vec<f32>> {
-    let rows = model.centroids().to_sparse_rows();
-    let n_clusters = model.centroids().n_clusters();
-    let predictor = model.predictor();
-    let mut chords = Vec::with_capacity(live.len() * live.len().saturating_sub(1) / 2);
-    for (number, batch) in live.chunks(BATCH).enumerate() {
-        let similarities = predictor.similarities_f32(&UnitRows::new(selected(&rows, batch)?))?;
-        for (position, of_row) in similarities.chunks_exact(n_clusters).enumerate() {
-            let later = &live[number * BATCH + position + 1..];
-            chords
-                .extend(later.iter().map(|&cluster| (2.0 - 2.0 * of_row[cluster as usize]).max(0.0).sqrt()));
-        }
+fn chords(centroids: &Centroids, live: &[u32]) -> Vec<f32> {
+    let mut postings = Postings::default();
+    postings.build(centroids);
+    let mut chords = vec![0.0; live.len() * live.len().saturating_sub(1) / 2];
+    let mut rows = Vec::with_capacity(live.len());
+    let mut rest = &mut chords[..];
+    for position in 0..live.len() {
+        let (row, later) = rest.split_at_mut(live.len() - 1 - position);
+        rows.push(row);
+        rest = later;
     }
-    Ok(chords)
-}
-
-/// Some of the rows.
-fn selected(rows: &SparseRows<'_>, batch: &[u32]) -> Result<SparseRows<'static>> {
-    let mut offsets = vec![0];
-    let (mut terms, mut values) = (Vec::new(), Vec::new());
-    for &row in batch {
-        let row = rows.row(row as usize);
-        terms.extend_from_slice(row.terms);
-        values.extend_from_slice(row.values);
-        offsets.push(terms.len() as u64);
-    }
-    SparseRows::from_parts(rows.n_terms(), offsets, terms, values)
+    rows.into_par_iter().enumerate().for_each_init(
+        || vec![0.0; centroids.n_clusters()],
+        |similarities, (position, row)| {
+            let centroid = centroids.row(live[position] as usize);
+            postings.similarities_from(live[position] + 1, centroid, similarities);
+            for (chord, &other) in row.iter_mut().zip(&live[position + 1..]) {
+                *chord = (2.0 - 2.0 * similarities[other as usize]).max(0.0).sqrt() as f32;
+            }
+        },
+    );
+    chords
 }
