@@ -5,10 +5,7 @@
 /// # Panics
 /// If there are no values.
 pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.into_iter().collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+    quartiles(values)[1]
 }
 
 /// The first quartile, the median and the third quartile; between two values in proportion.

@@ -78,9 +78,8 @@ struct Place {
 
 /// One mode at one place.
 struct Mode {
-    strategy: Strategy,
-    /// Those that were made; the last may have been stopped.
-    runs: Vec<Run>,
+    /// A run for each seed; if the cap stopped one, it is the last.
+    outcome: Outcome,
     /// One for each seed, of runs that were made or would have been.
     timings: Vec<Timing>,
 }
@@ -159,13 +158,13 @@ fn measure(args: &Args, loaded: &Loaded, job: Job<'_>, table: &mut RunsTable) ->
         let title = format!("{}, k = {}, seed {seed}", loaded.name, job.n_clusters);
         let turns = Turns { job, seeds: &seeds.centroids, cap: args.cap, give_up: None, title };
         let going: Vec<Strategy> =
-            modes.iter().filter(|mode| !mode.is_stopped()).map(|mode| mode.strategy).collect();
+            modes.iter().filter(|mode| !mode.is_stopped()).map(|mode| mode.outcome.strategy).collect();
         let outcomes = turns.run(&going, 1)?;
         table.add(loaded, &job, seed, &outcomes);
         ways.push(finished(&outcomes).map(|run| run.iterations.clone()));
         for Outcome { strategy, runs } in outcomes {
-            let mode = modes.iter_mut().find(|mode| mode.strategy == strategy);
-            mode.expect("only modes were run").runs.extend(runs);
+            let mode = modes.iter_mut().find(|mode| mode.outcome.strategy == strategy);
+            mode.expect("only modes were run").outcome.runs.extend(runs);
         }
     }
     modes.iter_mut().for_each(|mode| mode.time(&ways));
@@ -181,28 +180,26 @@ fn measure(args: &Args, loaded: &Loaded, job: Job<'_>, table: &mut RunsTable) ->
 
 impl Mode {
     fn new(strategy: Strategy) -> Self {
-        Mode { strategy, runs: Vec::new(), timings: Vec::new() }
+        Mode { outcome: Outcome { strategy, runs: Vec::new() }, timings: Vec::new() }
     }
 
     /// Whether the cap stopped a run: then no more are made.
     fn is_stopped(&self) -> bool {
-        self.runs.iter().any(Run::is_capped)
-    }
-
-    /// The runs that came to their end, or if there is none the one that was stopped.
-    fn telling(&self) -> Vec<&Run> {
-        let is_finished = self.runs.iter().any(|run| !run.is_capped());
-        self.runs.iter().filter(|run| !is_finished || !run.is_capped()).collect()
+        self.outcome.runs.iter().any(Run::is_capped)
     }
 
     /// The seconds of every seed, where `ways` has the iterations of a run that came to its end.
     fn time(&mut self, ways: &[Option<Vec<IterationRecord>>]) {
-        let stopped = self.runs.iter().find(|run| run.is_capped());
-        let timing = |(number, way): (usize, &Option<Vec<IterationRecord>>)| match self.runs.get(number) {
+        let stopped = self.outcome.runs.iter().find(|run| run.is_capped());
+        let timing = |(number, way): (usize, &Option<Vec<IterationRecord>>)| match self
+            .outcome
+            .runs
+            .get(number)
+        {
             Some(run) if !run.is_capped() => Some(Timing::measured(run.seconds)),
             _ => {
                 let (stopped, way) = stopped.zip(way.as_ref())?;
-                Some(Timing::extrapolated(self.strategy, stopped.seconds, &stopped.iterations, way))
+                Some(Timing::extrapolated(self.outcome.strategy, stopped.seconds, &stopped.iterations, way))
             }
         };
         self.timings = ways.iter().enumerate().filter_map(timing).collect();
@@ -217,13 +214,13 @@ impl Mode {
 
     /// The median over the runs that tell.
     fn median_of(&self, number: impl Fn(&Run) -> f64) -> f64 {
-        median(self.telling().into_iter().map(number))
+        self.outcome.over_runs(median, number)
     }
 
     /// All assignments in which the index was on.
     fn index_uses(&self) -> Vec<&IndexUse> {
-        let runs = self.telling();
-        runs.into_iter()
+        self.outcome
+            .counting()
             .flat_map(|run| run.iterations.iter().filter_map(|record| record.index.as_ref()))
             .collect()
     }
@@ -278,15 +275,15 @@ fn seconds(places: &[Place]) -> Table {
             table.push(vec![
                 Cell::text(&place.corpus),
                 Cell::count(place.n_clusters),
-                Cell::text(mode.strategy.name()),
+                Cell::text(mode.outcome.strategy.name()),
                 cell(1),
                 cell(0),
                 cell(2),
                 ratio,
                 Cell::seconds(mode.median_of(|run| run.seconds / run.iterations.len() as f64)),
                 Cell::seconds(mode.median_of(|run| run.stages().prepare / run.iterations.len() as f64)),
-                Cell::count(mode.runs.len()),
-                Cell::count(mode.runs.iter().filter(|run| run.is_capped()).count()),
+                Cell::count(mode.outcome.runs.len()),
+                Cell::count(mode.outcome.runs.iter().filter(|run| run.is_capped()).count()),
                 Cell::seconds(place.seeding_seconds),
             ]);
         }
@@ -308,7 +305,7 @@ fn counts(places: &[Place]) -> Table {
         "of",
     ]);
     for place in places {
-        let runs = || place.modes.iter().flat_map(|mode| &mode.runs).filter(|run| !run.is_capped());
+        let runs = || place.modes.iter().flat_map(|mode| &mode.outcome.runs).filter(|run| !run.is_capped());
         let iterations = runs().map(|run| run.n_iter as f64).collect::<Vec<_>>();
         for mode in &place.modes {
             let count = |number: fn(&Run) -> u64| {
@@ -321,7 +318,7 @@ fn counts(places: &[Place]) -> Table {
             table.push(vec![
                 Cell::text(&place.corpus),
                 Cell::count(place.n_clusters),
-                Cell::text(mode.strategy.name()),
+                Cell::text(mode.outcome.strategy.name()),
                 count(|run| run.counters().similarities),
                 count(|run| run.counters().postings),
                 count(|run| run.counters().skipped_docs),
@@ -362,16 +359,16 @@ fn index_table(places: &[Place]) -> Table {
         let candidates: Vec<u64> =
             (0..=lambdas.len()).map(|position| sum(|used| &used.candidates, position)).collect();
         let all_docs: u64 = docs.iter().sum();
-        let seconds: f64 = mode.telling().iter().map(|run| run.seconds).sum();
+        let seconds: f64 = mode.outcome.counting().map(|run| run.seconds).sum();
         let share = |part: u64, whole: u64, factor: f64, digits| {
             if whole == 0 { Cell::Empty } else { Cell::number(factor * part as f64 / whole as f64, digits) }
         };
         let mut row = vec![
             Cell::text(&place.corpus),
             Cell::count(place.n_clusters),
-            Cell::text(mode.strategy.name()),
+            Cell::text(mode.outcome.strategy.name()),
             Cell::count(uses.len()),
-            Cell::count(mode.telling().iter().map(|run| run.iterations.len()).sum()),
+            Cell::count(mode.outcome.counting().map(|run| run.iterations.len()).sum()),
             Cell::seconds(build),
             Cell::number(100.0 * build * uses.len() as f64 / seconds, 1),
         ];
@@ -387,8 +384,8 @@ fn data(places: &[Place]) -> Table {
     let mut table =
         Table::new(["corpus", "documents with terms", "terms a document", "k", "similarity", "met"]);
     for place in places {
-        let find = |strategy| place.modes.iter().find(|mode| mode.strategy == strategy);
-        let finished = place.modes.iter().find(|mode| mode.runs.iter().any(|run| !run.is_capped()));
+        let find = |strategy| place.modes.iter().find(|mode| mode.outcome.strategy == strategy);
+        let finished = place.modes.iter().find(|mode| mode.outcome.is_finished());
         let similarity = finished.map(|mode| mode.median_of(|run| run.objective) / place.n_docs as f64);
         let met = find(Strategy::Inverted).map(|mode| {
             let all = (place.nnz * place.n_clusters) as f64;

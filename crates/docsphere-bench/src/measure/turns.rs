@@ -42,7 +42,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// The runs that count: those that came to their end, or if there is none the one that was stopped.
-    fn counting(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn counting(&self) -> impl Iterator<Item = &Run> {
         let is_finished = self.is_finished();
         self.runs.iter().filter(move |run| !is_finished || !run.is_capped())
     }

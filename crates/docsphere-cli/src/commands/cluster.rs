@@ -228,6 +228,7 @@ impl Args {
         let groups = if self.cluster.n_clusters <= MergeTree::MAX_CLUSTERS {
             Some(GroupsFile::new(&model, &summaries, &file.clusters)?)
         } else {
+            tell(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
             None
         };
         let iterations = &fit.trace.iterations;

@@ -112,7 +112,7 @@ impl GroupsFile {
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         let text = fs::read_to_string(&path).with_context(|| {
-            format!("{}: cannot read; is it a result of docsphere cluster?", path.display())
+            format!("{}: cannot read; a result of docsphere cluster has this file, unless there are more than {} clusters", path.display(), MergeTree::MAX_CLUSTERS)
         })?;
         serde_json::from_str(&text).with_context(|| format!("{}: holds no groups", path.display()))
     }

@@ -3,7 +3,8 @@
 //! The nearest clusters of each come from posting lists, so nothing is compared in a dense space. The same model and seed give the same map: the first places come from our own random
 //! numbers, and a single thread does the rest. (Another processor may differ in the last bits of logarithms, and with them in places.)
 //!
-//! **Cost.** As much as labelling k documents as long as centroids, then seconds for 5,000 clusters. Memory: about 2 kB a cluster.
+//! **Cost.** As much as labelling k documents as long as centroids, then t-SNE on one thread: together 0.3 s for 500 clusters (more were not tried). Memory: 16 bytes for each of at most 60 neighbours of a
+//! cluster, and what bhtsne holds.
 //!
 //! Reference: van der Maaten, Accelerating t-SNE using tree-based algorithms, JMLR 15, 2014.
 
