@@ -195,7 +195,10 @@ fn paper_repeats_the_evaluation() {
     done.assert_headed("paper");
     let tables = ["paper-counts", "paper-data", "paper-index", "paper-runs", "paper-seconds", "paper-table1"];
     let mut files: Vec<String> = tables.map(|name| format!("{name}.csv")).into();
-    files.extend(["paper-figure.png", "paper-figure.svg", "paper-table1.tex", "paper.md"].map(str::to_owned));
+    files.extend(
+        ["paper-figure.png", "paper-figure.svg", "paper-journal.jsonl", "paper-table1.tex", "paper.md"]
+            .map(str::to_owned),
+    );
     files.sort();
     assert_eq!(done.files(), files);
     let modes = ["baseline", "ncc", "index", "ncc-index", "inverted", "auto"];
@@ -235,6 +238,38 @@ fn paper_extrapolates_what_the_cap_stopped() {
     assert_eq!(done.column("paper-seconds.csv", "median"), [""; 6]);
     assert!(done.stdout.contains("extrapolated. The run was stopped after whole iterations"));
     assert_eq!(run("paper --modes auto,auto --docs 100 --k 3").code, Some(1));
+}
+
+#[test]
+fn paper_goes_on_where_it_was_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("OUT");
+    let words = |more: &str| {
+        format!(
+            "paper --corpus generated:8 --docs 400 --k 5 --modes ncc,auto --threads 2 --out {} {more}",
+            out.display()
+        )
+    };
+    let seconds = || {
+        let text = fs::read_to_string(out.join("paper-runs.csv")).unwrap();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let position = reader.headers().unwrap().iter().position(|name| name == "seconds").unwrap();
+        reader.records().map(|record| record.unwrap()[position].to_owned()).collect::<Vec<_>>()
+    };
+    ok(&words("--runs 1"));
+    let first = seconds();
+    // What was being written when it was cut.
+    let journal = out.join("paper-journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, format!("{text}{}", &text[..100])).unwrap();
+    let done = ok(&words("--runs 2 --resume"));
+    assert_eq!(done.stderr.matches("as before: ").count(), 2, "{}", done.stderr);
+    assert_eq!(seconds()[..2], first, "taken over with all digits");
+    assert_eq!(seconds().len(), 4);
+    // Other settings are another experiment.
+    let done = ok(&words("--runs 2 --resume --max-iter 3"));
+    assert!(!done.stderr.contains("as before: "), "{}", done.stderr);
+    assert_eq!(ok(&words("--runs 2")).stderr.matches("as before: ").count(), 0, "without --resume, all anew");
 }
 
 #[test]

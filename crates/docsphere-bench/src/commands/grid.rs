@@ -127,7 +127,7 @@ impl Grid<'_> {
     fn measure(&mut self, loaded: &Loaded, job: Job<'_>, seeds: &Seeds) -> Result<()> {
         let Args { turns: TurnArgs { cap, .. }, give_up, by, tolerance, .. } = *self.args;
         let title = format!("{}, k = {}, {} threads", loaded.name, job.n_clusters, job.n_threads);
-        let turns = Turns { job, seeds: &seeds.centroids, cap, give_up, title };
+        let turns = Turns { job, seeds: &seeds.centroids, cap, give_up, title, journal: None };
         let mut outcomes = turns.run(&self.strategies, self.args.repeats.into())?;
         let n_again = confirm(self.args, &turns, &mut outcomes)?;
         let verdict = verdict(&outcomes, by)?;

@@ -157,7 +157,8 @@ impl Growth<'_> {
         let job = args.fit.job(&loaded.rows, n_clusters, self.n_threads);
         let seeds = job.seed(&args.turns.init.init, args.fit.seed)?;
         let title = format!("{}, {} documents, k = {n_clusters}", loaded.name, loaded.rows.n_rows());
-        let turns = Turns { job, seeds: &seeds.centroids, cap: args.turns.cap, give_up: None, title };
+        let turns =
+            Turns { job, seeds: &seeds.centroids, cap: args.turns.cap, give_up: None, title, journal: None };
         let outcomes = turns.run(&args.strategies, args.repeats.into())?;
         let size = match grown {
             Grown::Documents => loaded.rows.n_rows(),

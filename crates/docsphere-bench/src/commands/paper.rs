@@ -3,7 +3,9 @@
 //! Every mode runs from the same seeds, once for each of several seed numbers. Medians and interquartile ranges over those are told, in the paper's Table 1 and figure, and what the
 //! paper does not show: counts, the thresholds that were used, candidates, what it takes to build the index. A mode whose labels differ fails the experiment.
 
-use anyhow::{Result, ensure};
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
 use docsphere::{IndexUse, IterationRecord, Strategy};
 
@@ -11,7 +13,7 @@ use super::docs_by_corpus;
 use super::runs::RunsTable;
 use crate::args::{FitArgs, InitArg, OutArgs, threads_or_all};
 use crate::input::{Loaded, Source};
-use crate::measure::{EXTRAPOLATION, Job, Outcome, Run, Timing, Turns, finished};
+use crate::measure::{EXTRAPOLATION, Job, Journal, Outcome, Run, Timing, Turns, finished};
 use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{mean, median, quartiles};
 
@@ -59,6 +61,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
+    /// Go on where an experiment with the same --out was cut: runs with the same settings that it made are taken over
+    #[arg(long, requires = "out")]
+    resume: bool,
+
     #[command(flatten)]
     fit: FitArgs,
 
@@ -93,6 +99,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let mut runs = RunsTable::new();
     let mut places = Vec::new();
     let report = Report::new("paper");
+    let journal = args.out.out.as_deref().map(|folder| {
+        fs::create_dir_all(folder).with_context(|| format!("--out {}: cannot make it", folder.display()))?;
+        Journal::open(&folder.join("paper-journal.jsonl"), args.resume)
+    });
+    let journal = journal.transpose()?;
     for (source, n_docs) in args.corpus.iter().zip(docs) {
         let loaded = source.load_fields(n_docs, n_threads, &args.text_field)?;
         inputs.push(loaded.describe());
@@ -101,6 +112,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 args,
                 &loaded,
                 args.fit.job(&loaded.rows, n_clusters, n_threads),
+                journal.as_ref(),
                 &mut runs,
             )?);
             // What was measured is kept, whatever happens to the rest.
@@ -147,7 +159,13 @@ fn told(
 }
 
 /// All modes from the same seeds, for one seed after the other.
-fn measure(args: &Args, loaded: &Loaded, job: Job<'_>, table: &mut RunsTable) -> Result<Place> {
+fn measure(
+    args: &Args,
+    loaded: &Loaded,
+    job: Job<'_>,
+    journal: Option<&Journal>,
+    table: &mut RunsTable,
+) -> Result<Place> {
     let mut modes: Vec<Mode> = args.modes.iter().map(|&strategy| Mode::new(strategy)).collect();
     let mut ways: Vec<Option<Vec<IterationRecord>>> = Vec::new();
     let mut seeding = Vec::new();
@@ -156,7 +174,8 @@ fn measure(args: &Args, loaded: &Loaded, job: Job<'_>, table: &mut RunsTable) ->
         let seeds = job.seed(&args.init.init, seed)?;
         seeding.push(seeds.seconds);
         let title = format!("{}, k = {}, seed {seed}", loaded.name, job.n_clusters);
-        let turns = Turns { job, seeds: &seeds.centroids, cap: args.cap, give_up: None, title };
+        let journal = journal.map(|journal| (journal, args.init.name.as_str()));
+        let turns = Turns { job, seeds: &seeds.centroids, cap: args.cap, give_up: None, title, journal };
         let going: Vec<Strategy> =
             modes.iter().filter(|mode| !mode.is_stopped()).map(|mode| mode.outcome.strategy).collect();
         let outcomes = turns.run(&going, 1)?;

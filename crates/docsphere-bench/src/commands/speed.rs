@@ -86,7 +86,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
             args.turns.init.name, args.fit.seed, seeds.seconds
         ));
         let title = format!("{}, k = {n_clusters}", loaded.name);
-        let turns = Turns { job, seeds: &seeds.centroids, cap: args.turns.cap, give_up: None, title };
+        let turns =
+            Turns { job, seeds: &seeds.centroids, cap: args.turns.cap, give_up: None, title, journal: None };
         let outcomes = turns.run(&strategies, args.repeats.into())?;
         add_rows(&mut table, n_clusters, &outcomes);
         runs.add(&loaded, &job, args.fit.seed, &outcomes);

@@ -2,12 +2,13 @@
 
 use anyhow::{Result, ensure};
 use docsphere::{Fit, IterationRecord};
+use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run};
 
 /// The bits of a result, in brief. Kept instead of the result, which would weigh on the memory of the runs that follow; the same numbers on every machine, so that runs of
 /// different days can be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
     labels: u64,
     similarities: u64,

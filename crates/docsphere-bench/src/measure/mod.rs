@@ -5,10 +5,12 @@
 
 mod cap;
 mod identity;
+mod journal;
 mod resources;
 mod turns;
 
 pub(crate) use cap::{EXTRAPOLATION, Timing};
+pub(crate) use journal::{Journal, RunKey};
 pub(crate) use turns::{Clock, Outcome, Turns, finished};
 
 use std::collections::BTreeMap;
@@ -19,6 +21,8 @@ use docsphere::{
     Centroids, Counters, Event, FitOptions, Init, IterationRecord, Params, Result, SphericalKMeans,
     StageSeconds, StopReason, Strategy, UnitRows,
 };
+
+use serde::{Deserialize, Serialize};
 
 use identity::Fingerprint;
 use resources::MachineTicks;
@@ -40,6 +44,7 @@ pub(crate) struct Seeds {
 }
 
 /// One run of the loop, measured.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Run {
     /// Seconds of the whole loop.
     pub(crate) seconds: f64,

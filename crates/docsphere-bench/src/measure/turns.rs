@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use docsphere::{Centroids, Strategy};
 
 use super::cap::Timing;
-use super::{Job, Run, identity};
+use super::{Job, Journal, Run, RunKey, identity};
 
 /// Which seconds count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -96,6 +96,8 @@ pub(crate) struct Turns<'a> {
     pub(crate) give_up: Option<f64>,
     /// What is measured, for lines on standard error.
     pub(crate) title: String,
+    /// Where runs are kept, and how the seeds were found.
+    pub(crate) journal: Option<(&'a Journal, &'a str)>,
 }
 
 impl Turns<'_> {
@@ -121,7 +123,7 @@ impl Turns<'_> {
                 if !strategies.contains(&strategy) || was_stopped {
                     continue;
                 }
-                let run = self.job.run(self.seeds, strategy, self.limit(outcomes))?;
+                let run = self.run_or_find(strategy, outcomes[position].runs.len(), self.limit(outcomes))?;
                 eprintln!(
                     "{}, {strategy}, run {}: {:.3} s, {} iterations, {}",
                     self.title,
@@ -135,6 +137,33 @@ impl Turns<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Makes a run, unless the journal has it.
+    fn run_or_find(&self, strategy: Strategy, number: usize, cap: Option<f64>) -> Result<Run> {
+        let Some((journal, init)) = self.journal else {
+            return Ok(self.job.run(self.seeds, strategy, cap)?);
+        };
+        let Job { rows, n_threads, max_iter, tol, .. } = self.job;
+        let key = RunKey {
+            title: self.title.clone(),
+            init: init.to_owned(),
+            n_rows: rows.n_rows(),
+            nnz: rows.nnz(),
+            n_threads,
+            max_iter,
+            tol,
+            cap,
+            strategy,
+            number,
+        };
+        if let Some(run) = journal.find(&key) {
+            eprint!("as before: ");
+            return Ok(run);
+        }
+        let run = self.job.run(self.seeds, strategy, cap)?;
+        journal.add(key, &run)?;
+        Ok(run)
     }
 
     /// The seconds after which the next run is stopped.
@@ -159,8 +188,14 @@ mod tests {
         let rows = ZipfText { n_docs: 200, n_terms: 1000, n_topics: 5, mean_terms: 15, seed: 1 }.rows();
         let job = Job { rows: &rows, n_clusters: 8, n_threads: 1, max_iter: 20, tol: 0.0 };
         let seeds = job.seed(&Init::PlusPlus, 3).unwrap();
-        let turns =
-            |cap| Turns { job, seeds: &seeds.centroids, cap, give_up: None, title: "test".to_owned() };
+        let turns = |cap| Turns {
+            job,
+            seeds: &seeds.centroids,
+            cap,
+            give_up: None,
+            title: "test".to_owned(),
+            journal: None,
+        };
         let mut outcomes = turns(None).run(&[Strategy::Inverted], 3).unwrap();
         assert_eq!(outcomes[0].runs.len(), 3);
         outcomes.extend(turns(Some(0.0)).run(&[Strategy::Baseline], 3).unwrap());
