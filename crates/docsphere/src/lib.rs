@@ -102,12 +102,12 @@ pub use fit::{
 pub use ids::{ClusterId, DocId, TermId};
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
-#[cfg(feature = "map")]
-pub use overview::cluster_places;
 pub use overview::{Groups, Merge, MergeTree, group_keywords};
+#[cfg(feature = "map")]
+pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use seeding::Init;
 pub use simd::Simd;
-pub use summary::{ClusterSummary, Keyword, Representative, SummaryOptions, summarize};
+pub use summary::{ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, summarize};
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };

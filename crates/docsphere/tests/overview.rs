@@ -135,19 +135,28 @@ fn a_tree_that_was_written_down_is_checked() {
 
 #[cfg(feature = "map")]
 mod map {
-    use docsphere::{Corpus, CorpusOptions, DocId, Vectorizer, cluster_places};
+    use docsphere::{Corpus, CorpusOptions, DocId, MAP_NEIGHBOURS, Neighbour, Vectorizer, cluster_places};
 
     use super::*;
 
+    /// The other clusters of each, nearest first.
+    fn neighbours(model: &Model) -> Vec<Vec<Neighbour>> {
+        let rows = UnitRows::new(model.centroids().to_sparse_rows());
+        let nearest = model.predictor().nearest(&rows, MAP_NEIGHBOURS + 1).unwrap();
+        let of =
+            |cluster| nearest.of(DocId::new(cluster)).iter().filter(move |n| n.cluster.number() != cluster);
+        (0..model.centroids().n_clusters() as u32).map(|cluster| of(cluster).copied().collect()).collect()
+    }
+
     #[test]
     fn the_same_seed_gives_the_same_map_on_any_number_of_threads() {
-        let model = model(3000, 40);
+        let neighbours = neighbours(&model(3000, 40));
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| cluster_places(&model, 1).unwrap())
+            pool.install(|| cluster_places(&neighbours, 1))
         };
         assert_eq!(on(1), on(3));
-        assert_ne!(on(1), cluster_places(&model, 2).unwrap());
+        assert_ne!(on(1), cluster_places(&neighbours, 2));
         assert!(on(1).iter().flatten().all(|value| (-1.0..=1.0).contains(value)));
     }
 
@@ -158,20 +167,13 @@ mod map {
         let corpus = Corpus::open([path], CorpusOptions::default()).unwrap();
         let rows = Vectorizer::new().fit(&corpus, None).unwrap().rows;
         let model = SphericalKMeans::params(60).fit(&rows).unwrap().model;
-        let places = cluster_places(&model, 1).unwrap();
+        let neighbours = neighbours(&model);
+        let places = cluster_places(&neighbours, 1);
         let distance = |a: usize, b: usize| {
             ((places[a][0] - places[b][0]).powi(2) + (places[a][1] - places[b][1]).powi(2)).sqrt()
         };
-        let rows = UnitRows::new(model.centroids().to_sparse_rows());
-        let nearest = model.predictor().nearest(&rows, 2).unwrap();
-        let to_nearest: f32 = (0..60)
-            .map(|cluster| {
-                let of = nearest.of(DocId::new(cluster as u32)).iter();
-                let other = of.map(|n| n.cluster.index()).find(|&other| other != cluster).unwrap();
-                distance(cluster, other)
-            })
-            .sum::<f32>()
-            / 60.0;
+        let nearest = |cluster: usize| neighbours[cluster][0].cluster.index();
+        let to_nearest: f32 = (0..60).map(|cluster| distance(cluster, nearest(cluster))).sum::<f32>() / 60.0;
         let pairs = (0..60).flat_map(|a| (0..a).map(move |b| (a, b)));
         let to_all: f32 = pairs.map(|(a, b)| distance(a, b)).sum::<f32>() / 1770.0;
         assert!(to_nearest < 0.5 * to_all, "{to_nearest} to the nearest, {to_all} to all");
@@ -180,11 +182,21 @@ mod map {
     #[test]
     fn few_clusters_have_places_too() {
         for k in 1..6 {
-            let places = cluster_places(&model(300, k), 1).unwrap();
+            let places = cluster_places(&neighbours(&model(300, k)), 1);
             assert!(places.iter().flatten().all(|value| value.is_finite()), "{k}: {places:?}");
             let distinct: std::collections::BTreeSet<_> =
                 places.iter().map(|place| place.map(f32::to_bits)).collect();
             assert_eq!(distinct.len(), k);
         }
+    }
+
+    #[test]
+    fn empty_clusters_lie_in_the_middle_and_move_no_others() {
+        let full = neighbours(&model(3000, 40));
+        let mut with_empty = full.clone();
+        with_empty.push(Vec::new());
+        let places = cluster_places(&with_empty, 1);
+        assert_eq!(places[40], [0.0, 0.0]);
+        assert_eq!(places[..40], cluster_places(&full, 1));
     }
 }

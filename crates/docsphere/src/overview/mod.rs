@@ -9,5 +9,5 @@ mod tree;
 
 pub use names::group_keywords;
 #[cfg(feature = "map")]
-pub use places::cluster_places;
+pub use places::{MAP_NEIGHBOURS, cluster_places};
 pub use tree::{Groups, Merge, MergeTree};

@@ -1,10 +1,9 @@
 //! Places of clusters on a map: similar ones near each other, by t-SNE (Barnes-Hut, by the crate bhtsne).
 //!
-//! The nearest clusters of each come from posting lists, so nothing is compared in a dense space. The same model and seed give the same map: the first places come from our own random
+//! The nearest clusters of each are given, so nothing is compared in a dense space. The same model and seed give the same map: the first places come from our own random
 //! numbers, and a single thread does the rest. (Another processor may differ in the last bits of logarithms, and with them in places.)
 //!
-//! **Cost.** As much as labelling k documents as long as centroids, then t-SNE on one thread: together 0.3 s for 500 clusters (more were not tried). Memory: 16 bytes for each of at most 60 neighbours of a
-//! cluster, and what bhtsne holds.
+//! **Cost.** t-SNE on one thread, SECONDS. Memory: 16 bytes for each of at most 60 neighbours of a cluster, and what bhtsne holds.
 //!
 //! Reference: van der Maaten, Accelerating t-SNE using tree-based algorithms, JMLR 15, 2014.
 
@@ -12,31 +11,45 @@ use bhtsne::{Neighbor, tSNE};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::error::Result;
-use crate::ids::{ClusterId, DocId};
-use crate::model::Model;
-use crate::vectors::UnitRows;
+use crate::model::Neighbour;
 
-/// Neighbours that a cluster is drawn to: a quarter of all, but not fewer than the first number and not more than the second. A third of it is the perplexity.
-const NEIGHBOURS: (usize, usize) = (6, 60);
+/// Neighbours that a cluster is drawn to, at most: the number to ask [`summarize`](crate::summarize) for. A third of it is the perplexity.
+pub const MAP_NEIGHBOURS: usize = 60;
+
+/// In a small model, a quarter of all clusters, but not fewer than this.
+const LEAST_NEIGHBOURS: usize = 6;
 
 const EPOCHS: usize = 750;
 
 /// How coarsely far clusters are lumped together: the usual value.
 const THETA: f32 = 0.5;
 
-/// The place of every cluster, both coordinates from -1 to 1; the middle for empty clusters.
+/// The place of every cluster, both coordinates from -1 to 1; the middle for clusters without neighbours.
 ///
-/// # Errors
-/// None that a model could cause.
-pub fn cluster_places(model: &Model, seed: u64) -> Result<Vec<[f32; 2]>> {
-    let live = model.centroids().live();
-    let mut places = vec![[0.0; 2]; model.centroids().n_clusters()];
-    let found = if live.len() < 4 { on_a_line(live.len()) } else { embedded(model, &live, seed)? };
+/// `neighbours` are the nearest clusters of each, nearest first, [`MAP_NEIGHBOURS`] of them (with fewer the map shows less); none for clusters that are empty.
+///
+/// ```
+/// use docsphere::{MAP_NEIGHBOURS, SphericalKMeans, SummaryOptions, Vectorizer, cluster_places, summarize};
+///
+/// let text = Vectorizer::new().fit_texts(&["cats purr", "cats hunt", "stocks fall", "stocks rise", "rain falls"])?;
+/// let fit = SphericalKMeans::params(4).fit(&text.rows)?;
+/// let mut options = SummaryOptions::default();
+/// options.n_neighbours = MAP_NEIGHBOURS;
+/// let summaries = summarize(&text.rows, &fit.labels, &fit.similarities, &fit.model, options)?;
+/// let neighbours: Vec<_> = summaries.into_iter().map(|summary| summary.neighbours).collect();
+/// assert_eq!(cluster_places(&neighbours, 1).len(), 4);
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+pub fn cluster_places(neighbours: &[Vec<Neighbour>], seed: u64) -> Vec<[f32; 2]> {
+    let live: Vec<usize> = (0..neighbours.len()).filter(|&cluster| !neighbours[cluster].is_empty()).collect();
+    let mut places = vec![[0.0; 2]; neighbours.len()];
+    let near = among(neighbours, &live);
+    let is_map = near.first().is_some_and(|found| found.len() >= 3);
+    let found = if is_map { embedded(&near, seed) } else { on_a_line(live.len()) };
     for (&cluster, place) in live.iter().zip(fitted(found)) {
-        places[cluster as usize] = place;
+        places[cluster] = place;
     }
-    Ok(places)
+    places
 }
 
 /// Too few for a map.
@@ -44,41 +57,41 @@ fn on_a_line(n: usize) -> Vec<[f32; 2]> {
     (0..n).map(|number| [number as f32, 0.0]).collect()
 }
 
-fn embedded(model: &Model, live: &[u32], seed: u64) -> Result<Vec<[f32; 2]>> {
-    let neighbours = neighbours(model, live)?;
+fn embedded(neighbours: &[Vec<Neighbor<f32>>], seed: u64) -> Vec<[f32; 2]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let start: Vec<f32> =
-        (0..2 * live.len()).map(|_| (random.next_u32() as f32 / u32::MAX as f32 - 0.5) * 1e-2).collect();
+    let mut start = || (random.next_u32() as f32 / u32::MAX as f32 - 0.5) * 1e-2;
+    let start: Vec<f32> = (0..2 * neighbours.len()).map(|_| start()).collect();
+    let positions: Vec<usize> = (0..neighbours.len()).collect();
     let run = || {
-        let mut tsne: tSNE<'_, f32, u32> = tSNE::new(live);
+        let mut tsne: tSNE<'_, f32, usize> = tSNE::new(&positions);
         tsne.perplexity((neighbours[0].len() as f32 / 3.0).max(1.0)).epochs(EPOCHS).initial_embedding(start);
-        tsne.barnes_hut_with_neighbors(THETA, &neighbours);
+        tsne.barnes_hut_with_neighbors(THETA, neighbours);
         tsne.embedding()
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let flat = pool.expect("a thread can be started").install(run);
-    Ok(flat.chunks_exact(2).map(|place| [place[0], place[1]]).collect())
+    flat.chunks_exact(2).map(|place| [place[0], place[1]]).collect()
 }
 
-/// The nearest live clusters of each live cluster, numbered by their positions among the live ones. The distance is one minus the similarity: with its root, the chord, which is much the same for all pairs,
-/// neighbours on the map lay nearly twice as far apart.
-fn neighbours(model: &Model, live: &[u32]) -> Result<Vec<Vec<Neighbor<f32>>>> {
-    let n_neighbours = (live.len() / 4).clamp(NEIGHBOURS.0, NEIGHBOURS.1).min(live.len() - 1);
-    let mut positions = vec![0; model.centroids().n_clusters()];
-    live.iter().enumerate().for_each(|(position, &cluster)| positions[cluster as usize] = position);
-    let rows = UnitRows::new(model.centroids().to_sparse_rows());
-    // One more, since every centroid is its own nearest.
-    let nearest = model.predictor().nearest(&rows, n_neighbours + 1)?;
-    let of = |&cluster: &u32| {
-        let others = nearest.of(DocId::new(cluster)).iter();
-        let others = others.filter(|neighbour| neighbour.cluster != ClusterId::new(cluster));
-        let neighbour = |found: &crate::model::Neighbour| Neighbor {
-            index: positions[found.cluster.index()],
-            distance: (1.0 - found.similarity).max(0.0) as f32,
+/// The nearest live clusters of each live cluster, numbered by their positions among the live ones; of all equally many. The distance is one minus the similarity: with its root, the chord,
+/// which is much the same for all pairs, neighbours on the map lay nearly twice as far apart.
+fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Neighbor<f32>>> {
+    let mut positions = vec![None; neighbours.len()];
+    live.iter().enumerate().for_each(|(position, &cluster)| positions[cluster] = Some(position));
+    let of = |&cluster: &usize| -> Vec<Neighbor<f32>> {
+        let others = neighbours[cluster].iter();
+        let live = others.filter_map(|found| Some((positions[found.cluster.index()]?, found.similarity)));
+        let near = |(index, similarity): (usize, f64)| Neighbor {
+            index,
+            distance: (1.0 - similarity).max(0.0) as f32,
         };
-        others.take(n_neighbours).map(neighbour).collect()
+        live.map(near).collect()
     };
-    Ok(live.iter().map(of).collect())
+    let mut found: Vec<Vec<Neighbor<f32>>> = live.iter().map(of).collect();
+    let fewest = found.iter().map(Vec::len).min().unwrap_or(0);
+    let n_neighbours = (live.len() / 4).clamp(LEAST_NEIGHBOURS, MAP_NEIGHBOURS).min(fewest);
+    found.iter_mut().for_each(|near| near.truncate(n_neighbours));
+    found
 }
 
 /// Moved and scaled, both coordinates alike, so that all lie between -1 and 1.

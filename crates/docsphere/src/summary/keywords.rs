@@ -40,7 +40,7 @@ impl TermShares {
             // Rounding can leave a little less than nothing for the others.
             let q = (self.by_term[term as usize] - size as f64 * value).max(0.0) / others;
             let score = p / (p + q);
-            (p * score, Keyword { term: TermId::new(term), score })
+            (p * score, Keyword { term: TermId::new(term), weight: value, score })
         };
         let mut keywords: Vec<(f64, Keyword)> = entries().map(ranked).collect();
         // Stable: on a tie the smaller term stays first.
@@ -64,6 +64,7 @@ mod tests {
         let shares = TermShares::new(&centroids, &[vec![0, 1], vec![2, 3]]);
         let keywords = shares.keywords(centroids.row(0), 2, 5);
         assert_eq!(keywords.iter().map(|k| k.term.number()).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(keywords[0].weight, f64::from(centroids.row(0).values[1]));
         assert!((keywords[0].score - 1.0).abs() < 1e-12);
         assert!((keywords[1].score - 0.5).abs() < 1e-12, "the same share on both sides");
     }

@@ -1,4 +1,4 @@
-//! Stage 9: what people read. Size, cohesion, keywords, representative documents and neighbours of every cluster.
+//! Stage 9: what people read. Size, cohesion, keywords, representative and least typical documents, a histogram and neighbours of every cluster.
 //!
 //! **Cost.** Keywords: one pass over the centroids, 8 bytes a term. Representatives: one pass over the documents. Neighbours: each centroid against all others through posting
 //! lists, as much as labelling k documents as long as centroids.
@@ -22,15 +22,20 @@ pub struct SummaryOptions {
     pub n_keywords: usize,
     /// Representative documents a cluster.
     pub n_representatives: usize,
+    /// Least typical documents a cluster.
+    pub n_least_typical: usize,
     /// Nearest clusters of a cluster.
     pub n_neighbours: usize,
 }
 
 impl Default for SummaryOptions {
     fn default() -> Self {
-        SummaryOptions { n_keywords: 10, n_representatives: 3, n_neighbours: 5 }
+        SummaryOptions { n_keywords: 10, n_representatives: 3, n_least_typical: 3, n_neighbours: 5 }
     }
 }
+
+/// Steps of [`ClusterSummary::histogram`].
+pub const HISTOGRAM_STEPS: usize = 20;
 
 /// What there is to say about a cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +51,10 @@ pub struct ClusterSummary {
     pub keywords: Vec<Keyword>,
     /// Documents nearest to its centroid, without near-duplicates, nearest first.
     pub representatives: Vec<Representative>,
+    /// Documents farthest from its centroid that are not among the representatives, farthest first.
+    pub least_typical: Vec<Representative>,
+    /// Its documents by their similarity to its centroid, in [`HISTOGRAM_STEPS`] equal steps from 0 to 1.
+    pub histogram: [u32; HISTOGRAM_STEPS],
     /// The clusters with the most similar centroids, most similar first.
     pub neighbours: Vec<Neighbour>,
 }
@@ -56,11 +65,13 @@ pub struct ClusterSummary {
 pub struct Keyword {
     /// The term.
     pub term: TermId,
+    /// Its value in the centroid, whose length is 1.
+    pub weight: f64,
     /// From 0 to 1: its share in this centroid against its share in all others; 1 for a term that no other centroid has.
     pub score: f64,
 }
 
-/// A document that stands for its cluster.
+/// A document that stands for its cluster, or for its rim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Representative {
@@ -108,16 +119,34 @@ pub fn summarize(
         let total: f64 = docs.iter().map(|&doc| similarities[doc as usize]).sum();
         let others =
             nearest.of(DocId::new(cluster as u32)).iter().filter(|neighbour| neighbour.cluster != id);
+        let representatives = representatives::choose(rows, docs, similarities, options.n_representatives);
         ClusterSummary {
             cluster: id,
             size: docs.len(),
             cohesion: if docs.is_empty() { 0.0 } else { total / docs.len() as f64 },
             keywords: shares.keywords(centroids.row(cluster), docs.len(), options.n_keywords),
-            representatives: representatives::choose(rows, docs, similarities, options.n_representatives),
+            least_typical: representatives::least(
+                docs,
+                similarities,
+                &representatives,
+                options.n_least_typical,
+            ),
+            histogram: histogram(docs, similarities),
+            representatives,
             neighbours: others.take(options.n_neighbours).copied().collect(),
         }
     };
     Ok(members.par_iter().enumerate().map(summary).collect())
+}
+
+/// Documents by similarity. What lies below 0 is counted with the first step, 1 with the last.
+fn histogram(docs: &[u32], similarities: &[f64]) -> [u32; HISTOGRAM_STEPS] {
+    let mut counts = [0; HISTOGRAM_STEPS];
+    for &doc in docs {
+        let step = (similarities[doc as usize] * HISTOGRAM_STEPS as f64).max(0.0) as usize;
+        counts[step.min(HISTOGRAM_STEPS - 1)] += 1;
+    }
+    counts
 }
 
 fn check(rows: &UnitRows<'_>, labels: &Labels, similarities: &[f64], model: &Model) -> Result<()> {
@@ -155,6 +184,15 @@ mod tests {
     use super::*;
     use crate::fit::SphericalKMeans;
     use crate::vectors::SparseRows;
+
+    #[test]
+    fn the_histogram_counts_every_document_once() {
+        let similarities = [-0.2, 0.0, 0.049, 0.05, 0.5, 0.999, 1.0, 1.0000001];
+        let counts = histogram(&[0, 1, 2, 3, 4, 5, 6, 7], &similarities);
+        let filled: Vec<(usize, u32)> = counts.into_iter().enumerate().filter(|step| step.1 > 0).collect();
+        assert_eq!(filled, [(0, 3), (1, 1), (10, 1), (19, 3)]);
+        assert_eq!(histogram(&[5], &similarities).iter().sum::<u32>(), 1, "only documents of the cluster");
+    }
 
     #[test]
     fn labels_and_similarities_that_do_not_belong_to_the_rows_are_refused() {

@@ -1,4 +1,4 @@
-//! Representative documents: those nearest to the centroid, but no two that say the same.
+//! Representative documents: those nearest to the centroid, but no two that say the same. And those farthest from it.
 
 use super::Representative;
 use crate::ids::DocId;
@@ -39,6 +39,26 @@ pub(super) fn choose(
     chosen
 }
 
+/// The documents farthest from the centroid, farthest first, on ties by number, without those that represent the cluster.
+pub(super) fn least(
+    docs: &[u32],
+    similarities: &[f64],
+    representatives: &[Representative],
+    n_wanted: usize,
+) -> Vec<Representative> {
+    let is_other = |doc: &u32| representatives.iter().all(|chosen| chosen.doc.number() != *doc);
+    let mut order: Vec<u32> = docs.iter().copied().filter(is_other).collect();
+    let by_rank =
+        |a: &u32, b: &u32| similarities[*a as usize].total_cmp(&similarities[*b as usize]).then(a.cmp(b));
+    if order.len() > n_wanted {
+        order.select_nth_unstable_by(n_wanted, by_rank);
+        order.truncate(n_wanted);
+    }
+    order.sort_unstable_by(by_rank);
+    let told = |doc: u32| Representative { doc: DocId::new(doc), similarity: similarities[doc as usize] };
+    order.into_iter().map(told).collect()
+}
+
 /// The dot product of two rows.
 fn similarity(a: Row<'_>, b: Row<'_>) -> f64 {
     let of = |(term, x): (u32, f32)| {
@@ -65,5 +85,17 @@ mod tests {
         assert_eq!(chosen.iter().map(|r| r.doc.number()).collect::<Vec<_>>(), [1, 2, 3]);
         assert_eq!(chosen[0].similarity, 0.9);
         assert!(choose(&rows, &[0, 1], &[0.8, 0.9, 0.7, 0.7], 0).is_empty());
+    }
+    #[test]
+    fn the_least_typical_are_the_farthest_that_represent_nothing() {
+        let similarities = [0.5, 0.1, 0.3, 0.1, 0.9, 0.0];
+        let representative = Representative { doc: DocId::new(3), similarity: 0.1 };
+        let of = |n_wanted| {
+            let found = least(&[0, 1, 2, 3, 4], &similarities, &[representative], n_wanted);
+            found.iter().map(|found| found.doc.number()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(2), [1, 2]);
+        assert_eq!(of(9), [1, 2, 0, 4]);
+        assert!(of(0).is_empty());
     }
 }
