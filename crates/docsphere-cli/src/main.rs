@@ -12,11 +12,15 @@ mod numbers;
 mod output;
 mod progress;
 mod report;
+#[cfg(feature = "serve")]
+mod serve;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 
+use crate::args::settings_of;
 use crate::commands::Command;
 
 /// Groups documents by what they are about: exact spherical k-means on TF-IDF vectors
@@ -27,8 +31,24 @@ pub(crate) struct Cli {
     command: Command,
 }
 
+impl Cli {
+    /// Reads the words of a command line, the name of the command first.
+    pub(crate) fn read(
+        words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    ) -> Result<Self, clap::Error> {
+        let mut command = Cli::command();
+        let matches = command.try_get_matches_from_mut(words)?;
+        let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        if let (Command::Cluster(args), Some((name, matches))) = (&mut cli.command, matches.subcommand()) {
+            args.settings =
+                command.find_subcommand(name).map_or(Vec::new(), |found| settings_of(found, matches));
+        }
+        Ok(cli)
+    }
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     interrupt::listen();
     match cli.command.run() {
         Ok(()) if interrupt::asked_to_stop() => ExitCode::from(interrupt::EXIT_CODE),

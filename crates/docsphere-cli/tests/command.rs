@@ -120,9 +120,20 @@ impl Place {
     /// Whether a result folder is complete, and the model in it can be read.
     #[track_caller]
     pub(crate) fn assert_complete(&self, out: &str) {
+        // A search index is there if it was asked for.
+        let names: Vec<String> =
+            self.names(out).into_iter().filter(|name| name != "documents.sqlite").collect();
         assert_eq!(
-            self.names(out),
-            ["assignments.csv", "clusters.json", "groups.json", "model.docsphere", "trace.json"],
+            names,
+            [
+                "assignments.csv",
+                "clusters.json",
+                "groups.json",
+                "map.json",
+                "model.docsphere",
+                "report.html",
+                "trace.json"
+            ],
             "{out}"
         );
         let n_documents = self.json(&format!("{out}/clusters.json"))["n_documents"].as_u64().unwrap();
@@ -131,6 +142,12 @@ impl Place {
         assert!(self.json(&format!("{out}/trace.json"))["iterations"].is_array());
         self.ok(&format!("inspect {out} --cluster 0"));
     }
+}
+
+/// Sends a signal, such as "INT", to a process.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
 }
 
 impl From<Output> for Done {

@@ -1,11 +1,11 @@
 //! Signals, kills, checkpoints, limits: what a run of hours must survive.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::command::{Done, Place, generated_corpus};
+use crate::command::{Done, Place, generated_corpus, signal};
 
 const RESULT_FILES: [&str; 2] = ["assignments.csv", "clusters.json"];
 
@@ -14,11 +14,6 @@ fn place_with_corpus(n_documents: usize) -> Place {
     let place = Place::new();
     place.write("in.txt", generated_corpus(n_documents));
     place
-}
-
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
 }
 
 /// Waits until a file is there.

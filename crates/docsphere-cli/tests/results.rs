@@ -36,7 +36,15 @@ fn assignments_are_a_line_for_each_document_in_order() {
     place.ok("cluster pets.txt -k 2 -o jsonl --assignments jsonl");
     assert_eq!(
         place.names("jsonl"),
-        ["assignments.jsonl", "clusters.json", "groups.json", "model.docsphere", "trace.json"]
+        [
+            "assignments.jsonl",
+            "clusters.json",
+            "groups.json",
+            "map.json",
+            "model.docsphere",
+            "report.html",
+            "trace.json"
+        ]
     );
     assert_eq!(
         place.read("jsonl/assignments.jsonl").lines().next().unwrap(),
@@ -69,8 +77,11 @@ fn clusters_json_holds_what_is_promised() {
             "clusters"
         ]
     );
-    assert_eq!(keys(&text, 6), ["id", "size", "cohesion", "keywords", "representatives", "neighbours"]);
-    assert_eq!(keys(&text, 10), ["term", "score", "id", "similarity", "text"]);
+    assert_eq!(
+        keys(&text, 6),
+        ["id", "size", "cohesion", "keywords", "representatives", "least_typical", "histogram", "neighbours"]
+    );
+    assert_eq!(keys(&text, 10), ["term", "weight", "score", "id", "similarity", "text"]);
     let file: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (&file["n_documents"], &file["n_terms"], &file["n_clusters"]),
@@ -102,9 +113,27 @@ fn trace_json_holds_what_is_promised() {
     let text = place.read("out/trace.json");
     assert_eq!(
         keys(&text, 2),
-        ["strategy", "seed", "threads", "version", "seconds", "peak_memory_bytes", "runs", "iterations"]
+        [
+            "strategy",
+            "seed",
+            "threads",
+            "version",
+            "settings",
+            "seconds",
+            "peak_memory_bytes",
+            "runs",
+            "iterations"
+        ]
     );
     let trace: Value = serde_json::from_str(&text).unwrap();
+    let setting = |name: &str| {
+        let all = trace["settings"].as_array().unwrap();
+        all.iter().find(|setting| setting["name"] == name).map(|setting| setting["value"].clone())
+    };
+    assert_eq!(setting("INPUT"), Some("pets.txt".into()));
+    assert_eq!(setting("--strategy"), Some("inverted".into()));
+    assert_eq!(setting("--min-df"), Some("1".into()), "defaults, too");
+    assert_eq!(setting("--output"), None, "where it was written has no say in the result");
     assert_eq!(
         (&trace["strategy"], &trace["seed"], &trace["threads"]),
         (&"inverted".into(), &3.into(), &2.into())

@@ -5,6 +5,8 @@ mod command;
 
 // The same assignments whatever the strategy and the number of threads.
 mod exactness;
+// The page that people look at, and the server behind it.
+mod explorer;
 // What is refused: the exact message and the exit code.
 mod errors;
 // Every format of documents and matrices, plain and compressed.

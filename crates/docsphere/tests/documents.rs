@@ -13,7 +13,8 @@ fn root() -> PathBuf {
 fn paths_in(text: &str) -> Vec<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     let is_path = |word: &str| {
-        let known = [".rs", ".md", ".toml", ".py"].iter().any(|end| word.ends_with(end));
+        let known =
+            [".rs", ".md", ".toml", ".py", ".ts", ".mjs", ".html"].iter().any(|end| word.ends_with(end));
         let plain = word.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c));
         plain && (known || word.ends_with('/')) && !word.starts_with('.')
     };
@@ -23,8 +24,11 @@ fn paths_in(text: &str) -> Vec<String> {
 #[test]
 fn every_path_that_architecture_and_contributing_name_exists() {
     let files = tree(&root().join("crates")).into_iter().chain(tree(&root().join("docs")));
-    let files = files.chain(tree(&root().join("python")));
-    let known: Vec<PathBuf> = files.chain(fs::read_dir(root()).unwrap().map(|e| e.unwrap().path())).collect();
+    // Of explorer/ not what npm puts there.
+    let folders = ["python", "explorer/src", "explorer/tests"].map(|folder| tree(&root().join(folder)));
+    let entries = [root(), root().join("explorer")].map(|folder| fs::read_dir(folder).unwrap());
+    let entries = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let known: Vec<PathBuf> = files.chain(folders.into_iter().flatten()).chain(entries).collect();
     let mut n_paths = 0;
     for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
         let text = fs::read_to_string(root().join(document)).unwrap();

@@ -1,17 +1,18 @@
 //! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a model and a trace out.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{
-    Checkpoint, ClusterSummary, Fit, FitOptions, MergeTree, Model, SummaryOptions, TextModel, ValidParams,
-    summarize,
+    Checkpoint, ClusterSummary, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, SummaryOptions, TextModel,
+    ValidParams, summarize,
 };
 
-use crate::args::{ClusterArgs, InputArgs, TextArgs, UsageError};
+use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError};
 use crate::input::{self, Loaded, Source};
 use crate::interrupt;
 use crate::memory::{self, Forecast, Limit};
@@ -20,6 +21,8 @@ use crate::output::assignments::{Assignments, AssignmentsFormat};
 use crate::output::clusters::{self, ClustersFile};
 use crate::output::folder::ResultFolder;
 use crate::output::groups::{self, GroupsFile};
+use crate::output::map::{self, MapFile};
+use crate::output::page::{self, Curve, Page};
 use crate::output::remarks::Remarks;
 use crate::output::table;
 use crate::output::trace::{Seconds, TraceFile};
@@ -28,6 +31,8 @@ use crate::report::tell;
 
 /// A file that every result has: a folder without it is never replaced.
 pub(super) const MARK: &str = "clusters.json";
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Cluster documents and write the result into a folder
 #[derive(clap::Args)]
@@ -44,7 +49,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) output: OutputArgs,
     #[command(flatten)]
+    page: PageArgs,
+    #[command(flatten)]
     pub(super) long_run: LongRunArgs,
+
+    /// All of the above that has a say in the result, for the trace and the report.
+    #[arg(skip)]
+    pub(crate) settings: Vec<Setting>,
 }
 
 /// What is written and shown.
@@ -74,6 +85,19 @@ pub(super) struct OutputArgs {
     /// Representative documents a cluster
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(super) representatives: usize,
+
+    /// Least typical documents a cluster
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) least_typical: usize,
+
+    /// Do not write report.html, the page to look at
+    #[arg(long)]
+    pub(super) no_report: bool,
+
+    /// Also write a search index over all documents, for docsphere serve; it holds all texts
+    #[cfg(feature = "serve")]
+    #[arg(long)]
+    pub(super) index: bool,
 
     /// Clusters shown in the table
     #[arg(long, value_name = "N", default_value_t = 20)]
@@ -120,6 +144,8 @@ struct Outcome {
     file: ClustersFile,
     /// Absent if there are too many clusters for a tree.
     groups: Option<GroupsFile>,
+    /// Absent if no report is wanted.
+    map: Option<MapFile>,
     seconds: Seconds,
 }
 
@@ -185,7 +211,9 @@ impl Args {
         resume: Option<Checkpoint>,
         progress: &mut Progress,
     ) -> Result<Fit> {
-        interrupt::finish_first();
+        interrupt::stop_calmly(
+            "finishing this iteration, then writing the result; press Ctrl-C again to stop at once",
+        );
         let mut options = FitOptions::default().observer(progress);
         if let Some(path) = &self.long_run.checkpoint {
             options = options.checkpoint(path, self.long_run.checkpoint_every);
@@ -207,8 +235,12 @@ impl Args {
         let mut options = SummaryOptions::default();
         options.n_keywords = self.output.keywords;
         options.n_representatives = self.output.representatives;
+        options.n_least_typical = self.output.least_typical;
+        if !self.output.no_report {
+            options.n_neighbours = MAP_NEIGHBOURS;
+        }
         let summaries = summarize(&loaded.rows, &fit.labels, &fit.similarities, &model, options)?;
-        let texts = representative_texts(&summaries, loaded).unwrap_or_else(|error| {
+        let texts = texts_of(&summaries, loaded).unwrap_or_else(|error| {
             // Hours of work are not thrown away for this.
             tell(&format!("warning: representatives are written without their texts: {error:#}"));
             BTreeMap::new()
@@ -231,6 +263,7 @@ impl Args {
             tell(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
             None
         };
+        let map = (!self.output.no_report).then(|| MapFile::new(&summaries, self.cluster.seed));
         let iterations = &fit.trace.iterations;
         let seconds = Seconds {
             read: loaded.seconds.read,
@@ -241,7 +274,7 @@ impl Args {
             write: 0.0,
             total: 0.0,
         };
-        Ok(Outcome { fit, model, file, groups, seconds })
+        Ok(Outcome { fit, model, file, groups, map, seconds })
     }
 
     /// Writes the result folder.
@@ -267,13 +300,22 @@ impl Args {
         if let Some(file) = &outcome.groups {
             clusters::write_json(&folder.file(groups::NAME), file)?;
         }
+        if let Some(map) = &outcome.map {
+            clusters::write_json(&folder.file(map::NAME), map)?;
+            self.write_page(&folder.file(page::NAME), outcome, map)?;
+        }
+        #[cfg(feature = "serve")]
+        if self.output.index {
+            self.write_index(&folder.file(crate::serve::documents::NAME), fit, loaded);
+        }
         outcome.seconds.write = start.elapsed().as_secs_f64();
         outcome.seconds.total = run_start.elapsed().as_secs_f64();
         let trace = TraceFile {
             strategy: self.cluster.strategy,
             seed: self.cluster.seed,
             threads: self.cluster.n_threads(),
-            version: env!("CARGO_PKG_VERSION"),
+            version: VERSION,
+            settings: &self.settings,
             seconds: outcome.seconds,
             peak_memory_bytes: memory::peak(),
             runs: &fit.trace.runs,
@@ -281,6 +323,42 @@ impl Args {
         };
         clusters::write_json(&folder.file("trace.json"), &trace)?;
         folder.commit()
+    }
+
+    fn write_page(&self, path: &Path, outcome: &Outcome, map: &MapFile) -> Result<()> {
+        let page = Page {
+            clusters: &outcome.file,
+            groups: outcome.groups.as_ref(),
+            map,
+            version: VERSION,
+            settings: &self.settings,
+            trace: Curve::new(&outcome.fit.trace.iterations),
+        };
+        let rendered = page.render(&self.page, false)?;
+        if let Some(remark) = rendered.remark.filter(|_| !self.output.quiet) {
+            tell(&remark);
+        }
+        fs::write(path, rendered.html).with_context(|| format!("{}: cannot write", path.display()))
+    }
+
+    /// Hours of work are not thrown away if this fails: it can be made again.
+    #[cfg(feature = "serve")]
+    fn write_index(&self, path: &Path, fit: &Fit, loaded: &Loaded) {
+        use crate::serve::documents::{self, Line};
+        let Source::Documents { corpus, .. } = &loaded.source else {
+            return tell("warning: a matrix has no texts to search, so there is no search index");
+        };
+        let mut progress = Progress::new(self.output.quiet || self.output.json);
+        let line = |number: usize| Line {
+            id: &loaded.ids[number],
+            cluster: fit.labels.as_slice()[number],
+            similarity: fit.similarities[number],
+        };
+        let written = documents::write(path, corpus, &mut progress, loaded.ids.len(), line);
+        progress.finish();
+        if let Err(error) = written {
+            tell(&format!("warning: there is no search index: {error:#}; see docsphere index"));
+        }
     }
 
     /// Says what was found.
@@ -316,6 +394,9 @@ impl Args {
         writeln!(out)?;
         table::write_largest(&mut out, &file.clusters, self.output.show)?;
         writeln!(out, "\nwritten to {}", self.output.output.display())?;
+        if outcome.map.is_some() {
+            writeln!(out, "look at it: {}", self.output.output.join(page::NAME).display())?;
+        }
         Ok(())
     }
 }
@@ -356,10 +437,11 @@ fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
     remarks
 }
 
-/// The texts of all representatives, by document number.
-fn representative_texts(summaries: &[ClusterSummary], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
+/// The texts of all documents that summaries name, by document number.
+fn texts_of(summaries: &[ClusterSummary], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     let Source::Documents { corpus, .. } = &loaded.source else { return Ok(BTreeMap::new()) };
-    let representatives = summaries.iter().flat_map(|summary| &summary.representatives);
+    let representatives =
+        summaries.iter().flat_map(|summary| summary.representatives.iter().chain(&summary.least_typical));
     let mut numbers: Vec<u64> = representatives.map(|r| u64::from(r.doc.number())).collect();
     numbers.sort_unstable();
     let documents = corpus.read_selected(&numbers).context("the input could not be read again")?;

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use clap::Parser;
 
 use super::Command;
 use super::cluster::MARK;
@@ -56,14 +55,21 @@ impl Args {
             words.push("--force");
         }
         // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single document.
-        let suited = ["--init", "greedy-k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
+        let mut suited =
+            vec!["--init", "greedy-k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
+        if cfg!(feature = "serve") {
+            suited.push("--index");
+        }
         writeln!(io::stdout(), "$ {} \\\n    {}\n", words.join(" "), suited.join(" "))?;
         words.extend(suited);
-        match Cli::try_parse_from(words)?.command {
+        match Cli::read(words)?.command {
             Command::Cluster(args) => args.run()?,
             _ => unreachable!("the words above say cluster"),
         }
         writeln!(io::stdout(), "\ntry next: docsphere inspect {output} --cluster 0")?;
+        if cfg!(feature = "serve") {
+            writeln!(io::stdout(), "          docsphere serve {output}")?;
+        }
         Ok(())
     }
 }

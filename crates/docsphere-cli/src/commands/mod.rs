@@ -5,10 +5,15 @@ mod cluster;
 mod completions;
 mod demo;
 mod export;
+#[cfg(feature = "serve")]
+mod index;
 mod inspect;
 mod man;
 mod merge;
 mod model_rows;
+mod report;
+#[cfg(feature = "serve")]
+mod serve;
 mod vectorize;
 mod verify;
 
@@ -23,6 +28,11 @@ pub(crate) enum Command {
     Cluster(Box<cluster::Args>),
     Assign(assign::Args),
     Inspect(inspect::Args),
+    Report(report::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
+    #[cfg(feature = "serve")]
+    Index(index::Args),
     Merge(merge::Args),
     Verify(verify::Args),
     Vectorize(vectorize::Args),
@@ -38,6 +48,11 @@ impl Command {
             Command::Cluster(args) => args.run(),
             Command::Assign(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Report(args) => args.run(),
+            #[cfg(feature = "serve")]
+            Command::Serve(args) => args.run(),
+            #[cfg(feature = "serve")]
+            Command::Index(args) => args.run(),
             Command::Merge(args) => args.run(),
             Command::Verify(args) => args.run(),
             Command::Vectorize(args) => args.run(),

@@ -1,4 +1,4 @@
-//! `clusters.json`: every cluster with its size, keywords, representatives and neighbours.
+//! `clusters.json`: every cluster with its size, keywords, representative and least typical documents, histogram and neighbours.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use docsphere::{ClusterSummary, Model, TermId};
+use docsphere::{ClusterSummary, Model, Representative, TermId};
 use serde::{Deserialize, Serialize};
 
 use super::assignments::rounded;
@@ -34,18 +34,27 @@ pub(crate) struct ClusterEntry {
     pub(crate) size: usize,
     pub(crate) cohesion: f64,
     pub(crate) keywords: Vec<KeywordEntry>,
-    pub(crate) representatives: Vec<RepresentativeEntry>,
+    pub(crate) representatives: Vec<DocumentEntry>,
+    /// Documents at the rim. Results of older versions have none, and no histogram.
+    #[serde(default)]
+    pub(crate) least_typical: Vec<DocumentEntry>,
+    /// Documents by similarity, in equal steps from 0 to 1.
+    #[serde(default)]
+    pub(crate) histogram: Vec<u32>,
     pub(crate) neighbours: Vec<NeighbourEntry>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct KeywordEntry {
     pub(crate) term: String,
+    /// In the centroid. Results of older versions do not tell.
+    #[serde(default)]
+    pub(crate) weight: f64,
     pub(crate) score: f64,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RepresentativeEntry {
+pub(crate) struct DocumentEntry {
     pub(crate) id: String,
     pub(crate) similarity: f64,
     /// Absent if the rows came from a matrix.
@@ -59,13 +68,21 @@ pub(crate) struct NeighbourEntry {
     pub(crate) similarity: f64,
 }
 
-/// The entries of all clusters. `texts` are those of the representatives, by document number.
+/// Nearest clusters of a cluster that are told.
+const NEIGHBOURS: usize = 5;
+
+/// The entries of all clusters. `texts` are those of the documents that are told of, by number.
 pub(crate) fn entries(
     summaries: &[ClusterSummary],
     model: &Model,
     ids: &[String],
     texts: &BTreeMap<u64, String>,
 ) -> Vec<ClusterEntry> {
+    let document = |told: &Representative| DocumentEntry {
+        id: ids[told.doc.index()].clone(),
+        similarity: rounded(told.similarity),
+        text: texts.get(&u64::from(told.doc.number())).cloned(),
+    };
     let entry = |summary: &ClusterSummary| ClusterEntry {
         id: summary.cluster.number(),
         size: summary.size,
@@ -75,21 +92,17 @@ pub(crate) fn entries(
             .iter()
             .map(|keyword| KeywordEntry {
                 term: term_name(model, keyword.term),
+                weight: rounded(keyword.weight),
                 score: rounded(keyword.score),
             })
             .collect(),
-        representatives: summary
-            .representatives
-            .iter()
-            .map(|representative| RepresentativeEntry {
-                id: ids[representative.doc.index()].clone(),
-                similarity: rounded(representative.similarity),
-                text: texts.get(&u64::from(representative.doc.number())).cloned(),
-            })
-            .collect(),
+        representatives: summary.representatives.iter().map(document).collect(),
+        least_typical: summary.least_typical.iter().map(document).collect(),
+        histogram: summary.histogram.to_vec(),
         neighbours: summary
             .neighbours
             .iter()
+            .take(NEIGHBOURS)
             .map(|neighbour| NeighbourEntry {
                 id: neighbour.cluster.number(),
                 similarity: rounded(neighbour.similarity),

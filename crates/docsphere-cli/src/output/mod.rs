@@ -4,6 +4,8 @@ pub(crate) mod assignments;
 pub(crate) mod clusters;
 pub(crate) mod folder;
 pub(crate) mod groups;
+pub(crate) mod map;
+pub(crate) mod page;
 pub(crate) mod remarks;
 pub(crate) mod table;
 pub(crate) mod trace;

@@ -79,13 +79,15 @@ mod tests {
 
     #[test]
     fn keywords_are_cut_between_words() {
-        let keyword = |term: &str| KeywordEntry { term: term.to_owned(), score: 1.0 };
+        let keyword = |term: &str| KeywordEntry { term: term.to_owned(), weight: 1.0, score: 1.0 };
         let cluster = ClusterEntry {
             id: 0,
             size: 1,
             cohesion: 1.0,
             keywords: ["dough", "oven", "a very long term"].map(keyword).into(),
             representatives: Vec::new(),
+            least_typical: Vec::new(),
+            histogram: Vec::new(),
             neighbours: Vec::new(),
         };
         assert_eq!(fitting_keywords(&cluster, 30), "dough, oven, a very long term");

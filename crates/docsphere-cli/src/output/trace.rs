@@ -3,6 +3,8 @@
 use docsphere::{IterationRecord, RunRecord, Strategy};
 use serde::Serialize;
 
+use crate::args::Setting;
+
 /// The whole file.
 #[derive(Serialize)]
 pub(crate) struct TraceFile<'a> {
@@ -10,6 +12,8 @@ pub(crate) struct TraceFile<'a> {
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     pub(crate) version: &'static str,
+    /// Every option that has a say in the result.
+    pub(crate) settings: &'a [Setting],
     pub(crate) seconds: Seconds,
     /// Absent where the system does not tell.
     pub(crate) peak_memory_bytes: Option<u64>,

@@ -1,0 +1,35 @@
+//! `docsphere report`: the page of a result, made again.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::args::PageArgs;
+use crate::output::page::{self, StoredPage};
+use crate::output::whole_file::write_whole;
+use crate::report::tell;
+
+/// Write report.html of a result again: a page to look at, in one file
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  docsphere report out --report-chars 2000 --report-size 50M")]
+pub(crate) struct Args {
+    /// The result folder
+    #[arg(value_name = "OUT")]
+    result: PathBuf,
+
+    #[command(flatten)]
+    limits: PageArgs,
+}
+
+impl Args {
+    pub(crate) fn run(self) -> Result<()> {
+        let rendered = StoredPage::read(&self.result)?.page().render(&self.limits, false)?;
+        if let Some(remark) = &rendered.remark {
+            tell(remark);
+        }
+        let path = self.result.join(page::NAME);
+        write_whole(&path, |out| Ok(out.write_all(rendered.html.as_bytes())?))?;
+        Ok(writeln!(io::stdout(), "written to {}", path.display())?)
+    }
+}

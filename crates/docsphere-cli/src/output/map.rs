@@ -1,0 +1,57 @@
+//! `map.json`: where the clusters lie on the map of the report.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use docsphere::{
+    ClusterId, ClusterSummary, DocId, MAP_NEIGHBOURS, Model, Neighbour, UnitRows, cluster_places,
+};
+use serde::{Deserialize, Serialize};
+
+/// The name of the file.
+pub(crate) const NAME: &str = "map.json";
+
+/// The whole file.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct MapFile {
+    pub(crate) seed: u64,
+    /// Of each cluster, from -1 to 1 on both axes.
+    pub(crate) places: Vec<[f32; 2]>,
+}
+
+impl MapFile {
+    /// From summaries with as many neighbours as a map needs.
+    pub(crate) fn new(summaries: &[ClusterSummary], seed: u64) -> Self {
+        let of = |summary: &ClusterSummary| {
+            if summary.size > 0 { summary.neighbours.clone() } else { Vec::new() }
+        };
+        let neighbours: Vec<Vec<Neighbour>> = summaries.iter().map(of).collect();
+        MapFile { seed, places: cluster_places(&neighbours, seed) }
+    }
+
+    /// The same, from a model whose summaries are not at hand. `is_empty` tells clusters without documents.
+    pub(crate) fn of_model(model: &Model, is_empty: impl Fn(usize) -> bool, seed: u64) -> Result<Self> {
+        let rows = UnitRows::new(model.centroids().to_sparse_rows());
+        // One more, since every centroid is its own nearest.
+        let nearest = model.predictor().nearest(&rows, MAP_NEIGHBOURS + 1)?;
+        let of = |cluster: usize| {
+            let id = ClusterId::new(cluster as u32);
+            let others = nearest.of(DocId::new(cluster as u32)).iter().filter(|other| other.cluster != id);
+            if is_empty(cluster) { Vec::new() } else { others.take(MAP_NEIGHBOURS).copied().collect() }
+        };
+        let neighbours: Vec<Vec<Neighbour>> = (0..rows.n_rows()).map(of).collect();
+        Ok(MapFile { seed, places: cluster_places(&neighbours, seed) })
+    }
+
+    /// Reads the map of a result, if it has one.
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(NAME);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
+        let file = serde_json::from_str(&text);
+        file.map(Some).with_context(|| format!("{}: holds no places of clusters", path.display()))
+    }
+}

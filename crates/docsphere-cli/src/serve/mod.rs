@@ -1,0 +1,4 @@
+//! Documents of a result, to be searched and paged through in a browser: an index on disk, and a server over it.
+
+pub(crate) mod documents;
+pub(crate) mod server;

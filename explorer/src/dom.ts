@@ -1,0 +1,47 @@
+/** Elements, made so that no text can become markup: texts only ever go in as text. */
+
+type Child = Node | string | number | null | undefined | false;
+type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value as EventListener);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+  }
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+
+export function byId<E extends HTMLElement>(id: string): E {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`there is no #${id}`);
+  return element as E;
+}
+
+const whole = new Intl.NumberFormat("en");
+
+/** 1234567 as 1,234,567. */
+export function count(n: number): string {
+  return whole.format(n);
+}
+
+/** "1 document", "2 documents". */
+export function counted(n: number, noun: string): string {
+  return `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,125 @@
+import type { ReportData } from "./types";
+
+/** A level of the merge tree: as many groups as wanted, numbered in the order of their first clusters. */
+export interface Level {
+  /** The group of each cluster, -1 for empty ones. */
+  ofCluster: Int32Array;
+  groups: Group[];
+}
+
+export interface Group {
+  id: number;
+  /** Where it stands in the tree. */
+  node: number;
+  name: string;
+  /** Documents. */
+  size: number;
+  nClusters: number;
+}
+
+/** The merge tree. Nodes are clusters, then merges, numbered on. */
+export class Tree {
+  private readonly k: number;
+  private readonly leaves: number[];
+  private readonly sizes: Float64Array;
+  private readonly counts: Int32Array;
+
+  constructor(private readonly data: ReportData) {
+    const { clusters, merges } = data;
+    this.k = clusters.length;
+    this.leaves = clusters.flatMap((cluster, id) => (cluster.size > 0 ? [id] : []));
+    this.sizes = new Float64Array(this.k + merges.length);
+    this.counts = new Int32Array(this.k + merges.length);
+    clusters.forEach((cluster, id) => {
+      this.sizes[id] = cluster.size;
+      this.counts[id] = cluster.size > 0 ? 1 : 0;
+    });
+    merges.forEach(([left, right], i) => {
+      this.sizes[this.k + i] = this.sizes[left]! + this.sizes[right]!;
+      this.counts[this.k + i] = this.counts[left]! + this.counts[right]!;
+    });
+  }
+
+  get nLeaves(): number {
+    return this.leaves.length;
+  }
+
+  get hasMerges(): boolean {
+    return this.data.merges.length > 0;
+  }
+
+  isCluster(node: number): boolean {
+    return node < this.k;
+  }
+
+  size(node: number): number {
+    return this.sizes[node]!;
+  }
+
+  nClusters(node: number): number {
+    return this.counts[node]!;
+  }
+
+  name(node: number): string {
+    return this.isCluster(node) ? clusterName(this.data, node) : this.data.merges[node - this.k]![3] || `group ${node}`;
+  }
+
+  /** Divides a node at its highest merges, into as many parts as wanted or as there can be; the largest first. */
+  parts(node: number, wanted: number): number[] {
+    const parts = [node];
+    while (parts.length < wanted) {
+      // Merges are numbered by height.
+      const highest = parts.reduce((best, part, i) => (part > parts[best]! ? i : best), 0);
+      if (this.isCluster(parts[highest]!)) break;
+      const [left, right] = this.data.merges[parts[highest]! - this.k]!;
+      parts.splice(highest, 1, left, right);
+    }
+    return parts.sort((a, b) => this.size(b) - this.size(a) || a - b);
+  }
+
+  /** Cuts the whole tree so that `wanted` groups are left, or as many as there can be. */
+  cut(wanted: number): Level {
+    const ofCluster = new Int32Array(this.k).fill(-1);
+    if (!this.hasMerges) {
+      for (const id of this.leaves) ofCluster[id] = 0;
+      const name = this.leaves.length === 1 ? this.name(this.leaves[0]!) : "all clusters";
+      return { ofCluster, groups: [{ id: 0, node: this.leaves[0] ?? 0, name, size: this.leaves.reduce((sum, id) => sum + this.size(id), 0), nClusters: this.leaves.length }] };
+    }
+    const nodes = this.parts(this.k + this.data.merges.length - 1, Math.max(1, wanted));
+    const groupOf = new Map(nodes.map((node) => [node, -1]));
+    const groups: Group[] = [];
+    const top = this.tops(groupOf);
+    for (const id of this.leaves) {
+      const node = top[id]!;
+      let number = groupOf.get(node)!;
+      if (number < 0) {
+        number = groups.length;
+        groupOf.set(node, number);
+        groups.push({ id: number, node, name: this.name(node), size: this.size(node), nClusters: this.nClusters(node) });
+      }
+      ofCluster[id] = number;
+    }
+    return { ofCluster, groups };
+  }
+
+  /** The chosen node above each node. */
+  private tops(chosen: Map<number, number>): Int32Array {
+    const top = Int32Array.from({ length: this.sizes.length }, (_, node) => node);
+    // From the last merge to the first, so that what is above is known.
+    for (let i = this.data.merges.length - 1; i >= 0; i--) {
+      const node = this.k + i;
+      const isAbove = !chosen.has(node) && !chosen.has(top[node]!);
+      if (isAbove) continue;
+      const [left, right] = this.data.merges[i]!;
+      top[left] = top[node]!;
+      top[right] = top[node]!;
+    }
+    return top;
+  }
+}
+
+/** A cluster is called by its first keywords. */
+export function clusterName(data: ReportData, id: number): string {
+  const words = data.clusters[id]!.keywords.slice(0, 3).map((keyword) => keyword[0]);
+  return words.length > 0 ? words.join(", ") : `cluster ${id}`;
+}

@@ -1,0 +1,77 @@
+import { groupColour, type Theme } from "./colours";
+import { byId, count, counted, el } from "./dom";
+import { clusterName, type Group } from "./groups";
+import { address, type State } from "./state";
+
+/** Parts that a group falls into when it is opened. */
+const PARTS = 6;
+
+/** So many groups can be told apart at most. */
+const MAX_GROUPS = 200;
+
+/** The groups of the chosen level: a legend for the map, a filter, and the way down to the clusters. */
+export class GroupsView {
+  private readonly box = byId("groups");
+  private readonly slider = byId<HTMLInputElement>("level");
+  private readonly number = byId("level-number");
+  private readonly all = byId("all-groups");
+  private shown: unknown;
+
+  constructor(
+    private readonly state: State,
+    private readonly theme: () => Theme,
+  ) {
+    const { tree } = state;
+    this.slider.max = String(Math.min(tree.nLeaves, MAX_GROUPS));
+    this.slider.value = String(state.level.groups.length);
+    this.slider.disabled = !tree.hasMerges;
+    this.slider.addEventListener("input", () => state.regroup(Number(this.slider.value)));
+    this.all.addEventListener("click", () => state.change((s) => (s.group = null)));
+    state.follow(() => this.update());
+    this.draw();
+  }
+
+  /** Colours have changed, or the level has. */
+  draw(): void {
+    const { state } = this;
+    this.shown = state.level;
+    this.number.textContent = String(state.level.groups.length);
+    const groups = [...state.level.groups].sort((a, b) => b.size - a.size || a.id - b.id);
+    this.box.replaceChildren(...groups.map((group) => this.group(group)));
+    this.update();
+  }
+
+  private update(): void {
+    const { state } = this;
+    if (this.shown !== state.level) this.draw();
+    this.all.hidden = state.group === null;
+    for (const button of this.box.querySelectorAll<HTMLElement>("[data-group]")) {
+      button.setAttribute("aria-pressed", String(Number(button.dataset["group"]) === state.group));
+    }
+  }
+
+  private group(group: Group): HTMLElement {
+    const { state } = this;
+    const only = () => state.change((s) => (s.group = s.group === group.id ? null : group.id));
+    const button = el("button", { type: "button", class: "only", "data-group": group.id, "aria-pressed": "false", "aria-label": `Show only ${group.name}`, click: only }, "only");
+    const swatch = el("span", { class: "swatch", style: `background:${groupColour(group.id, this.theme())}` });
+    if (!state.tree.hasMerges && group.nClusters > 1) return el("p", { class: "leaf" }, "Too many clusters for groups");
+    return el("div", { class: "group" }, this.node(group.node, group.name, swatch), button);
+  }
+
+  /** A group that can be opened, or a cluster. What is in it is made when it is opened for the first time. */
+  private node(node: number, name: string, swatch?: HTMLElement): HTMLElement {
+    const { state } = this;
+    const { tree } = state;
+    if (tree.isCluster(node)) {
+      return el("p", { class: "leaf" }, swatch, el("a", { href: address(node) }, clusterName(state.data, node)), el("span", { class: "facts" }, ` ${count(tree.size(node))}`));
+    }
+    const facts = ` ${count(tree.size(node))} in ${counted(tree.nClusters(node), "cluster")}`;
+    const details = el("details", {}, el("summary", {}, swatch, name, el("span", { class: "facts" }, facts)));
+    details.addEventListener("toggle", () => {
+      if (!details.open || details.childElementCount > 1) return;
+      details.append(...tree.parts(node, PARTS).map((part) => this.node(part, tree.name(part))));
+    });
+    return details;
+  }
+}

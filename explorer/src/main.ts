@@ -1,0 +1,67 @@
+import "./style.css";
+
+import { cohesionRamp, cohesionRange, readTheme, type Theme } from "./colours";
+import { byId } from "./dom";
+import { GroupsView } from "./groupsview";
+import { List } from "./list";
+import { ClusterMap } from "./map";
+import { Panel } from "./panel";
+import { Search } from "./search";
+import { address, readAddress, State, type Colouring } from "./state";
+import type { ReportData } from "./types";
+
+const data = JSON.parse(byId("data").textContent ?? "") as ReportData;
+const state = new State(data);
+let theme: Theme = readTheme();
+
+byId("title").textContent = data.title;
+state.selected = readAddress(location.hash, data.clusters.length);
+
+const open = (id: number) => {
+  if (state.selected === id) return;
+  location.hash = address(id);
+};
+
+const map = new ClusterMap(state, () => theme, open);
+new List(state, new Search(data), open);
+new Panel(state);
+const groups = new GroupsView(state, () => theme);
+
+window.addEventListener("hashchange", () => {
+  const selected = readAddress(location.hash, data.clusters.length);
+  state.change((s) => (s.selected = selected));
+  if (selected !== null) map.show(selected);
+});
+if (state.selected !== null) map.show(state.selected);
+
+const colouring = byId<HTMLSelectElement>("colouring");
+colouring.addEventListener("change", () => {
+  byId("scale").hidden = colouring.value !== "cohesion";
+  state.change((s) => (s.colouring = colouring.value as Colouring));
+});
+cohesionRange(data).forEach((cohesion, end) => (byId(end === 0 ? "ramp-lo" : "ramp-hi").textContent = cohesion.toFixed(2)));
+
+/** The system's theme, until a person chooses. */
+const toggle = byId("theme");
+const refresh = () => {
+  theme = readTheme();
+  byId("ramp").style.background = cohesionRamp(theme);
+  toggle.textContent = theme.isDark ? "Light" : "Dark";
+  groups.draw();
+  state.change(() => {});
+};
+toggle.addEventListener("click", () => {
+  document.documentElement.dataset["theme"] = theme.isDark ? "light" : "dark";
+  refresh();
+});
+refresh();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
+
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  if (event.key === "/" && !isTyping) {
+    byId("search").focus();
+    event.preventDefault();
+  }
+  if (event.key === "Escape" && !isTyping && state.selected !== null) location.hash = address(null);
+});

@@ -1,0 +1,245 @@
+import { forceCollide, forceSimulation, forceX, forceY } from "d3-force";
+import { quadtree, type Quadtree } from "d3-quadtree";
+import { select } from "d3-selection";
+import { zoom, zoomIdentity, type ZoomTransform } from "d3-zoom";
+
+import { cohesionColour, cohesionRange, groupColour, type Theme } from "./colours";
+import { byId, count } from "./dom";
+import { clusterName } from "./groups";
+import type { State } from "./state";
+
+/** The share of the canvas that circles cover. */
+const COVERED = 0.2;
+
+/** Pixels between the outermost places and the edge. */
+const MARGIN = 36;
+
+/** The smallest radius, so that every circle can be seen and met. */
+const SMALLEST = 1.5;
+
+/** With more circles than this, they are not pushed apart for long. */
+const MANY = 1500;
+
+interface Circle {
+  id: number;
+  x: number;
+  y: number;
+  r: number;
+}
+
+/** The map: one canvas, drawn anew for each frame that needs it. */
+export class ClusterMap {
+  private readonly canvas = byId<HTMLCanvasElement>("map");
+  private readonly tip = byId("tip");
+  private readonly context = this.canvas.getContext("2d")!;
+  private circles: Circle[] = [];
+  private tree!: Quadtree<Circle>;
+  private largest = 0;
+  private transform: ZoomTransform = zoomIdentity;
+  private width = 0;
+  private height = 0;
+  private isWaiting = false;
+  /** Cohesions from which and to which colours run. */
+  private readonly range: readonly [number, number];
+  private readonly zoom = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.7, 60]);
+
+  constructor(
+    private readonly state: State,
+    private readonly theme: () => Theme,
+    private readonly open: (id: number) => void,
+  ) {
+    this.range = cohesionRange(state.data);
+    const canvas = select(this.canvas);
+    this.zoom.on("zoom", (event: { transform: ZoomTransform }) => {
+      this.transform = event.transform;
+      this.wait();
+    });
+    canvas.call(this.zoom).on("dblclick.zoom", null);
+    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
+    this.canvas.addEventListener("pointerleave", () => this.setHovered(null));
+    this.canvas.addEventListener("click", (event) => {
+      const found = this.at(event.offsetX, event.offsetY);
+      if (found) this.open(found.id);
+    });
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+    byId("zoom-in").addEventListener("click", () => this.zoom.scaleBy(canvas, 1.6));
+    byId("zoom-out").addEventListener("click", () => this.zoom.scaleBy(canvas, 1 / 1.6));
+    byId("zoom-reset").addEventListener("click", () => this.zoom.transform(canvas, zoomIdentity));
+    new ResizeObserver(() => this.resize()).observe(this.canvas);
+    state.follow(() => this.wait());
+    this.resize();
+  }
+
+  /** Brings a cluster into view. */
+  show(id: number): void {
+    const circle = this.circles.find((c) => c.id === id);
+    if (!circle) return;
+    const [x, y] = this.transform.apply([circle.x, circle.y]);
+    const margin = 40;
+    if (x > margin && y > margin && x < this.width - margin && y < this.height - margin) return;
+    this.zoom.translateTo(select(this.canvas), circle.x, circle.y);
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    const ratio = window.devicePixelRatio || 1;
+    [this.width, this.height] = [clientWidth, clientHeight];
+    [this.canvas.width, this.canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
+    this.place();
+    this.wait();
+  }
+
+  /** Where the circles lie without zoom: at their places, but pushed apart where they would cover each other. All of them together cover a fifth of the canvas. */
+  private place(): void {
+    const { clusters } = this.state.data;
+    const total = clusters.reduce((sum, cluster) => sum + cluster.size, 0) || 1;
+    const unit = Math.sqrt((COVERED * this.width * this.height) / (Math.PI * total));
+    const [halfWidth, halfHeight] = [this.width / 2 - MARGIN, this.height / 2 - MARGIN];
+    const places = clusters.flatMap(({ size, x, y }, id) => {
+      if (size === 0) return [];
+      const [px, py] = [this.width / 2 + x * halfWidth, this.height / 2 + y * halfHeight];
+      return [{ id, x: px, y: py, r: Math.max(SMALLEST, unit * Math.sqrt(size)), home: [px, py] as const }];
+    });
+    const steps = places.length > MANY ? 20 : 120;
+    forceSimulation(places)
+      .force("apart", forceCollide<(typeof places)[number]>((place) => place.r + 0.5).strength(0.8))
+      .force("x", forceX<(typeof places)[number]>((place) => place.home[0]).strength(0.1))
+      .force("y", forceY<(typeof places)[number]>((place) => place.home[1]).strength(0.1))
+      .stop()
+      .tick(steps);
+    // Large ones first, so that small ones stay visible on top of them.
+    this.circles = places.map(({ id, x, y, r }) => ({ id, x, y, r })).sort((a, b) => b.r - a.r || a.id - b.id);
+    this.largest = this.circles[0]?.r ?? 0;
+    this.tree = quadtree<Circle>().x((c) => c.x).y((c) => c.y).addAll(this.circles);
+  }
+
+  /** Circles grow slower than the space between them, so that zooming in untangles them. */
+  private radius(circle: Circle): number {
+    return circle.r * Math.sqrt(this.transform.k);
+  }
+
+  private wait(): void {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    requestAnimationFrame(() => {
+      this.isWaiting = false;
+      this.draw();
+    });
+  }
+
+  private isFaint(id: number): boolean {
+    return !this.state.isShown(id);
+  }
+
+  private draw(): void {
+    const { context, state } = this;
+    const theme = this.theme();
+    const ratio = this.canvas.width / this.width;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    for (const circle of this.circles) {
+      const [x, y] = this.transform.apply([circle.x, circle.y]);
+      const r = this.radius(circle);
+      if (x + r < 0 || y + r < 0 || x - r > this.width || y - r > this.height) continue;
+      const isMarked = circle.id === state.selected || circle.id === state.hovered;
+      context.globalAlpha = this.isFaint(circle.id) ? 0.12 : 0.8;
+      context.fillStyle =
+        state.colouring === "group"
+          ? groupColour(state.level.ofCluster[circle.id]!, theme)
+          : cohesionColour(state.data.clusters[circle.id]!.cohesion, this.range, theme);
+      context.beginPath();
+      context.arc(x, y, r, 0, 2 * Math.PI);
+      context.fill();
+      context.globalAlpha = 1;
+      context.lineWidth = isMarked ? 3 : 0.75;
+      context.strokeStyle = isMarked ? theme.text : theme.background;
+      context.stroke();
+    }
+    this.label(theme);
+    this.showTip();
+  }
+
+  /** Names, the largest clusters first, wherever there is room for one. */
+  private label(theme: Theme): void {
+    const { context, state } = this;
+    const taken: [number, number, number, number][] = [];
+    context.font = "12px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const first = this.circles.filter((c) => c.id === state.selected);
+    let tried = 0;
+    for (const circle of [...first, ...this.circles]) {
+      if (this.isFaint(circle.id)) continue;
+      const [x, y] = this.transform.apply([circle.x, circle.y]);
+      if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
+      if (++tried > 400) break;
+      const keyword = state.data.clusters[circle.id]!.keywords;
+      const text = keyword.slice(0, this.radius(circle) > 30 ? 2 : 1).map((k) => k[0]).join(", ");
+      const width = context.measureText(text).width + 6;
+      const box: [number, number, number, number] = [x - width / 2, y - 8, x + width / 2, y + 8];
+      if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
+      taken.push(box);
+      context.lineWidth = 3;
+      context.strokeStyle = theme.background;
+      context.strokeText(text, x, y);
+      context.fillStyle = theme.text;
+      context.fillText(text, x, y);
+    }
+  }
+
+  /** The smallest circle under a point, or the nearest within a few pixels. */
+  private at(x: number, y: number): Circle | null {
+    const [px, py] = this.transform.invert([x, y]);
+    const reach = (this.largest * Math.sqrt(this.transform.k) + 4) / this.transform.k;
+    let best: Circle | null = null;
+    this.tree.visit((node, x0, y0, x1, y1) => {
+      if (!("length" in node)) {
+        for (let leaf: typeof node | undefined = node; leaf; leaf = leaf.next) {
+          const circle = leaf.data;
+          const distance = Math.hypot(circle.x - px, circle.y - py) * this.transform.k;
+          if (distance <= this.radius(circle) + 3 && (!best || circle.r < best.r)) best = circle;
+        }
+      }
+      return x0 > px + reach || x1 < px - reach || y0 > py + reach || y1 < py - reach;
+    });
+    return best;
+  }
+
+  private hover(event: PointerEvent): void {
+    const found = this.at(event.offsetX, event.offsetY);
+    this.canvas.style.cursor = found ? "pointer" : "grab";
+    this.setHovered(found ? found.id : null);
+  }
+
+  private setHovered(id: number | null): void {
+    if (id !== this.state.hovered) this.state.change((s) => (s.hovered = id));
+  }
+
+  private showTip(): void {
+    const { state, tip } = this;
+    const circle = state.hovered === null ? undefined : this.circles.find((c) => c.id === state.hovered);
+    if (!circle) {
+      tip.hidden = true;
+      return;
+    }
+    const cluster = state.data.clusters[circle.id]!;
+    const [x, y] = this.transform.apply([circle.x, circle.y]);
+    tip.textContent = `${clusterName(state.data, circle.id)}\n${count(cluster.size)} documents, cohesion ${cluster.cohesion.toFixed(2)}`;
+    tip.hidden = x < 0 || y < 0 || x > this.width || y > this.height;
+    tip.style.left = `${Math.min(Math.max(x, 90), this.width - 90)}px`;
+    tip.style.top = `${y + this.radius(circle) + 6}px`;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const canvas = select(this.canvas);
+    const moves: Record<string, [number, number]> = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+    const move = moves[event.key];
+    if (move) this.zoom.translateBy(canvas, move[0] / this.transform.k, move[1] / this.transform.k);
+    else if (event.key === "+" || event.key === "=") this.zoom.scaleBy(canvas, 1.4);
+    else if (event.key === "-") this.zoom.scaleBy(canvas, 1 / 1.4);
+    else if (event.key === "0") this.zoom.transform(canvas, zoomIdentity);
+    else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,157 @@
+import { bars, line, type Bar } from "./charts";
+import { DocumentBrowser } from "./documents";
+import { byId, count, counted, el } from "./dom";
+import { clusterName } from "./groups";
+import { marked } from "./marks";
+import { address, type State } from "./state";
+import type { Cluster, Doc } from "./types";
+
+/** Beside the map: the open cluster, or an overview of all. */
+export class Panel {
+  private readonly box = byId("panel");
+  private shown: number | null | undefined;
+
+  constructor(private readonly state: State) {
+    state.follow(() => this.update());
+    this.update();
+  }
+
+  private update(): void {
+    const { selected } = this.state;
+    if (selected === this.shown) return;
+    const isFirst = this.shown === undefined;
+    this.shown = selected;
+    this.box.replaceChildren(selected === null ? this.overview() : this.cluster(selected));
+    this.box.scrollTop = 0;
+    document.title = selected === null ? this.state.data.title : `${clusterName(this.state.data, selected)} · ${this.state.data.title}`;
+    if (!isFirst) this.box.querySelector<HTMLElement>("h2")?.focus();
+  }
+
+  private cluster(id: number): HTMLElement {
+    const { data } = this.state;
+    const cluster = data.clusters[id]!;
+    return el(
+      "article",
+      {},
+      el("p", { class: "back" }, el("a", { href: address(null) }, "← Overview")),
+      el("h2", { tabindex: -1 }, clusterName(data, id)),
+      el("p", { class: "facts" }, `cluster ${id} · ${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(3)}`),
+      this.groupLine(id),
+      ...section("Keywords", cluster.keywords.length > 0 && keywords(cluster)),
+      ...section("Typical documents", cluster.typical.length > 0 && documents(cluster.typical, cluster, data.stemmed)),
+      ...section("Least typical documents", cluster.least.length > 0 && documents(cluster.least, cluster, data.stemmed)),
+      ...section(
+        "Documents by similarity to the centroid",
+        cluster.histogram.length > 0 && cluster.size > 0 && bars("Documents by similarity to the centroid", similaritySteps(cluster.histogram), "linear"),
+      ),
+      ...section(
+        "Nearest clusters",
+        cluster.near.length > 0 &&
+          el(
+            "ul",
+            { class: "near" },
+            ...cluster.near.map(([other, similarity]) =>
+              el("li", {}, el("a", { href: address(other) }, clusterName(data, other)), el("span", { class: "facts" }, ` ${similarity.toFixed(2)}`)),
+            ),
+          ),
+      ),
+      ...section("All documents", data.served && new DocumentBrowser(data, id).element),
+    );
+  }
+
+  /** The group that a cluster is in; it may be another one at another level. */
+  private groupLine(id: number): HTMLElement | false {
+    const { level } = this.state;
+    const group = level.groups[level.ofCluster[id]!];
+    return group !== undefined && level.groups.length > 1 && el("p", { class: "facts" }, `in the group ${group.name}`);
+  }
+
+  private overview(): HTMLElement {
+    const { data } = this.state;
+    const { totals } = data;
+    const facts: [string, string][] = [
+      ["Documents", count(totals.documents)],
+      ["Terms", count(totals.terms)],
+      ["Clusters", count(data.clusters.length - totals.emptyClusters)],
+      ["Objective", totals.objective.toFixed(1)],
+      ["Mean similarity", (totals.objective / Math.max(1, totals.documents - totals.withoutTerms)).toFixed(3)],
+      ["Iterations", `${totals.iterations}, ${totals.converged ? "converged" : "not converged"}`],
+      ["Documents without terms", count(totals.withoutTerms)],
+      ["Empty clusters", count(totals.emptyClusters)],
+      ["Seed", totals.seed],
+      ["Version", data.version],
+    ];
+    const sizes = data.clusters.map((cluster) => cluster.size).filter((size) => size > 0);
+    const { objective, moved } = data.trace;
+    return el(
+      "article",
+      {},
+      el("h2", { tabindex: -1 }, "Overview"),
+      ...section("Search", data.served && new DocumentBrowser(data, null).element),
+      table(facts),
+      ...section("Objective by iteration", objective.length > 0 && line(`Objective by iteration: from ${objective[0]!.toFixed(1)} to ${objective.at(-1)!.toFixed(1)}`, objective, (i) => `iteration ${i}: ${objective[i]!.toFixed(1)}`)),
+      ...section("Documents that moved, by iteration", moved.length > 0 && line(`Documents that moved, by iteration: from ${count(moved[0]!)} to ${count(moved.at(-1)!)}`, moved, (i) => `iteration ${i}: ${counted(moved[i]!, "document")}`)),
+      ...section("Clusters by their number of documents", bars("Clusters by their number of documents", sizeSteps(sizes), "log")),
+      ...section("Settings", data.settings.length > 0 && table(data.settings)),
+    );
+  }
+}
+
+/** A heading and what is below it, or nothing. */
+function section(title: string, content: Element | false): (Element | false)[] {
+  return content ? [el("h3", {}, title), content] : [];
+}
+
+function table(rows: [string, string][]): HTMLElement {
+  return el("table", {}, ...rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value))));
+}
+
+/** Bars as wide as the weights, with the numbers beside them. */
+function keywords(cluster: Cluster): HTMLElement {
+  const most = Math.max(...cluster.keywords.map((keyword) => keyword[1]), 1e-9);
+  return el(
+    "ul",
+    { class: "keywords" },
+    ...cluster.keywords.map(([term, weight, score]) =>
+      el(
+        "li",
+        { title: `weight ${weight.toFixed(3)}, score ${score.toFixed(3)}` },
+        el("span", { class: "term" }, term),
+        el("span", { class: "track" }, el("span", { class: "fill", style: `width:${(100 * weight) / most}%` })),
+        el("span", { class: "number" }, weight.toFixed(2)),
+      ),
+    ),
+  );
+}
+
+function documents(docs: Doc[], cluster: Cluster, stemmed: boolean): HTMLElement {
+  const terms = cluster.keywords.map((keyword) => keyword[0]);
+  return el(
+    "ol",
+    { class: "documents" },
+    ...docs.map((doc) => {
+      const text = el("p", { class: "text" });
+      if (doc.text !== undefined) text.append(marked(doc.text, terms, stemmed));
+      return el("li", {}, el("span", { class: "facts" }, `${doc.id} · ${doc.similarity.toFixed(3)}`), doc.text !== undefined && text);
+    }),
+  );
+}
+
+function similaritySteps(histogram: number[]): Bar[] {
+  return histogram.map((n, step) => {
+    const [from, to] = [step / histogram.length, (step + 1) / histogram.length];
+    return { from, to, count: n, title: `${from.toFixed(2)} to ${to.toFixed(2)}: ${counted(n, "document")}` };
+  });
+}
+
+/** Clusters counted by sizes that double. */
+function sizeSteps(sizes: number[]): Bar[] {
+  const step = (size: number) => Math.floor(Math.log2(size));
+  const counts = new Array<number>(Math.max(1, ...sizes.map((size) => step(size) + 1))).fill(0);
+  for (const size of sizes) counts[step(size)]! += 1;
+  return counts.map((n, i) => {
+    const [from, to] = [2 ** i, 2 ** (i + 1)];
+    const range = i === 0 ? "1 document" : `${count(from)} to ${count(to - 1)} documents`;
+    return { from, to, count: n, title: `${range}: ${counted(n, "cluster")}` };
+  });
+}

@@ -1,0 +1,196 @@
+// The report of the demo, as people use it.
+
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { docsphere, folder, launch, names, open, reportUrl, rows, shows } from "./support.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser, home, result;
+
+before(async () => {
+  home = folder();
+  docsphere(home, "demo", "-o", "demo");
+  result = join(home, "demo");
+  browser = await launch();
+});
+after(() => browser.close());
+
+/** Opens the report, does something, and expects no trouble. */
+function visit(title, hash, options, visitor) {
+  test(title, async () => {
+    const { page, troubles, close } = await open(browser, reportUrl(result, hash), options);
+    await visitor(page);
+    assert.deepEqual(troubles, []);
+    await close();
+  });
+}
+
+visit("the overview tells what was done", "", {}, async (page) => {
+  const panel = page.locator("#panel");
+  for (const fact of ["Documents480", "Clusters20", "Documents without terms0", "Seed0"]) {
+    assert.ok((await panel.textContent()).includes(fact), fact);
+  }
+  assert.equal(await panel.locator("svg").count(), 3, "objective, moved documents, sizes");
+  assert.ok((await panel.textContent()).includes("--n-init10"), "settings as they were typed");
+  assert.equal(await page.title(), "demo.jsonl");
+  assert.equal(await page.locator("#found").textContent(), "20 clusters");
+});
+
+visit("searching as one types, in keywords and in texts", "", {}, async (page) => {
+  await page.keyboard.press("/");
+  await page.keyboard.type("dough");
+  const found = await names(page);
+  assert.ok(found.length >= 1 && found.length < 20, `${found}`);
+  await page.keyboard.type(" nosuchword");
+  assert.equal(await page.locator("#found").textContent(), "Nothing found");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#found").textContent(), "20 clusters");
+});
+
+visit("sorting", "", {}, async (page) => {
+  const facts = async (pattern) => (await page.locator("#rows .row .facts").allTextContents()).map((text) => Number(pattern.exec(text)[1]));
+  const descending = (values) => values.every((value, i) => i === 0 || value <= values[i - 1]);
+  assert.ok(descending(await facts(/^(\d+)/)), "by size");
+  await page.locator("#order").selectOption("cohesion");
+  assert.ok(descending(await facts(/cohesion ([\d.]+)/)), "by cohesion");
+  await page.locator("#order").selectOption("name");
+  const sorted = await names(page);
+  assert.deepEqual(sorted, [...sorted].sort((a, b) => a.localeCompare(b)));
+});
+
+visit("a click opens a cluster, and its address can be shared", "", {}, async (page) => {
+  const name = (await names(page))[2];
+  await rows(page).nth(2).click();
+  const panel = page.locator("#panel");
+  await shows(page, name);
+  assert.match(page.url(), /#cluster=\d+$/);
+  assert.equal(await panel.locator(".keywords li").count(), 10);
+  assert.ok((await panel.locator("mark").count()) > 0, "terms are marked");
+  assert.equal(await panel.locator(".documents").count(), 2, "typical and least typical");
+  assert.equal(await panel.locator("svg").count(), 1, "the histogram");
+  assert.equal(await panel.locator(".near a").count(), 5);
+  const { page: other, close } = await open(browser, page.url());
+  await shows(other, name);
+  await close();
+  // Neighbours are links, and the browser's way back works.
+  await panel.locator(".near a").first().click();
+  await page.waitForFunction((old) => document.querySelector("#panel h2").textContent !== old, name);
+  await page.goBack();
+  await shows(page, name);
+  await page.keyboard.press("Escape");
+  await shows(page, "Overview");
+});
+
+visit("the keyboard alone is enough", "", {}, async (page) => {
+  await page.locator("#search").focus();
+  await page.keyboard.press("ArrowDown");
+  for (const key of ["ArrowDown", "ArrowDown", "End", "Home", "ArrowDown"]) await page.keyboard.press(key);
+  const active = await page.locator("#list").getAttribute("aria-activedescendant");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.activeElement.tagName === "H2", null, { timeout: 5000 }); // what was opened is read out
+  assert.equal(`row-${/#cluster=(\d+)/.exec(page.url())[1]}`, active);
+  await page.locator("#map").focus();
+  for (const key of ["+", "ArrowLeft", "-", "0"]) await page.keyboard.press(key);
+});
+
+for (const hash of ["#cluster=99999", "#cluster=-1", "#cluster=x", "#cluster=1e1", "#<img src=x onerror=alert(1)>"]) {
+  visit(`an address that leads nowhere shows the overview: ${hash}`, hash, {}, async (page) => {
+    await shows(page, "Overview");
+  });
+}
+
+visit("the map answers to the pointer", "", {}, async (page) => {
+  const box = await page.locator("#map").boundingBox();
+  const tip = page.locator("#tip");
+  let found;
+  for (let y = box.y + 20; y < box.y + box.height && !found; y += 14) {
+    for (let x = box.x + 20; x < box.x + box.width - 60 && !found; x += 14) {
+      await page.mouse.move(x, y);
+      await page.evaluate(() => new Promise(requestAnimationFrame));
+      if (await tip.isVisible()) found = [x, y];
+    }
+  }
+  assert.ok(found, "there is no circle under the pointer anywhere");
+  const [name, facts] = (await tip.textContent()).split("\n");
+  assert.match(facts, /^\d+ documents, cohesion 0\.\d\d$/);
+  await page.mouse.click(...found);
+  await shows(page, name);
+  await page.mouse.wheel(0, -500);
+  for (const id of ["#zoom-in", "#zoom-out", "#zoom-reset"]) await page.locator(id).click();
+});
+
+visit("groups: a level is chosen, opened down to clusters, and shown alone", "", {}, async (page) => {
+  await page.locator("#level").fill("5");
+  assert.equal(await page.locator("#level-number").textContent(), "5");
+  const groups = page.locator("#groups > .group");
+  assert.equal(await groups.count(), 5);
+  const first = groups.first();
+  const clusters = Number(/in (\d+) clusters/.exec(await first.locator("summary").first().textContent())[1]);
+  await first.locator(".only").click();
+  assert.match(await page.locator("#found").textContent(), new RegExp(`^${clusters} clusters of the group`));
+  await page.locator("#all-groups").click();
+  assert.equal(await page.locator("#found").textContent(), "20 clusters");
+  for (let opened = 0; opened < 20; opened++) {
+    const closed = first.locator("details:not([open]) > summary");
+    if ((await closed.count()) === 0) break;
+    await closed.first().click();
+    await page.waitForTimeout(20);
+  }
+  assert.equal(await first.locator(".leaf a").count(), clusters);
+  const name = await first.locator(".leaf a").first().textContent();
+  await first.locator(".leaf a").first().click();
+  await shows(page, name);
+});
+
+const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+
+visit("light and dark: the system's, until one chooses", "", { colorScheme: "dark" }, async (page) => {
+  const dark = await background(page);
+  await page.emulateMedia({ colorScheme: "light" });
+  const light = await background(page);
+  assert.notEqual(dark, light);
+  await page.locator("#theme").click();
+  assert.equal(await background(page), dark);
+  await page.locator("#theme").click();
+  assert.equal(await background(page), light);
+  await page.locator("#colouring").selectOption("cohesion");
+  assert.ok(await page.locator("#scale").isVisible());
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  for (const hash of ["", "#cluster=3"]) {
+    visit(`names for screen readers, contrast and order (axe), ${colorScheme} ${hash}`, hash, { colorScheme }, async (page) => {
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]), []);
+    });
+  }
+}
+
+visit("narrow screens need no scrolling sideways", "#cluster=3", { viewport: { width: 360, height: 700 } }, async (page) => {
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360));
+  await page.locator("#list").scrollIntoViewIfNeeded();
+  assert.ok(await rows(page).first().isVisible());
+});
+
+visit("on paper there are the map and the cluster, and no controls", "#cluster=3", {}, async (page) => {
+  await page.emulateMedia({ media: "print" });
+  assert.ok(await page.locator("#panel h2").isVisible());
+  for (const id of ["#search", "#theme", "#zoom-in", "#level"]) assert.ok(!(await page.locator(id).isVisible()), id);
+});
+
+test("it is small, and can be made again", () => {
+  const path = join(result, "report.html");
+  const first = readFileSync(path, "utf8");
+  assert.ok(statSync(path).size < 1_000_000, `${statSync(path).size} bytes`);
+  docsphere(home, "report", "demo");
+  assert.equal(readFileSync(path, "utf8"), first);
+  docsphere(home, "report", "demo", "--report-chars", "10");
+  assert.ok(readFileSync(path, "utf8").length < first.length);
+  docsphere(home, "report", "demo");
+});
