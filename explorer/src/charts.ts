@@ -24,7 +24,7 @@ export function line(label: string, values: number[], title: (position: number) 
   const data = values.map((value, position) => ({ position, value, title: title(position) }));
   return named(label, {
     ...FRAME,
-    x: { label: null, ticks: Math.min(5, values.length), tickFormat: "d" },
+    x: { label: null, ticks: Math.min(5, values.length - 1), tickFormat: "d" },
     y: { label: null, ticks: 3, tickFormat: "~s", grid: true, nice: true },
     marks: [
       lineY(data, { x: "position", y: "value", stroke: "var(--accent)" }),

@@ -1,6 +1,6 @@
 import { count, counted, el } from "./dom";
 import { clusterName } from "./groups";
-import { marked } from "./marks";
+import { marked, wordsOf } from "./marks";
 import { address } from "./state";
 import type { ReportData } from "./types";
 
@@ -82,15 +82,15 @@ export class DocumentBrowser {
     const last = first + answer.documents.length;
     const total = `${answer.isMore ? "more than " : ""}${count(answer.total)}`;
     this.status.textContent = answer.total === 0 ? "Nothing found" : `${count(first + 1)} to ${count(last)} of ${total}`;
-    const terms = words.split(/[\s"]+/).filter(Boolean);
+    const terms = wordsOf(words);
     this.list.replaceChildren(...answer.documents.map((found) => this.document(found, terms)));
     this.back.hidden = page === 0;
     this.forth.hidden = answer.documents.length < answer.pageDocs || (!answer.isMore && last >= answer.total);
   }
 
   private document(found: Found, terms: string[]): HTMLElement {
-    const text = el("p", { class: "text" }, marked(found.text, terms, true));
-    const facts = el("span", { class: "facts" }, `${found.id} · ${found.similarity.toFixed(3)}`);
+    const text = el("p", { class: "text", dir: "auto" }, marked(found.text, terms, "beginnings"));
+    const facts = el("span", { class: "facts" }, el("bdi", {}, found.id), ` · ${found.similarity.toFixed(3)}`);
     if (this.cluster === null) {
       const cluster = found.cluster;
       facts.append(" · ", cluster >= 0 ? el("a", { href: address(cluster) }, clusterName(this.data, cluster)) : "in no cluster");
@@ -101,7 +101,7 @@ export class DocumentBrowser {
       whole.addEventListener("click", () => {
         fetched<Found>(`api/documents/${found.number}`).then(
           (all) => {
-            text.replaceChildren(marked(all.text, terms, true));
+            text.replaceChildren(marked(all.text, terms, "beginnings"));
             whole.remove();
           },
           (error: unknown) => (whole.textContent = String(error)),

@@ -11,10 +11,6 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
-export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-}
-
 function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value as EventListener);

@@ -61,7 +61,7 @@ export class Tree {
   }
 
   name(node: number): string {
-    return this.isCluster(node) ? clusterName(this.data, node) : this.data.merges[node - this.k]![3] || `group ${node}`;
+    return this.isCluster(node) ? clusterName(this.data, node) : this.data.merges[node - this.k]![2] || `group ${node}`;
   }
 
   /** Divides a node at its highest merges, into as many parts as wanted or as there can be; the largest first. */

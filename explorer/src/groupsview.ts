@@ -22,7 +22,7 @@ export class GroupsView {
     private readonly theme: () => Theme,
   ) {
     const { tree } = state;
-    this.slider.max = String(Math.min(tree.nLeaves, MAX_GROUPS));
+    this.slider.max = String(Math.min(tree.nLeaves, Math.max(MAX_GROUPS, state.level.groups.length)));
     this.slider.value = String(state.level.groups.length);
     this.slider.disabled = !tree.hasMerges;
     this.slider.addEventListener("input", () => state.regroup(Number(this.slider.value)));
@@ -31,8 +31,15 @@ export class GroupsView {
     this.draw();
   }
 
-  /** Colours have changed, or the level has. */
-  draw(): void {
+  /** Colours have changed. */
+  recolour(): void {
+    for (const swatch of this.box.querySelectorAll<HTMLElement>("[data-colour]")) {
+      swatch.style.background = groupColour(Number(swatch.dataset["colour"]), this.theme());
+    }
+  }
+
+  /** The level has changed. */
+  private draw(): void {
     const { state } = this;
     this.shown = state.level;
     this.number.textContent = String(state.level.groups.length);
@@ -54,7 +61,7 @@ export class GroupsView {
     const { state } = this;
     const only = () => state.change((s) => (s.group = s.group === group.id ? null : group.id));
     const button = el("button", { type: "button", class: "only", "data-group": group.id, "aria-pressed": "false", "aria-label": `Show only ${group.name}`, click: only }, "only");
-    const swatch = el("span", { class: "swatch", style: `background:${groupColour(group.id, this.theme())}` });
+    const swatch = el("span", { class: "swatch", "data-colour": group.id, style: `background:${groupColour(group.id, this.theme())}` });
     if (!state.tree.hasMerges && group.nClusters > 1) return el("p", { class: "leaf" }, "Too many clusters for groups");
     return el("div", { class: "group" }, this.node(group.node, group.name, swatch), button);
   }

@@ -50,7 +50,8 @@ export class List {
 
   private update(): void {
     const { state } = this;
-    const key = [state.query, state.order, state.group, state.level.groups.length].join("\n");
+    const group = state.group === null ? "" : `${state.level.groups.length} ${state.group}`;
+    const key = [state.query, state.order, group].join("\n");
     if (key !== this.last) {
       this.last = key;
       this.found = this.search.find(state.query, state.order, (id) => state.isShown(id));
@@ -96,7 +97,7 @@ export class List {
           "aria-setsize": this.found.length,
           style: `top:${row * ROW}px`,
         },
-        el("span", { class: "name" }, clusterName(state.data, id)),
+        el("span", { class: "name", dir: "auto" }, clusterName(state.data, id)),
         el("span", { class: "facts" }, `${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(2)} · #${id}`),
       );
     });

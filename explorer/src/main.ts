@@ -47,7 +47,7 @@ const refresh = () => {
   theme = readTheme();
   byId("ramp").style.background = cohesionRamp(theme);
   toggle.textContent = theme.isDark ? "Light" : "Dark";
-  groups.draw();
+  groups.recolour();
   state.change(() => {});
 };
 toggle.addEventListener("click", () => {
@@ -56,6 +56,22 @@ toggle.addEventListener("click", () => {
 });
 refresh();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
+
+/** On paper the page is light, and the map as large as the paper leaves it. */
+window.addEventListener("beforeprint", () => {
+  theme = readTheme();
+  map.redraw();
+});
+window.addEventListener("afterprint", () => {
+  theme = readTheme();
+  map.redraw();
+});
+
+byId("skip").addEventListener("click", (event) => {
+  // Not by its address, which would close an open cluster.
+  event.preventDefault();
+  byId("list").focus();
+});
 
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;

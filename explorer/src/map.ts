@@ -4,7 +4,7 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomTransform } from "d3-zoom";
 
 import { cohesionColour, cohesionRange, groupColour, type Theme } from "./colours";
-import { byId, count } from "./dom";
+import { byId, counted } from "./dom";
 import { clusterName } from "./groups";
 import type { State } from "./state";
 
@@ -65,9 +65,20 @@ export class ClusterMap {
     byId("zoom-in").addEventListener("click", () => this.zoom.scaleBy(canvas, 1.6));
     byId("zoom-out").addEventListener("click", () => this.zoom.scaleBy(canvas, 1 / 1.6));
     byId("zoom-reset").addEventListener("click", () => this.zoom.transform(canvas, zoomIdentity));
-    new ResizeObserver(() => this.resize()).observe(this.canvas);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    new ResizeObserver(() => {
+      // Not for every step while a window is drawn larger.
+      clearTimeout(timer);
+      timer = setTimeout(() => this.resize(), 100);
+    }).observe(this.canvas);
     state.follow(() => this.wait());
     this.resize();
+  }
+
+  /** At once, in the size and the colours of now. */
+  redraw(): void {
+    this.resize();
+    this.draw();
   }
 
   /** Brings a cluster into view. */
@@ -83,6 +94,7 @@ export class ClusterMap {
   private resize(): void {
     const { clientWidth, clientHeight } = this.canvas;
     if (clientWidth === 0 || clientHeight === 0) return;
+    if (clientWidth === this.width && clientHeight === this.height) return;
     const ratio = window.devicePixelRatio || 1;
     [this.width, this.height] = [clientWidth, clientHeight];
     [this.canvas.width, this.canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
@@ -225,7 +237,10 @@ export class ClusterMap {
     }
     const cluster = state.data.clusters[circle.id]!;
     const [x, y] = this.transform.apply([circle.x, circle.y]);
-    tip.textContent = `${clusterName(state.data, circle.id)}\n${count(cluster.size)} documents, cohesion ${cluster.cohesion.toFixed(2)}`;
+    const group = state.level.groups[state.level.ofCluster[circle.id]!];
+    const facts = [clusterName(state.data, circle.id), `${counted(cluster.size, "document")}, cohesion ${cluster.cohesion.toFixed(2)}`];
+    if (group && state.level.groups.length > 1) facts.push(`group: ${group.name}`);
+    tip.textContent = facts.join("\n");
     tip.hidden = x < 0 || y < 0 || x > this.width || y > this.height;
     tip.style.left = `${Math.min(Math.max(x, 90), this.width - 90)}px`;
     tip.style.top = `${y + this.radius(circle) + 6}px`;

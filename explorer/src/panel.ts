@@ -4,20 +4,25 @@ import { byId, count, counted, el } from "./dom";
 import { clusterName } from "./groups";
 import { marked } from "./marks";
 import { address, type State } from "./state";
-import type { Cluster, Doc } from "./types";
+import type { Cluster, Doc, Keyword } from "./types";
 
 /** Beside the map: the open cluster, or an overview of all. */
 export class Panel {
   private readonly box = byId("panel");
   private shown: number | null | undefined;
+  private readonly groupLine = el("p", { class: "facts" });
+  /** Kept, so that whoever comes back from a cluster finds the search as it was. */
+  private readonly browser: DocumentBrowser | false;
 
   constructor(private readonly state: State) {
+    this.browser = state.data.served && new DocumentBrowser(state.data, null);
     state.follow(() => this.update());
     this.update();
   }
 
   private update(): void {
     const { selected } = this.state;
+    this.nameGroup();
     if (selected === this.shown) return;
     const isFirst = this.shown === undefined;
     this.shown = selected;
@@ -34,9 +39,9 @@ export class Panel {
       "article",
       {},
       el("p", { class: "back" }, el("a", { href: address(null) }, "← Overview")),
-      el("h2", { tabindex: -1 }, clusterName(data, id)),
+      el("h2", { tabindex: -1, dir: "auto" }, clusterName(data, id)),
       el("p", { class: "facts" }, `cluster ${id} · ${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(3)}`),
-      this.groupLine(id),
+      this.groupLine,
       ...section("Keywords", cluster.keywords.length > 0 && keywords(cluster)),
       ...section("Typical documents", cluster.typical.length > 0 && documents(cluster.typical, cluster, data.stemmed)),
       ...section("Least typical documents", cluster.least.length > 0 && documents(cluster.least, cluster, data.stemmed)),
@@ -59,11 +64,11 @@ export class Panel {
     );
   }
 
-  /** The group that a cluster is in; it may be another one at another level. */
-  private groupLine(id: number): HTMLElement | false {
-    const { level } = this.state;
-    const group = level.groups[level.ofCluster[id]!];
-    return group !== undefined && level.groups.length > 1 && el("p", { class: "facts" }, `in the group ${group.name}`);
+  /** Says which group the open cluster is in: another one at another level. */
+  private nameGroup(): void {
+    const { level, selected } = this.state;
+    const group = selected === null ? undefined : level.groups[level.ofCluster[selected]!];
+    this.groupLine.textContent = group && level.groups.length > 1 ? `in the group ${group.name}` : "";
   }
 
   private overview(): HTMLElement {
@@ -87,7 +92,7 @@ export class Panel {
       "article",
       {},
       el("h2", { tabindex: -1 }, "Overview"),
-      ...section("Search", data.served && new DocumentBrowser(data, null).element),
+      ...section("Search", this.browser && this.browser.element),
       table(facts),
       ...section("Objective by iteration", objective.length > 0 && line(`Objective by iteration: from ${objective[0]!.toFixed(1)} to ${objective.at(-1)!.toFixed(1)}`, objective, (i) => `iteration ${i}: ${objective[i]!.toFixed(1)}`)),
       ...section("Documents that moved, by iteration", moved.length > 0 && line(`Documents that moved, by iteration: from ${count(moved[0]!)} to ${count(moved.at(-1)!)}`, moved, (i) => `iteration ${i}: ${counted(moved[i]!, "document")}`)),
@@ -108,19 +113,21 @@ function table(rows: [string, string][]): HTMLElement {
 
 /** Bars as wide as the weights, with the numbers beside them. */
 function keywords(cluster: Cluster): HTMLElement {
-  const most = Math.max(...cluster.keywords.map((keyword) => keyword[1]), 1e-9);
+  const value = ([, weight, score]: Keyword) => weight ?? score;
+  const most = Math.max(...cluster.keywords.map(value), 1e-9);
   return el(
     "ul",
     { class: "keywords" },
-    ...cluster.keywords.map(([term, weight, score]) =>
-      el(
+    ...cluster.keywords.map((keyword) => {
+      const [term, weight, score] = keyword;
+      return el(
         "li",
-        { title: `weight ${weight.toFixed(3)}, score ${score.toFixed(3)}` },
-        el("span", { class: "term" }, term),
-        el("span", { class: "track" }, el("span", { class: "fill", style: `width:${(100 * weight) / most}%` })),
-        el("span", { class: "number" }, weight.toFixed(2)),
-      ),
-    ),
+        { title: `${weight === null ? "" : `weight ${weight.toFixed(3)}, `}score ${score.toFixed(3)}` },
+        el("span", { class: "term", dir: "auto" }, term),
+        el("span", { class: "track" }, el("span", { class: "fill", style: `width:${(100 * value(keyword)) / most}%` })),
+        el("span", { class: "number" }, value(keyword).toFixed(2)),
+      );
+    }),
   );
 }
 
@@ -130,9 +137,9 @@ function documents(docs: Doc[], cluster: Cluster, stemmed: boolean): HTMLElement
     "ol",
     { class: "documents" },
     ...docs.map((doc) => {
-      const text = el("p", { class: "text" });
-      if (doc.text !== undefined) text.append(marked(doc.text, terms, stemmed));
-      return el("li", {}, el("span", { class: "facts" }, `${doc.id} · ${doc.similarity.toFixed(3)}`), doc.text !== undefined && text);
+      const text = el("p", { class: "text", dir: "auto" });
+      if (doc.text !== undefined) text.append(marked(doc.text, terms, stemmed ? "stems" : "words"));
+      return el("li", {}, el("span", { class: "facts" }, el("bdi", {}, doc.id), ` · ${doc.similarity.toFixed(3)}`), doc.text !== undefined && text);
     }),
   );
 }
@@ -147,7 +154,7 @@ function similaritySteps(histogram: number[]): Bar[] {
 /** Clusters counted by sizes that double. */
 function sizeSteps(sizes: number[]): Bar[] {
   const step = (size: number) => Math.floor(Math.log2(size));
-  const counts = new Array<number>(Math.max(1, ...sizes.map((size) => step(size) + 1))).fill(0);
+  const counts = new Array<number>(sizes.reduce((most, size) => Math.max(most, step(size) + 1), 1)).fill(0);
   for (const size of sizes) counts[step(size)]! += 1;
   return counts.map((n, i) => {
     const [from, to] = [2 ** i, 2 ** (i + 1)];

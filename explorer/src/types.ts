@@ -44,8 +44,8 @@ export interface Cluster {
   histogram: number[];
 }
 
-/** A term, its weight in the centroid, and how much it tells this cluster from the others. */
-export type Keyword = [term: string, weight: number, score: number];
+/** A term, its weight in the centroid (older results do not tell), and how much it tells this cluster from the others. */
+export type Keyword = [term: string, weight: number | null, score: number];
 
 export interface Doc {
   id: string;
@@ -53,4 +53,4 @@ export interface Doc {
   text?: string;
 }
 
-export type Merge = [left: number, right: number, height: number, name: string];
+export type Merge = [left: number, right: number, name: string];

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { docsphere, folder, launch, names, open, reportUrl, rows, shows } from "./support.mjs";
+import { docsphere, folder, launch, names, open, reportUrl, rows, shows, picture } from "./support.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -95,7 +95,15 @@ visit("the keyboard alone is enough", "", {}, async (page) => {
   await page.waitForFunction(() => document.activeElement.tagName === "H2", null, { timeout: 5000 }); // what was opened is read out
   assert.equal(`row-${/#cluster=(\d+)/.exec(page.url())[1]}`, active);
   await page.locator("#map").focus();
-  for (const key of ["+", "ArrowLeft", "-", "0"]) await page.keyboard.press(key);
+  const first = await picture(page);
+  const seen = new Set([first]);
+  for (const key of ["+", "ArrowLeft", "ArrowDown"]) {
+    await page.keyboard.press(key);
+    seen.add(await picture(page));
+  }
+  assert.equal(seen.size, 4, "every key changes the map");
+  await page.keyboard.press("0");
+  assert.equal(await picture(page), first, "0 shows all again");
 });
 
 for (const hash of ["#cluster=99999", "#cluster=-1", "#cluster=x", "#cluster=1e1", "#<img src=x onerror=alert(1)>"]) {
@@ -120,8 +128,26 @@ visit("the map answers to the pointer", "", {}, async (page) => {
   assert.match(facts, /^\d+ documents, cohesion 0\.\d\d$/);
   await page.mouse.click(...found);
   await shows(page, name);
+  const address = page.url();
+  const before = await picture(page);
+  await page.mouse.down();
+  await page.mouse.move(found[0] + 80, found[1] + 40, { steps: 4 });
+  await page.mouse.up();
+  assert.equal(page.url(), address, "moving the map opens nothing");
+  await page.mouse.move(box.x - 20, box.y + 20);
+  const moved = await picture(page);
+  assert.notEqual(moved, before);
+  await page.mouse.move(...found);
   await page.mouse.wheel(0, -500);
-  for (const id of ["#zoom-in", "#zoom-out", "#zoom-reset"]) await page.locator(id).click();
+  await page.mouse.move(box.x - 20, box.y + 20);
+  assert.notEqual(await picture(page), moved);
+  await page.locator("#zoom-reset").click();
+  const all = await picture(page);
+  await page.locator("#zoom-in").click();
+  assert.notEqual(await picture(page), all);
+  await page.locator("#zoom-out").click();
+  await page.locator("#zoom-reset").click();
+  assert.equal(await picture(page), all);
 });
 
 visit("groups: a level is chosen, opened down to clusters, and shown alone", "", {}, async (page) => {
@@ -145,6 +171,11 @@ visit("groups: a level is chosen, opened down to clusters, and shown alone", "",
   const name = await first.locator(".leaf a").first().textContent();
   await first.locator(".leaf a").first().click();
   await shows(page, name);
+  const line = page.locator("#panel .facts").nth(1);
+  assert.match(await line.textContent(), /^in the group /);
+  await page.locator("#level").fill("1");
+  assert.equal(await line.textContent(), "", "with one group there is none to name");
+  assert.match(page.url(), /#cluster=/, "the cluster stays open");
 });
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -158,8 +189,10 @@ visit("light and dark: the system's, until one chooses", "", { colorScheme: "dar
   assert.equal(await background(page), dark);
   await page.locator("#theme").click();
   assert.equal(await background(page), light);
+  const byGroup = await picture(page);
   await page.locator("#colouring").selectOption("cohesion");
   assert.ok(await page.locator("#scale").isVisible());
+  assert.notEqual(await picture(page), byGroup);
 });
 
 for (const colorScheme of ["light", "dark"]) {
@@ -171,6 +204,13 @@ for (const colorScheme of ["light", "dark"]) {
     });
   }
 }
+
+visit("the link for those who skip the map leaves the cluster open", "#cluster=3", {}, async (page) => {
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "list");
+  assert.match(page.url(), /#cluster=3$/);
+});
 
 visit("narrow screens need no scrolling sideways", "#cluster=3", { viewport: { width: 360, height: 700 } }, async (page) => {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360));

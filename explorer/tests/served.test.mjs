@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 
-import { command, docsphere, folder, launch, open } from "./support.mjs";
+import { command, docsphere, folder, launch, open, shows } from "./support.mjs";
 
 let browser, server, url;
 
@@ -41,6 +41,12 @@ test("all documents can be searched, and lead to their clusters", async () => {
   assert.ok((await panel.locator(".documents mark").count()) >= 2);
   await panel.locator(".documents a").first().click();
   await panel.getByRole("heading", { name: /dogs|bark/, level: 2 }).waitFor();
+  await page.goBack();
+  await shows(page, "Overview");
+  assert.equal(await panel.locator("input[type=search]").inputValue(), "bark text4", "the search is as it was");
+  assert.equal(await panel.locator(".documents li").count(), texts.length);
+  await panel.locator("input[type=search]").fill("\u{1f600}");
+  await panel.getByText("Nothing found").waitFor();
   assert.deepEqual(troubles, []);
   await close();
 });

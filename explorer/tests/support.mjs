@@ -58,5 +58,11 @@ export function reportUrl(result, hash = "") {
 export const rows = (page) => page.locator("#rows .row");
 export const names = (page) => page.locator("#rows .row .name").allTextContents();
 
+/** What the map looks like, in brief. */
+export async function picture(page) {
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  return page.evaluate(() => document.getElementById("map").toDataURL());
+}
+
 /** Waits until the panel shows what has this name. */
 export const shows = (page, name) => page.locator("#panel").getByRole("heading", { name, exact: true, level: 2 }).waitFor({ timeout: 5000 });

@@ -264,12 +264,14 @@ fn paper_goes_on_where_it_was_cut() {
     fs::write(&journal, format!("{text}{}", &text[..100])).unwrap();
     let done = ok(&words("--runs 2 --resume"));
     assert_eq!(done.stderr.matches("as before: ").count(), 2, "{}", done.stderr);
+    assert!(done.stderr.contains("1 runs cannot be read and are made again"), "{}", done.stderr);
     assert_eq!(seconds()[..2], first, "taken over with all digits");
     assert_eq!(seconds().len(), 4);
     // Other settings are another experiment.
     let done = ok(&words("--runs 2 --resume --max-iter 3"));
     assert!(!done.stderr.contains("as before: "), "{}", done.stderr);
     assert_eq!(ok(&words("--runs 2")).stderr.matches("as before: ").count(), 0, "without --resume, all anew");
+    assert!(out.join("paper-journal.jsonl.old").exists(), "and what was there is put aside");
 }
 
 #[test]

@@ -20,7 +20,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use crate::args::settings_of;
 use crate::commands::Command;
 
 /// Groups documents by what they are about: exact spherical k-means on TF-IDF vectors
@@ -40,8 +39,7 @@ impl Cli {
         let matches = command.try_get_matches_from_mut(words)?;
         let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         if let (Command::Cluster(args), Some((name, matches))) = (&mut cli.command, matches.subcommand()) {
-            args.settings =
-                command.find_subcommand(name).map_or(Vec::new(), |found| settings_of(found, matches));
+            args.note_settings(command.find_subcommand(name).expect("it was typed"), matches);
         }
         Ok(cli)
     }

@@ -114,6 +114,29 @@ fn a_report_keeps_within_its_limits() {
 }
 
 #[test]
+fn results_of_older_versions_have_a_report() {
+    let place = Place::with_pets();
+    place.ok("cluster pets.txt -k 2 -o out --no-report");
+    let mut clusters = place.json("out/clusters.json");
+    for cluster in clusters["clusters"].as_array_mut().unwrap() {
+        let cluster = cluster.as_object_mut().unwrap();
+        cluster.remove("least_typical");
+        cluster.remove("histogram");
+        for keyword in cluster["keywords"].as_array_mut().unwrap() {
+            keyword.as_object_mut().unwrap().remove("weight");
+        }
+    }
+    let mut trace = place.json("out/trace.json");
+    trace.as_object_mut().unwrap().remove("settings");
+    place.write("out/clusters.json", clusters.to_string());
+    place.write("out/trace.json", trace.to_string());
+    place.ok("report out");
+    let data = data(&place, "out/report.html");
+    assert_eq!(data["title"], "docsphere");
+    assert!(data["clusters"][0]["keywords"][0][1].is_null(), "a weight that is not known is not told");
+}
+
+#[test]
 fn what_is_no_result_has_no_report() {
     let place = Place::with_pets();
     let done = place.run("report nowhere");
@@ -172,11 +195,19 @@ impl Server {
     }
 
     /// Stops it by a signal, and returns its exit code.
-    fn stop(mut self, name: &str) -> Option<i32> {
+    fn stop(&mut self, name: &str) -> Option<i32> {
         signal(&self.child, name);
         let code = self.child.wait().unwrap().code();
         assert!(TcpStream::connect(&self.address).is_err(), "nobody listens any more");
         code
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Where a test failed, it is still there.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -189,7 +220,7 @@ fn with_index() -> Place {
 #[test]
 fn the_server_answers_with_documents() {
     let place = with_index();
-    let server = Server::start(&place);
+    let mut server = Server::start(&place);
     let (status, page) = server.get("/");
     assert_eq!(status, 200);
     assert!(page.contains("\"served\":true") && page.contains("connect-src 'self'"));
@@ -213,7 +244,7 @@ fn the_server_answers_with_documents() {
 #[test]
 fn the_server_shows_nothing_else_to_nobody_else() {
     let place = with_index();
-    let server = Server::start(&place);
+    let mut server = Server::start(&place);
     for path in [
         "/model.docsphere",
         "/../pets.txt",
@@ -266,9 +297,26 @@ fn the_server_shows_nothing_else_to_nobody_else() {
 }
 
 #[test]
+fn a_browser_is_told_to_be_careful() {
+    let place = with_index();
+    let mut server = Server::start(&place);
+    assert!(server.address.starts_with("127.0.0.1:"), "only this machine, unless told otherwise");
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let head = answer.split("\r\n\r\n").next().unwrap().to_lowercase();
+    for header in ["x-content-type-options: nosniff", "x-frame-options: deny", "referrer-policy: no-referrer"]
+    {
+        assert!(head.contains(header), "{header} is not in {head}");
+    }
+    assert_eq!(server.stop("TERM"), Some(0));
+}
+
+#[test]
 fn a_server_stops_although_someone_is_connected() {
     let place = with_index();
-    let server = Server::start(&place);
+    let mut server = Server::start(&place);
     let _idle = TcpStream::connect(&server.address).unwrap();
     let started = std::time::Instant::now();
     assert_eq!(server.stop("INT"), Some(0));
@@ -286,7 +334,7 @@ fn an_index_is_made_in_the_run_or_later() {
         "docsphere: error: out/documents.sqlite: is not there; make it with: docsphere index out INPUT (the input of the run, with the same input options)\n"
     );
     assert_eq!(place.ok("index out pets.txt"), "4 documents written to out/documents.sqlite\n");
-    let server = Server::start(&place);
+    let mut server = Server::start(&place);
     assert_eq!(server.json("/api/documents?q=bark")["total"], 1);
     assert_eq!(server.stop("TERM"), Some(0));
 }
@@ -295,7 +343,7 @@ fn an_index_is_made_in_the_run_or_later() {
 fn an_index_of_other_documents_is_refused_and_the_old_one_stays() {
     let place = with_index();
     let before = std::fs::read(place.path("out/documents.sqlite")).unwrap();
-    place.write("other.txt", "cats\ndogs\n");
+    place.write("other.txt", "cats purr softly\ndogs bark loudly\n");
     let done = place.run("index out other.txt");
     assert_eq!(done.code, Some(1));
     assert_eq!(
@@ -304,7 +352,19 @@ fn an_index_of_other_documents_is_refused_and_the_old_one_stays() {
     );
     assert_eq!(std::fs::read(place.path("out/documents.sqlite")).unwrap(), before);
     assert!(place.names("out").iter().all(|name| !name.starts_with('.')), "nothing half-written is left");
+    // As many lines, and so the same ids.
+    place.write("sorted.txt", "cats sleep\ncats purr softly\ndogs bark loudly\ndogs run\n");
+    let done = place.run("index out sorted.txt");
+    assert!(
+        done.stderr.contains("document 1 (\"1\") has another text than in the result"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(std::fs::read(place.path("out/documents.sqlite")).unwrap(), before);
     place.write("rows.svm", "1 1:1\n");
+    let done = place.run("cluster rows.svm -k 1 -o matrix --index");
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("--index: a matrix has no texts to search"), "{}", done.stderr);
     let done = place.run("index out rows.svm");
     assert_eq!(done.code, Some(2));
     assert!(done.stderr.contains("a matrix has no texts to search"), "{}", done.stderr);
@@ -320,7 +380,7 @@ fn an_index_of_other_documents_is_refused_and_the_old_one_stays() {
 #[test]
 fn a_port_that_is_taken_is_named() {
     let place = with_index();
-    let server = Server::start(&place);
+    let mut server = Server::start(&place);
     let port = server.address.rsplit(':').next().unwrap();
     let done = place.run(&format!("serve out --port {port}"));
     assert_eq!(done.code, Some(1));

@@ -52,7 +52,7 @@ fn a_signal_ends_the_iteration_and_writes_a_result_that_can_be_continued_to_the_
     place.assert_complete("whole");
     for name in ["INT", "TERM"] {
         let mut child =
-            place.spawn(&format!("{SLOW} -o {name} --checkpoint {name}.check --checkpoint-every 1"));
+            place.spawn(&format!("{SLOW} -o {name} --index --checkpoint {name}.check --checkpoint-every 1"));
         wait_for(&place, &format!("{name}.check"), &mut child);
         signal(&child, name);
         let done = Done::from(child.wait_with_output().unwrap());
@@ -63,6 +63,7 @@ fn a_signal_ends_the_iteration_and_writes_a_result_that_can_be_continued_to_the_
         );
         assert!(done.stdout.contains("\ninterrupted after "), "{}", done.stdout);
         place.assert_complete(name);
+        assert!(place.path(&format!("{name}/documents.sqlite")).exists(), "the index belongs to the result");
         assert_eq!(place.json(&format!("{name}/clusters.json"))["converged"], false);
         assert_eq!(
             place.ok(&format!("verify {name} in.txt")),

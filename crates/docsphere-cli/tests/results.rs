@@ -128,11 +128,11 @@ fn trace_json_holds_what_is_promised() {
     let trace: Value = serde_json::from_str(&text).unwrap();
     let setting = |name: &str| {
         let all = trace["settings"].as_array().unwrap();
-        all.iter().find(|setting| setting["name"] == name).map(|setting| setting["value"].clone())
+        all.iter().find(|setting| setting["name"] == name).map(|setting| setting["values"].clone())
     };
-    assert_eq!(setting("INPUT"), Some("pets.txt".into()));
-    assert_eq!(setting("--strategy"), Some("inverted".into()));
-    assert_eq!(setting("--min-df"), Some("1".into()), "defaults, too");
+    assert_eq!(setting("INPUT"), Some(serde_json::json!(["pets.txt"])));
+    assert_eq!(setting("--strategy"), Some(serde_json::json!(["inverted"])));
+    assert_eq!(setting("--min-df"), Some(serde_json::json!(["1"])), "defaults, too");
     assert_eq!(setting("--output"), None, "where it was written has no say in the result");
     assert_eq!(
         (&trace["strategy"], &trace["seed"], &trace["threads"]),

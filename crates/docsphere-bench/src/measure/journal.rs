@@ -13,6 +13,8 @@ use super::Run;
 /// What a run was made with. A run is taken over only if all of it is the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunKey {
+    /// Of the program.
+    pub(crate) version: String,
     /// Corpus, k and seed, as they are shown.
     pub(crate) title: String,
     /// How the seeds were found.
@@ -41,21 +43,30 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the file; what is in it is kept if `resume`. A line that was cut off in the middle is left out.
+    /// Opens the file. What is in it is taken over if `resume`, else put aside under the name `….old`. What cannot be read (a line that was cut off, a run of another version) stays in
+    /// the file and is left out.
     pub(crate) fn open(path: &Path, resume: bool) -> Result<Self> {
-        let mut known: Vec<Line> = Vec::new();
-        if resume && path.exists() {
-            let text =
-                fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-            known = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        }
-        let journal = Journal { path: path.to_owned(), known };
-        let write = || -> Result<()> {
-            let mut file = File::create(path)?;
-            journal.known.iter().try_for_each(|line| append(&mut file, line))
+        let open = || -> Result<Self> {
+            if !path.exists() {
+                return Ok(Journal { path: path.to_owned(), known: Vec::new() });
+            }
+            if !resume {
+                fs::rename(path, path.with_extension("jsonl.old"))?;
+                return Ok(Journal { path: path.to_owned(), known: Vec::new() });
+            }
+            let bytes = fs::read(path)?;
+            if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+                File::options().append(true).open(path)?.write_all(b"\n")?;
+            }
+            let lines = || bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+            let known: Vec<Line> = lines().filter_map(|line| serde_json::from_slice(line).ok()).collect();
+            let n_left_out = lines().count() - known.len();
+            if n_left_out > 0 {
+                eprintln!("{}: {n_left_out} runs cannot be read and are made again", path.display());
+            }
+            Ok(Journal { path: path.to_owned(), known })
         };
-        write().with_context(|| format!("{}: cannot write", path.display()))?;
-        Ok(journal)
+        open().with_context(|| format!("{}: cannot be used", path.display()))
     }
 
     /// The run that was made with the same, if there is one.
@@ -65,14 +76,13 @@ impl Journal {
 
     /// Keeps a run.
     pub(crate) fn add(&self, key: RunKey, run: &Run) -> Result<()> {
-        let write =
-            || append(&mut File::options().append(true).open(&self.path)?, &Line { key, run: run.clone() });
+        let write = || append(&self.path, &Line { key, run: run.clone() });
         write().with_context(|| format!("{}: cannot write", self.path.display()))
     }
 }
 
-fn append(file: &mut File, line: &Line) -> Result<()> {
+fn append(path: &Path, line: &Line) -> Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
-    Ok(file.write_all(text.as_bytes())?)
+    Ok(File::options().create(true).append(true).open(path)?.write_all(text.as_bytes())?)
 }

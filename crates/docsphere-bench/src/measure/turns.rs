@@ -146,6 +146,7 @@ impl Turns<'_> {
         };
         let Job { rows, n_threads, max_iter, tol, .. } = self.job;
         let key = RunKey {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             title: self.title.clone(),
             init: init.to_owned(),
             n_rows: rows.n_rows(),

@@ -1,31 +1,57 @@
-//! What a run was told: every option that has a say in the result, as typed or by default.
+//! What a run was told: its options, as typed or by default.
 
-use clap::{ArgMatches, Command};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
 use serde::{Deserialize, Serialize};
 
-/// Headings of options that have no say in the result.
+/// Headings of options that say where and how results are written, not what they are.
 const LEFT_OUT: [&str; 3] = ["Output", "Report", "Long runs"];
 
-/// An option and its value.
+/// Of these headings, what has a say in the result after all.
+const KEPT: [&str; 1] = ["time-limit"];
+
+/// An option and its values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setting {
     pub(crate) name: String,
-    pub(crate) value: String,
+    /// None for an option that is just there.
+    pub(crate) values: Vec<String>,
 }
 
-/// All options of a command that were typed or have a default.
-pub(crate) fn settings_of(command: &Command, matches: &ArgMatches) -> Vec<Setting> {
-    let setting = |arg: &clap::Arg| {
+/// The options of a command that were typed or have a default, but for those under some more headings.
+pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&str]) -> Vec<Setting> {
+    let is_typed = |arg: &Arg| {
+        let source = matches.try_contains_id(arg.get_id().as_str()).is_ok();
+        source && matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+    };
+    let is_wanted = |arg: &&Arg| {
+        let heading = arg.get_help_heading().unwrap_or_default();
+        let is_left_out = LEFT_OUT.contains(&heading) || left_out.contains(&heading);
+        let is_kept = arg.get_long().is_some_and(|long| KEPT.contains(&long));
+        // A default beside a typed option that it contradicts means nothing.
+        let is_replaced = || {
+            !is_typed(arg)
+                && command.get_arguments().any(|other| {
+                    is_typed(other)
+                        && command.get_arg_conflicts_with(other).iter().any(|c| c.get_id() == arg.get_id())
+                })
+        };
+        (!is_left_out || is_kept) && !is_replaced()
+    };
+    let setting = |arg: &Arg| {
         let values = matches.try_get_raw(arg.get_id().as_str()).ok()??;
-        let values: Vec<String> = values.map(|value| value.to_string_lossy().into_owned()).collect();
+        let mut values: Vec<String> = values.map(|value| value.to_string_lossy().into_owned()).collect();
         let name = match arg.get_long() {
             Some(long) => format!("--{long}"),
             None => arg.get_value_names()?.first()?.to_string(),
         };
-        let is_off = !arg.get_action().takes_values() && values == ["false"];
-        (!is_off).then(|| Setting { name, value: values.join(" ") })
+        if !arg.get_action().takes_values() {
+            if values == ["false"] {
+                return None;
+            }
+            values.clear();
+        }
+        Some(Setting { name, values })
     };
-    let has_a_say =
-        |arg: &&clap::Arg| arg.get_help_heading().is_none_or(|heading| !LEFT_OUT.contains(&heading));
-    command.get_arguments().filter(has_a_say).filter_map(setting).collect()
+    command.get_arguments().filter(is_wanted).filter_map(setting).collect()
 }

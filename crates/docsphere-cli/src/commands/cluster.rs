@@ -12,7 +12,7 @@ use docsphere::{
     ValidParams, summarize,
 };
 
-use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError};
+use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError, settings_of};
 use crate::input::{self, Loaded, Source};
 use crate::interrupt;
 use crate::memory::{self, Forecast, Limit};
@@ -53,9 +53,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) long_run: LongRunArgs,
 
-    /// All of the above that has a say in the result, for the trace and the report.
+    /// The settings of the run, for the trace and the report.
     #[arg(skip)]
-    pub(crate) settings: Vec<Setting>,
+    settings: Vec<Setting>,
 }
 
 /// What is written and shown.
@@ -150,6 +150,12 @@ struct Outcome {
 }
 
 impl Args {
+    /// Takes down what was typed, and what was not.
+    pub(crate) fn note_settings(&mut self, command: &clap::Command, matches: &clap::ArgMatches) {
+        let without_say: &[&str] = if self.input.matrix_format().is_some() { &["Text"] } else { &[] };
+        self.settings = settings_of(command, matches, without_say);
+    }
+
     pub(crate) fn run(self) -> Result<()> {
         let start = Instant::now();
         // Everything that can be refused is refused before the work begins.
@@ -157,6 +163,10 @@ impl Args {
         self.text.options()?;
         if self.output.json && self.output.quiet {
             return Err(UsageError("--json and --quiet contradict each other".to_owned()).into());
+        }
+        #[cfg(feature = "serve")]
+        if self.output.index && self.input.matrix_format().is_some() {
+            return Err(UsageError("--index: a matrix has no texts to search".to_owned()).into());
         }
         ResultFolder::check(&self.output.output, self.output.force, MARK)?;
         let resume = self.long_run.resume.as_deref().map(Checkpoint::load).transpose()?;
@@ -344,17 +354,25 @@ impl Args {
     /// Hours of work are not thrown away if this fails: it can be made again.
     #[cfg(feature = "serve")]
     fn write_index(&self, path: &Path, fit: &Fit, loaded: &Loaded) {
-        use crate::serve::documents::{self, Line};
-        let Source::Documents { corpus, .. } = &loaded.source else {
-            return tell("warning: a matrix has no texts to search, so there is no search index");
-        };
+        use std::ops::ControlFlow;
+
+        use docsphere::{Event, Observer};
+
+        use crate::output::assignments::rounded;
+        use crate::serve::documents::{self, KnownTexts, Line};
+        let Source::Documents { corpus, .. } = &loaded.source else { return };
         let mut progress = Progress::new(self.output.quiet || self.output.json);
+        // A signal asked for the result, and this belongs to it; another one stops at once.
+        let mut show = |event: &Event<'_>| {
+            let _ = progress.observe(event);
+            ControlFlow::Continue(())
+        };
         let line = |number: usize| Line {
             id: &loaded.ids[number],
             cluster: fit.labels.as_slice()[number],
-            similarity: fit.similarities[number],
+            similarity: rounded(fit.similarities[number]),
         };
-        let written = documents::write(path, corpus, &mut progress, loaded.ids.len(), line);
+        let written = documents::write(path, corpus, &mut show, loaded.ids.len(), &KnownTexts::new(), line);
         progress.finish();
         if let Err(error) = written {
             tell(&format!("warning: there is no search index: {error:#}; see docsphere index"));

@@ -1,5 +1,6 @@
 //! `docsphere index`: the search index of a result, made after the run.
 
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -9,9 +10,9 @@ use docsphere::Corpus;
 use crate::args::{InputArgs, UsageError};
 use crate::interrupt;
 use crate::numbers::counted;
-use crate::output::assignments;
+use crate::output::{assignments, clusters};
 use crate::progress::Progress;
-use crate::serve::documents::{self, Line};
+use crate::serve::documents::{self, KnownTexts, Line};
 
 /// Make the search index of a result, for docsphere serve
 #[derive(clap::Args)]
@@ -39,18 +40,31 @@ impl Args {
         }
         self.input.check_for_documents()?;
         let lines = assignments::read(&self.result)?;
+        let clusters = clusters::read(&self.result)?;
+        let mut known = KnownTexts::new();
+        let told = clusters
+            .clusters
+            .iter()
+            .flat_map(|entry| entry.representatives.iter().chain(&entry.least_typical));
+        for document in told {
+            if let Some(text) = &document.text {
+                known.entry(&document.id).or_default().push(text);
+            }
+        }
         let corpus = Corpus::open(&self.input.inputs, self.input.corpus_options())?;
         let mut progress = Progress::new(self.quiet);
         let path = self.result.join(documents::NAME);
         let staging = self.result.join(format!(".{}.partial-{}", documents::NAME, std::process::id()));
         interrupt::remember_unfinished(&staging);
-        let written = documents::write(&staging, &corpus, &mut progress, lines.len(), |number| {
+        let written = documents::write(&staging, &corpus, &mut progress, lines.len(), &known, |number| {
             let line = &lines[number];
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }
         });
         progress.finish();
-        let written =
-            written.and_then(|()| Ok(interrupt::uninterrupted(|| std::fs::rename(&staging, &path))?));
+        let written = written.and_then(|()| {
+            File::open(&staging)?.sync_all()?;
+            Ok(interrupt::uninterrupted(|| fs::rename(&staging, &path))?)
+        });
         interrupt::forget_unfinished(&staging);
         written.with_context(|| format!("{}: cannot write", path.display()))?;
         if !self.quiet {

@@ -9,6 +9,7 @@ use crate::numbers::{counted, grouped};
 use crate::output::assignments;
 use crate::output::clusters;
 use crate::output::groups::{self, GroupsFile};
+use crate::output::page;
 use crate::output::table;
 use crate::output::whole_file::write_whole;
 
@@ -80,6 +81,9 @@ impl Args {
         )?;
         table::write_groups(&mut out, &file.groups, self.show)?;
         writeln!(out, "\nwritten to {}", self.result.join("groups.csv").display())?;
+        if self.result.join(page::NAME).exists() {
+            writeln!(out, "for these groups in report.html: docsphere report {}", self.result.display())?;
+        }
         Ok(())
     }
 }

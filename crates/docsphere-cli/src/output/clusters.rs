@@ -48,8 +48,8 @@ pub(crate) struct ClusterEntry {
 pub(crate) struct KeywordEntry {
     pub(crate) term: String,
     /// In the centroid. Results of older versions do not tell.
-    #[serde(default)]
-    pub(crate) weight: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) weight: Option<f64>,
     pub(crate) score: f64,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn entries(
             .iter()
             .map(|keyword| KeywordEntry {
                 term: term_name(model, keyword.term),
-                weight: rounded(keyword.weight),
+                weight: Some(rounded(keyword.weight)),
                 score: rounded(keyword.score),
             })
             .collect(),

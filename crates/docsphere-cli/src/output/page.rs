@@ -27,6 +27,12 @@ const DATA_MARK: &str = "{\"docsphere\":\"data\"}";
 /// Stands where the page says what it may connect to: nothing.
 const CONNECT_MARK: &str = "connect-src 'none'";
 
+/// Settings whose values may be paths.
+const PATHS: [&str; 4] = ["INPUT", "--vocabulary", "--stop-words-file", "--init"];
+
+/// More values of a setting are counted, not shown.
+const MAX_VALUES: usize = 5;
+
 /// Words in the name of a group.
 const NAME_WORDS: usize = 3;
 
@@ -83,7 +89,7 @@ struct Data<'a> {
     trace: &'a Curve,
     stemmed: bool,
     clusters: Vec<ClusterData<'a>>,
-    merges: Vec<(u32, u32, f64, String)>,
+    merges: Vec<(u32, u32, String)>,
     n_groups: usize,
 }
 
@@ -107,8 +113,8 @@ struct ClusterData<'a> {
     cohesion: f64,
     x: f64,
     y: f64,
-    /// Term, weight, score.
-    keywords: Vec<(&'a str, f64, f64)>,
+    /// Term, weight (unknown in results of older versions), score.
+    keywords: Vec<(&'a str, Option<f64>, f64)>,
     typical: Vec<DocumentData<'a>>,
     least: Vec<DocumentData<'a>>,
     near: Vec<(u32, f64)>,
@@ -215,11 +221,10 @@ impl Page<'_> {
 
     fn data(&self, n_chars: usize, served: bool) -> Data<'_> {
         let file = self.clusters;
-        let value = |name: &str| self.settings.iter().find(|setting| setting.name == name).map(|s| &s.value);
-        let inputs = value("INPUT").map_or("docsphere".to_owned(), |inputs| without_folders(inputs));
+        let setting = |name: &str| self.settings.iter().find(|setting| setting.name == name);
         let merges = self.groups.map_or(&[][..], |groups| groups.merges.as_slice());
         Data {
-            title: inputs,
+            title: setting("INPUT").map_or("docsphere".to_owned(), title),
             version: self.version,
             served,
             totals: Totals {
@@ -232,16 +237,15 @@ impl Page<'_> {
                 converged: file.converged,
                 seed: file.seed.to_string(),
             },
-            settings: self.settings.iter().map(|s| (s.name.as_str(), without_folders(&s.value))).collect(),
+            settings: self.settings.iter().map(|setting| (setting.name.as_str(), shown(setting))).collect(),
             trace: &self.trace,
-            stemmed: value("--stem").is_some(),
+            stemmed: setting("--stem").is_some(),
             clusters: (0..file.clusters.len()).map(|cluster| self.cluster(cluster, n_chars)).collect(),
             merges: merges
                 .iter()
                 .map(|entry| {
                     let name = entry.keywords.iter().take(NAME_WORDS).map(String::as_str).collect::<Vec<_>>();
-                    let merge = entry.merge;
-                    (merge.left, merge.right, to_decimals(merge.height, 4), name.join(", "))
+                    (entry.merge.left, entry.merge.right, name.join(", "))
                 })
                 .collect(),
             n_groups: self.groups.map_or(1, |groups| groups.n_groups),
@@ -258,7 +262,9 @@ impl Page<'_> {
             x,
             y,
             keywords: keywords
-                .map(|k| (k.term.as_str(), to_decimals(k.weight, 3), to_decimals(k.score, 3)))
+                .map(|k| {
+                    (k.term.as_str(), k.weight.map(|weight| to_decimals(weight, 3)), to_decimals(k.score, 3))
+                })
                 .collect(),
             typical: documents(&entry.representatives, n_chars),
             least: documents(&entry.least_typical, n_chars),
@@ -288,10 +294,30 @@ fn shortened(text: &str, n_chars: usize) -> String {
     }
 }
 
-/// Names of files without the folders they lie in: a report may be mailed.
-fn without_folders(value: &str) -> String {
-    let names = value.split(' ').map(|part| part.trim_end_matches('/').rsplit('/').next().unwrap_or(part));
-    names.collect::<Vec<_>>().join(" ")
+/// The first input, and how many more there are.
+fn title(inputs: &Setting) -> String {
+    let first = inputs.values.first().map_or("docsphere".to_owned(), |path| without_folder(path));
+    match inputs.values.len() {
+        0 | 1 => first,
+        n => format!("{first} and {} more", n - 1),
+    }
+}
+
+/// The values of a setting, a few of them if there are many; of files their names.
+fn shown(setting: &Setting) -> String {
+    let is_path = PATHS.contains(&setting.name.as_str());
+    let value = |value: &String| if is_path { without_folder(value) } else { value.clone() };
+    let mut values: Vec<String> = setting.values.iter().take(MAX_VALUES).map(value).collect();
+    if setting.values.len() > MAX_VALUES {
+        values.push(format!("and {} more", setting.values.len() - MAX_VALUES));
+    }
+    if values.is_empty() { "yes".to_owned() } else { values.join(", ") }
+}
+
+/// The name of a file without the folder it lies in: a report may be mailed.
+fn without_folder(path: &str) -> String {
+    let name = Path::new(path).file_name();
+    name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn to_decimals(value: f64, decimals: i32) -> f64 {
@@ -311,8 +337,16 @@ mod tests {
 
     #[test]
     fn folders_are_not_told() {
-        assert_eq!(without_folders("/home/me/tickets.csv more/"), "tickets.csv more");
-        assert_eq!(without_folders("1..2"), "1..2");
+        let setting = |name: &str, values: &[&str]| Setting {
+            name: name.to_owned(),
+            values: values.iter().map(|&value| value.to_owned()).collect(),
+        };
+        let inputs = setting("INPUT", &["/home/anna smith/secret plan/tickets.csv", "more/", "-"]);
+        assert_eq!(shown(&inputs), "tickets.csv, more, -");
+        assert_eq!(title(&inputs), "tickets.csv and 2 more");
+        assert_eq!(shown(&setting("--glob", &["2024/**/*.md"])), "2024/**/*.md");
+        assert_eq!(shown(&setting("--keep-urls", &[])), "yes");
+        assert_eq!(shown(&setting("INPUT", &["a"; 7])), "a, a, a, a, a, and 2 more");
     }
 
     #[test]

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn keywords_are_cut_between_words() {
-        let keyword = |term: &str| KeywordEntry { term: term.to_owned(), weight: 1.0, score: 1.0 };
+        let keyword = |term: &str| KeywordEntry { term: term.to_owned(), weight: None, score: 1.0 };
         let cluster = ClusterEntry {
             id: 0,
             size: 1,

@@ -12,7 +12,7 @@ pub(crate) struct TraceFile<'a> {
     pub(crate) seed: u64,
     pub(crate) threads: usize,
     pub(crate) version: &'static str,
-    /// Every option that has a say in the result.
+    /// What the run was told about input, text and clustering.
     pub(crate) settings: &'a [Setting],
     pub(crate) seconds: Seconds,
     /// Absent where the system does not tell.

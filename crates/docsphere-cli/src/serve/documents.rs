@@ -3,6 +3,7 @@
 //! One table in the order of the corpus, a key by cluster and similarity, and an FTS5 index that holds words and no texts. What a person types is never taken for SQL or for the query
 //! language of FTS5: values are bound, and every word is quoted.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,8 +34,8 @@ const MAX_QUERY_WORDS: usize = 16;
 /// Shorter beginnings of words are looked up as whole words: they begin too many.
 const MIN_PREFIX_CHARS: usize = 3;
 
-/// A query that takes longer is given up.
-const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// A query that takes longer is given up, as soon as SQLite looks.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Marks files of ours, and their layout: "DsD" and a version.
 const APPLICATION_ID: i32 = 0x4473_4401;
@@ -58,14 +59,20 @@ pub(crate) struct Line<'a> {
     pub(crate) similarity: f64,
 }
 
+/// Texts that are known by the ids of their documents: a corpus with other texts is not that of the run. Ids may be there several times.
+pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
+
 /// Writes the file. `line` tells of each document of the corpus by its number; there must be `n_documents`.
 pub(crate) fn write<'a>(
     path: &Path,
     corpus: &Corpus,
     observer: &mut dyn Observer,
     n_documents: usize,
+    known: &KnownTexts<'_>,
     line: impl Fn(usize) -> Line<'a>,
 ) -> Result<()> {
+    // Left behind by a process that had the same number and was killed.
+    let _ = fs::remove_file(path);
     let mut attempt = || {
         let mut connection = Connection::open(path)?;
         // The file appears under its name when it is whole: there is nothing to roll back to.
@@ -89,6 +96,15 @@ pub(crate) fn write<'a>(
                     number + 1,
                     line.id
                 );
+                if let Some(texts) = known.get(id) {
+                    ensure!(
+                        texts.contains(&text),
+                        "document {} ({id:?}) has another text than in the result; give the input of the run, with the same options",
+                        number + 1
+                    );
+                }
+                // SQLite takes texts to end there.
+                let text = text.replace('\0', "\u{fffd}");
                 insert.execute(params![number as i64, id, line.cluster, line.similarity, text])?;
                 index.execute(params![number as i64, text])?;
                 number += 1;
@@ -169,6 +185,10 @@ pub(crate) struct Documents(Connection);
 
 impl Documents {
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::open_for(path, TIME_LIMIT)
+    }
+
+    fn open_for(path: &Path, time_limit: Duration) -> Result<Self> {
         let open = || -> Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let mut connection = Connection::open_with_flags(path, flags)?;
@@ -176,8 +196,8 @@ impl Documents {
             if id != APPLICATION_ID {
                 bail!("was not made by this version of docsphere; make it again with docsphere index");
             }
-            let deadline = Instant::now() + TIME_LIMIT;
-            connection.progress_handler(10_000, Some(move || Instant::now() > deadline))?;
+            let deadline = Instant::now() + time_limit;
+            connection.progress_handler(1_000, Some(move || Instant::now() > deadline))?;
             Ok(connection)
         };
         open().map(Documents).with_context(|| format!("{}: cannot read", path.display()))
@@ -196,6 +216,10 @@ impl Documents {
             return Err(Trouble::Question("there is no such page".to_owned()));
         };
         let words = expression(&question.words)?;
+        if words.is_none() && !question.words.trim().is_empty() {
+            // Signs that are no words are in no index.
+            return Ok(Answer { total: 0, is_more: false, page_docs: PAGE_DOCS, documents: Vec::new() });
+        }
         let (hits, order) = match (&words, question.cluster) {
             (None, None) => ("number FROM documents WHERE ?1 IS NULL AND ?2 IS NULL", "number"),
             // The key by cluster gives this order at once.
@@ -336,7 +360,7 @@ mod tests {
         let ids: Vec<String> = (1..=lines.len()).map(|number| number.to_string()).collect();
         let path = home.path().join(NAME);
         let line = |n: usize| Line { id: &ids[n], cluster: (n % 2) as i32, similarity: n as f64 / 100.0 };
-        write(&path, &corpus, &mut Silent, lines.len(), line).unwrap();
+        write(&path, &corpus, &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
         let documents = Documents::open(&path).unwrap();
         (home, documents)
     }
@@ -390,23 +414,31 @@ mod tests {
             "cats\" OR \"dogs",
             "NEAR(cats dogs)",
             "text:cats",
-            "^cats",
             "{text} : cats",
             "'; DROP TABLE documents; --",
-            "\u{202e}cats\u{0}",
             "((((",
             "cats AND",
-            "NOT",
+            "NOT cats",
             "* * *",
-            "cats +",
             "\u{ffff}",
+            "\u{1f600}",
         ] {
-            let question = Question { words: query.to_owned(), ..Question::default() };
-            assert!(documents.ask(&question).is_ok(), "{query}");
+            assert!(ask(&documents, query, None).is_empty(), "{query}");
         }
-        assert_eq!(ask(&documents, "cats ", None), [0], "all is still there");
+        // Signs around words are no words.
+        for query in ["^cats", "\u{202e}cats\u{0}", "cats +", "-cats"] {
+            assert_eq!(ask(&documents, query, None), [0], "{query}");
+        }
         let far = Question { page: usize::MAX / 2, ..Question::default() };
         assert!(matches!(documents.ask(&far), Err(Trouble::Question(_))));
+    }
+
+    #[test]
+    fn a_query_that_takes_too_long_is_given_up() {
+        let lines = vec!["cats"; 5_000];
+        let (home, _documents) = documents(&lines);
+        let hasty = Documents::open_for(&home.path().join(NAME), Duration::ZERO).unwrap();
+        assert!(matches!(hasty.ask(&Question::default()), Err(Trouble::TooSlow)));
     }
 
     #[test]
@@ -430,13 +462,16 @@ mod tests {
         fs::write(&corpus, "a\nb\n").unwrap();
         let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
         let path = home.path().join(NAME);
-        let message = |ids: &[&str]| {
+        let message = |ids: &[&str], known: &KnownTexts<'_>| {
             let line = |n: usize| Line { id: ids[n], cluster: 0, similarity: 1.0 };
-            write(&path, &corpus, &mut Silent, ids.len(), line).unwrap_err().to_string()
+            write(&path, &corpus, &mut Silent, ids.len(), known, line).unwrap_err().to_string()
         };
-        assert!(message(&["1", "3"]).starts_with("document 2 is \"2\", in the result it is \"3\""));
-        assert_eq!(message(&["1"]), "the input has more documents than the result: 1");
-        assert_eq!(message(&["1", "2", "3"]), "the input has 2 documents, the result 3");
+        let none = KnownTexts::new();
+        assert!(message(&["1", "3"], &none).starts_with("document 2 is \"2\", in the result it is \"3\""));
+        assert_eq!(message(&["1"], &none), "the input has more documents than the result: 1");
+        assert_eq!(message(&["1", "2", "3"], &none), "the input has 2 documents, the result 3");
+        let other = KnownTexts::from([("2", vec!["c", "d"])]);
+        assert!(message(&["1", "2"], &other).starts_with("document 2 (\"2\") has another text"));
         assert!(!path.exists());
     }
 }

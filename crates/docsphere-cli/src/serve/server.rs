@@ -26,7 +26,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::documents::{Documents, Question, Trouble};
+use super::documents::{Documents, Question, TIME_LIMIT, Trouble};
 use crate::interrupt;
 
 /// How long requests may take to come to their end when the server is asked to stop.
@@ -49,7 +49,7 @@ struct Served {
 /// Serves until the process is asked to stop. `ready` is called with the address when it can be asked.
 pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.with_context(|| {
             format!("cannot listen on {address}; is the port taken? --port 0 finds a free one")
         })?;
@@ -62,7 +62,10 @@ pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr
             outcome = server => Ok(outcome?),
             () = async { asked_to_stop().await; tokio::time::sleep(LAST_SECONDS).await } => Ok(()),
         }
-    })
+    });
+    // Does not wait for queries that are still going on: they only read.
+    runtime.shutdown_background();
+    outcome
 }
 
 async fn asked_to_stop() {
@@ -152,7 +155,12 @@ async fn answer(
 ) -> Response {
     let work =
         move || Documents::open(&served.index).map_err(Trouble::Index).and_then(|documents| ask(&documents));
-    match tokio::task::spawn_blocking(work).await {
+    // Within some of its steps SQLite does not look at the clock.
+    let limit = TIME_LIMIT + Duration::from_secs(1);
+    let Ok(answered) = tokio::time::timeout(limit, tokio::task::spawn_blocking(work)).await else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, &Trouble::TooSlow.message());
+    };
+    match answered {
         Ok(Ok(Some(answer))) => Json(answer).into_response(),
         Ok(Ok(None)) => refusal(StatusCode::NOT_FOUND, "there is no such document"),
         Ok(Err(trouble)) => {

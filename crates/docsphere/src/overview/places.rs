@@ -24,6 +24,12 @@ const EPOCHS: usize = 750;
 /// How coarsely far clusters are lumped together: the usual value.
 const THETA: f32 = 0.5;
 
+/// The share of clusters that keep their distance from the middle of the map.
+const WITHIN: f32 = 0.9;
+
+/// The radius of the map, in radii of the circle that has those.
+const RING: f32 = 1.2;
+
 /// The place of every cluster, both coordinates from -1 to 1; the middle for clusters without neighbours.
 ///
 /// `neighbours` are the nearest clusters of each, nearest first, [`MAP_NEIGHBOURS`] of them (with fewer the map shows less); none for clusters that are empty.
@@ -45,7 +51,11 @@ pub fn cluster_places(neighbours: &[Vec<Neighbour>], seed: u64) -> Vec<[f32; 2]>
     let mut places = vec![[0.0; 2]; neighbours.len()];
     let near = among(neighbours, &live);
     let is_map = near.first().is_some_and(|found| found.len() >= 3);
-    let found = if is_map { embedded(&near, seed) } else { on_a_line(live.len()) };
+    let mut found = if is_map { drawn_in(embedded(&near, seed)) } else { on_a_line(live.len()) };
+    // Should t-SNE fail, there is still something to look at.
+    if !found.iter().flatten().all(|value| value.is_finite()) {
+        found = on_a_line(live.len());
+    }
     for (&cluster, place) in live.iter().zip(fitted(found)) {
         places[cluster] = place;
     }
@@ -94,6 +104,28 @@ fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Neighbor<f32>
     found
 }
 
+/// Clusters that resemble no other are thrown far out by t-SNE, and leave little room for all others. Those outside of a circle around nearly all are drawn in to a ring around it.
+fn drawn_in(mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
+    let n = places.len() as f32;
+    let middle = [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f32>() / n);
+    let radius = |place: &[f32; 2]| (place[0] - middle[0]).hypot(place[1] - middle[1]);
+    let mut radii: Vec<f32> = places.iter().map(radius).collect();
+    radii.sort_by(f32::total_cmp);
+    let within = radii[((radii.len() - 1) as f32 * WITHIN) as usize];
+    let farthest = radii[radii.len() - 1];
+    if farthest <= within * RING || within <= 0.0 {
+        return places;
+    }
+    for place in &mut places {
+        let r = radius(place);
+        if r > within {
+            let ring = within * (1.0 + (RING - 1.0) * (r - within) / (farthest - within));
+            *place = [0, 1].map(|axis| middle[axis] + (place[axis] - middle[axis]) * ring / r);
+        }
+    }
+    places
+}
+
 /// Moved and scaled, both coordinates alike, so that all lie between -1 and 1.
 fn fitted(places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let ends = |axis: usize| {
@@ -104,4 +136,21 @@ fn fitted(places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let half = ((x.1 - x.0).max(y.1 - y.0) / 2.0).max(f32::MIN_POSITIVE);
     let middle = |(lo, hi): (f32, f32)| (lo + hi) / 2.0;
     places.iter().map(|place| [(place[0] - middle(x)) / half, (place[1] - middle(y)) / half]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_clusters_are_drawn_in_and_the_others_stay() {
+        let mut places: Vec<[f32; 2]> = (0..100).map(|i| [(i as f32).cos(), (i as f32).sin()]).collect();
+        places.extend([[10.0, 0.0], [-10.0, 0.0], [0.0, 20.0], [0.0, -20.0]]);
+        let drawn = drawn_in(places.clone());
+        assert!(places[..100].iter().zip(&drawn).all(|(a, b)| (a[0] - b[0]).hypot(a[1] - b[1]) < 0.3));
+        let radius = |place: &[f32; 2]| place[0].hypot(place[1]);
+        assert!(drawn.iter().all(|place| radius(place) < 1.5), "{drawn:?}");
+        assert!(radius(&drawn[100]) > 1.0 && radius(&drawn[102]) > radius(&drawn[100]), "in the same order");
+        assert_eq!(drawn_in(vec![[1.0, 0.0]; 5]), vec![[1.0, 0.0]; 5]);
+    }
 }
