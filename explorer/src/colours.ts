@@ -7,6 +7,9 @@ export interface Theme {
   background: string;
 }
 
+/** The theme of paper. */
+export const PAPER: Theme = { isDark: false, text: "#000000", background: "#ffffff" };
+
 export function readTheme(): Theme {
   const style = getComputedStyle(document.documentElement);
   const value = (name: string) => style.getPropertyValue(name).trim();

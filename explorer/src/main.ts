@@ -1,6 +1,6 @@
 import "./style.css";
 
-import { cohesionRamp, cohesionRange, readTheme, type Theme } from "./colours";
+import { cohesionRamp, cohesionRange, PAPER, readTheme, type Theme } from "./colours";
 import { byId } from "./dom";
 import { GroupsView } from "./groupsview";
 import { List } from "./list";
@@ -57,14 +57,14 @@ toggle.addEventListener("click", () => {
 refresh();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
 
-/** On paper the page is light, and the map as large as the paper leaves it. */
+/** On paper the page is light. The page does not have the style of paper yet when it is told. */
 window.addEventListener("beforeprint", () => {
-  theme = readTheme();
-  map.redraw();
+  theme = PAPER;
+  map.draw();
 });
 window.addEventListener("afterprint", () => {
   theme = readTheme();
-  map.redraw();
+  map.draw();
 });
 
 byId("skip").addEventListener("click", (event) => {

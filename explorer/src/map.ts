@@ -75,12 +75,6 @@ export class ClusterMap {
     this.resize();
   }
 
-  /** At once, in the size and the colours of now. */
-  redraw(): void {
-    this.resize();
-    this.draw();
-  }
-
   /** Brings a cluster into view. */
   show(id: number): void {
     const circle = this.circles.find((c) => c.id === id);
@@ -144,7 +138,8 @@ export class ClusterMap {
     return !this.state.isShown(id);
   }
 
-  private draw(): void {
+  /** At once; all others wait for the next frame. */
+  draw(): void {
     const { context, state } = this;
     const theme = this.theme();
     const ratio = this.canvas.width / this.width;

@@ -222,6 +222,15 @@ visit("on paper there are the map and the cluster, and no controls", "#cluster=3
   await page.emulateMedia({ media: "print" });
   assert.ok(await page.locator("#panel h2").isVisible());
   for (const id of ["#search", "#theme", "#zoom-in", "#level"]) assert.ok(!(await page.locator(id).isVisible()), id);
+  assert.ok((await page.locator("#map").boundingBox()).height > 300, "the map is large enough to be read");
+  // Also where the screen is dark: paper is light.
+  await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+  const dark = await picture(page);
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const printed = await page.evaluate(() => document.getElementById("map").toDataURL());
+  assert.notEqual(printed, dark);
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  assert.equal(await picture(page), dark, "and back");
 });
 
 test("it is small, and can be made again", () => {
