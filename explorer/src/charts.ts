@@ -9,7 +9,7 @@ export interface Bar {
   title: string;
 }
 
-/** Bars with a title for each, so that a screen reader and a pointer can read them. */
+/** Bars, each with a title for the pointer. */
 export function bars(label: string, data: Bar[], scale: "linear" | "log"): Element {
   return named(label, {
     ...FRAME,

@@ -195,7 +195,7 @@ export class ClusterMap {
     }
   }
 
-  /** The smallest circle under a point, or the nearest within a few pixels. */
+  /** The smallest circle under a point, or within a few pixels of it. */
   private at(x: number, y: number): Circle | null {
     const [px, py] = this.transform.invert([x, y]);
     const reach = (this.largest * Math.sqrt(this.transform.k) + 4) / this.transform.k;

@@ -172,13 +172,18 @@ impl Server {
         Server { child, address }
     }
 
-    /// Sends lines as they are, and returns the status and the body.
-    fn send(&self, request: &str) -> (u16, String) {
+    /// Sends lines as they are, and returns the whole answer.
+    fn answer(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8_lossy(&answer).into_owned();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// The status and the body of the answer.
+    fn send(&self, request: &str) -> (u16, String) {
+        let answer = self.answer(request);
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
         let body = answer.split_once("\r\n\r\n").map_or("", |parts| parts.1).to_owned();
         (status.unwrap_or_else(|| panic!("{request:?} was answered {answer:?}")), body)
@@ -301,10 +306,7 @@ fn a_browser_is_told_to_be_careful() {
     let place = with_index();
     let mut server = Server::start(&place);
     assert!(server.address.starts_with("127.0.0.1:"), "only this machine, unless told otherwise");
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    write!(stream, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let answer = server.answer("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let head = answer.split("\r\n\r\n").next().unwrap().to_lowercase();
     for header in ["x-content-type-options: nosniff", "x-frame-options: deny", "referrer-policy: no-referrer"]
     {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::command::Place;
+use crate::command::{OTHER_FILES, Place};
 
 /// The keys of an object, in the order of the file.
 #[track_caller]
@@ -34,18 +34,7 @@ fn assignments_are_a_line_for_each_document_in_order() {
         "id,cluster,similarity\n1,0,0.757981\n2,1,0.757981\n3,0,0.757981\n4,1,0.757981\n"
     );
     place.ok("cluster pets.txt -k 2 -o jsonl --assignments jsonl");
-    assert_eq!(
-        place.names("jsonl"),
-        [
-            "assignments.jsonl",
-            "clusters.json",
-            "groups.json",
-            "map.json",
-            "model.docsphere",
-            "report.html",
-            "trace.json"
-        ]
-    );
+    assert_eq!(place.names("jsonl"), [&["assignments.jsonl"], &OTHER_FILES[..]].concat());
     assert_eq!(
         place.read("jsonl/assignments.jsonl").lines().next().unwrap(),
         "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981}"

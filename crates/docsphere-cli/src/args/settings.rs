@@ -21,8 +21,10 @@ pub(crate) struct Setting {
 /// The options of a command that were typed or have a default, but for those under some more headings.
 pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&str]) -> Vec<Setting> {
     let is_typed = |arg: &Arg| {
-        let source = matches.try_contains_id(arg.get_id().as_str()).is_ok();
-        source && matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+        let id = arg.get_id().as_str();
+        // Options of clap's own, such as --help, have no source.
+        let is_known = matches.try_contains_id(id).is_ok();
+        is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let is_wanted = |arg: &&Arg| {
         let heading = arg.get_help_heading().unwrap_or_default();

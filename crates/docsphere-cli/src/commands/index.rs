@@ -1,15 +1,14 @@
 //! `docsphere index`: the search index of a result, made after the run.
 
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use docsphere::Corpus;
 
 use crate::args::{InputArgs, UsageError};
-use crate::interrupt;
 use crate::numbers::counted;
+use crate::output::whole_file::make_whole;
 use crate::output::{assignments, clusters};
 use crate::progress::Progress;
 use crate::serve::documents::{self, KnownTexts, Line};
@@ -54,19 +53,15 @@ impl Args {
         let corpus = Corpus::open(&self.input.inputs, self.input.corpus_options())?;
         let mut progress = Progress::new(self.quiet);
         let path = self.result.join(documents::NAME);
-        let staging = self.result.join(format!(".{}.partial-{}", documents::NAME, std::process::id()));
-        interrupt::remember_unfinished(&staging);
-        let written = documents::write(&staging, &corpus, &mut progress, lines.len(), &known, |number| {
+        let line = |number: usize| {
             let line = &lines[number];
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }
+        };
+        let written = make_whole(&path, |staging| {
+            documents::write(staging, &corpus, &mut progress, lines.len(), &known, line)
         });
         progress.finish();
-        let written = written.and_then(|()| {
-            File::open(&staging)?.sync_all()?;
-            Ok(interrupt::uninterrupted(|| fs::rename(&staging, &path))?)
-        });
-        interrupt::forget_unfinished(&staging);
-        written.with_context(|| format!("{}: cannot write", path.display()))?;
+        written?;
         if !self.quiet {
             writeln!(io::stdout(), "{} written to {}", counted(lines.len(), "document"), path.display())?;
         }

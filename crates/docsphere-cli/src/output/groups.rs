@@ -48,6 +48,11 @@ pub(crate) struct MergeEntry {
     pub(crate) keywords: Vec<String>,
 }
 
+/// What a group with these keywords is called.
+pub(super) fn name(keywords: &[String]) -> String {
+    keywords[..keywords.len().min(NAME_WORDS)].join(", ")
+}
+
 impl GroupsFile {
     /// Joins the clusters of a model, and cuts the tree at the usual level: as many groups as a group has clusters, on average.
     pub(crate) fn new(
@@ -92,7 +97,7 @@ impl GroupsFile {
             };
             GroupEntry {
                 id: id as u32,
-                name: keywords.iter().take(NAME_WORDS).map(String::as_str).collect::<Vec<_>>().join(", "),
+                name: name(&keywords),
                 keywords,
                 size: members.iter().map(|&cluster| clusters[cluster as usize].size).sum(),
                 clusters: members,

@@ -33,9 +33,6 @@ const PATHS: [&str; 4] = ["INPUT", "--vocabulary", "--stop-words-file", "--init"
 /// More values of a setting are counted, not shown.
 const MAX_VALUES: usize = 5;
 
-/// Words in the name of a group.
-const NAME_WORDS: usize = 3;
-
 /// What a page is made of.
 pub(crate) struct Page<'a> {
     pub(crate) clusters: &'a ClustersFile,
@@ -243,10 +240,7 @@ impl Page<'_> {
             clusters: (0..file.clusters.len()).map(|cluster| self.cluster(cluster, n_chars)).collect(),
             merges: merges
                 .iter()
-                .map(|entry| {
-                    let name = entry.keywords.iter().take(NAME_WORDS).map(String::as_str).collect::<Vec<_>>();
-                    (entry.merge.left, entry.merge.right, name.join(", "))
-                })
+                .map(|entry| (entry.merge.left, entry.merge.right, groups::name(&entry.keywords)))
                 .collect(),
             n_groups: self.groups.map_or(1, |groups| groups.n_groups),
         }
