@@ -92,7 +92,7 @@ visit("the keyboard alone is enough", "", {}, async (page) => {
   for (const key of ["ArrowDown", "ArrowDown", "End", "Home", "ArrowDown"]) await page.keyboard.press(key);
   const active = await page.locator("#list").getAttribute("aria-activedescendant");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.activeElement.tagName === "H2", null, { timeout: 5000 }); // what was opened is read out
+  await page.waitForFunction(() => document.activeElement.tagName === "H2"); // what was opened is read out
   assert.equal(`row-${/#cluster=(\d+)/.exec(page.url())[1]}`, active);
   await page.locator("#map").focus();
   const first = await picture(page);

@@ -65,4 +65,4 @@ export async function picture(page) {
 }
 
 /** Waits until the panel shows what has this name. */
-export const shows = (page, name) => page.locator("#panel").getByRole("heading", { name, exact: true, level: 2 }).waitFor({ timeout: 5000 });
+export const shows = (page, name) => page.locator("#panel").getByRole("heading", { name, exact: true, level: 2 }).waitFor();
