@@ -73,6 +73,47 @@ fn predictions_for_new_rows_are_those_of_the_reference() {
 }
 
 #[test]
+fn neighbours_of_clusters_are_the_nearest_others_to_the_bit() {
+    // More than are taken at once, the last lot smaller, and rows with negative values.
+    let mut models = vec![fitted().model, SphericalKMeans::params(77).fit(&text(3)).unwrap().model];
+    let signed: Vec<Vec<(u32, f32)>> = text(4)
+        .iter()
+        .map(|row| row.iter().map(|(term, x)| (term, if term % 3 == 0 { -x } else { x })).collect())
+        .collect();
+    let signed: Vec<&[(u32, f32)]> = signed.iter().map(Vec::as_slice).collect();
+    models.push(SphericalKMeans::params(40).fit(&rows_from(2000, &signed)).unwrap().model);
+    for model in models {
+        let rows = UnitRows::new(model.centroids().to_sparse_rows());
+        let k = rows.n_rows();
+        let nearest = model.predictor().nearest(&rows, k).unwrap();
+        let others = |cluster: usize| {
+            let found = nearest.of(DocId::new(cluster as u32)).iter().copied();
+            found.filter(|other| other.cluster.index() != cluster).collect::<Vec<_>>()
+        };
+        for m in [0, 1, 7, k - 1, k, usize::MAX] {
+            let found = model.neighbours(m);
+            assert_eq!(found.len(), k);
+            for (cluster, found) in found.iter().enumerate() {
+                let expected = others(cluster);
+                assert_eq!(found[..], expected[..m.min(k - 1)], "m = {m}, cluster {cluster}");
+            }
+        }
+    }
+}
+
+#[test]
+fn empty_clusters_have_no_neighbours_and_are_none() {
+    let rows = rows_from(3, &[&[(1, 1.0)], &[(2, 1.0)], &[(1, 2.0)], &[(2, 2.0)]]);
+    let model = SphericalKMeans::params(4).fit(&rows).unwrap().model;
+    let neighbours = model.neighbours(3);
+    let live = |cluster: usize| model.centroids().centroid(ClusterId::new(cluster as u32)).nnz() > 0;
+    for (cluster, found) in neighbours.iter().enumerate() {
+        assert_eq!(found.len(), usize::from(live(cluster)), "one other that is not empty");
+        assert!(found.iter().all(|other| live(other.cluster.index()) && other.similarity == 0.0));
+    }
+}
+
+#[test]
 fn empty_clusters_attract_no_new_rows() {
     let rows = rows_from(3, &[&[(1, 1.0)], &[(2, 1.0)], &[(1, 2.0)], &[(2, 2.0)]]);
     let fit = SphericalKMeans::params(4).fit(&rows).unwrap();

@@ -135,17 +135,12 @@ fn a_tree_that_was_written_down_is_checked() {
 
 #[cfg(feature = "map")]
 mod map {
-    use docsphere::{Corpus, CorpusOptions, DocId, MAP_NEIGHBOURS, Neighbour, Vectorizer, cluster_places};
+    use docsphere::{Corpus, CorpusOptions, MAP_NEIGHBOURS, Neighbour, Vectorizer, cluster_places};
 
     use super::*;
 
-    /// The other clusters of each, nearest first.
     fn neighbours(model: &Model) -> Vec<Vec<Neighbour>> {
-        let rows = UnitRows::new(model.centroids().to_sparse_rows());
-        let nearest = model.predictor().nearest(&rows, MAP_NEIGHBOURS + 1).unwrap();
-        let of =
-            |cluster| nearest.of(DocId::new(cluster)).iter().filter(move |n| n.cluster.number() != cluster);
-        (0..model.centroids().n_clusters() as u32).map(|cluster| of(cluster).copied().collect()).collect()
+        model.neighbours(MAP_NEIGHBOURS)
     }
 
     #[test]

@@ -177,8 +177,12 @@ impl Args {
         let loaded = self.load(&mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         progress.finish();
-        let mut outcome = self.summarized(fit, &loaded)?;
-        self.write(&mut outcome, &loaded, start)?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.cluster.n_threads()).build();
+        let outcome = pool.context("cannot start threads")?.install(|| {
+            let mut outcome = self.summarized(fit, &loaded)?;
+            self.write(&mut outcome, &loaded, start)?;
+            anyhow::Ok(outcome)
+        })?;
         if self.output.json {
             remarks(&outcome.file, &loaded).iter().for_each(tell);
             writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&outcome.file)?)?;
@@ -267,13 +271,16 @@ impl Args {
             n_empty_clusters: fit.n_empty_clusters,
             clusters: clusters::entries(&summaries, &model, &loaded.ids, &texts),
         };
-        let groups = if self.cluster.n_clusters <= MergeTree::MAX_CLUSTERS {
-            Some(GroupsFile::new(&model, &summaries, &file.clusters)?)
-        } else {
+        let is_tree = self.cluster.n_clusters <= MergeTree::MAX_CLUSTERS;
+        if !is_tree {
             tell(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
-            None
-        };
-        let map = (!self.output.no_report).then(|| MapFile::new(&summaries, self.cluster.seed));
+        }
+        // The map keeps one thread busy; the tree takes the others.
+        let (map, groups) = rayon::join(
+            || (!self.output.no_report).then(|| MapFile::new(&summaries, self.cluster.seed)),
+            || is_tree.then(|| GroupsFile::new(&model, &summaries, &file.clusters)).transpose(),
+        );
+        let groups = groups?;
         let iterations = &fit.trace.iterations;
         let seconds = Seconds {
             read: loaded.seconds.read,

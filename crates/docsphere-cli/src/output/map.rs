@@ -4,9 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use docsphere::{
-    ClusterId, ClusterSummary, DocId, MAP_NEIGHBOURS, Model, Neighbour, UnitRows, cluster_places,
-};
+use docsphere::{ClusterSummary, MAP_NEIGHBOURS, Model, Neighbour, cluster_places};
 use serde::{Deserialize, Serialize};
 
 /// The name of the file.
@@ -31,17 +29,14 @@ impl MapFile {
     }
 
     /// The same, from a model whose summaries are not at hand. `is_empty` tells clusters without documents.
-    pub(crate) fn of_model(model: &Model, is_empty: impl Fn(usize) -> bool, seed: u64) -> Result<Self> {
-        let rows = UnitRows::new(model.centroids().to_sparse_rows());
-        // One more, since every centroid is its own nearest.
-        let nearest = model.predictor().nearest(&rows, MAP_NEIGHBOURS + 1)?;
-        let of = |cluster: usize| {
-            let id = ClusterId::new(cluster as u32);
-            let others = nearest.of(DocId::new(cluster as u32)).iter().filter(|other| other.cluster != id);
-            if is_empty(cluster) { Vec::new() } else { others.take(MAP_NEIGHBOURS).copied().collect() }
-        };
-        let neighbours: Vec<Vec<Neighbour>> = (0..rows.n_rows()).map(of).collect();
-        Ok(MapFile { seed, places: cluster_places(&neighbours, seed) })
+    pub(crate) fn of_model(model: &Model, is_empty: impl Fn(usize) -> bool, seed: u64) -> Self {
+        let mut neighbours = model.neighbours(MAP_NEIGHBOURS);
+        neighbours
+            .iter_mut()
+            .enumerate()
+            .filter(|&(cluster, _)| is_empty(cluster))
+            .for_each(|(_, found)| found.clear());
+        MapFile { seed, places: cluster_places(&neighbours, seed) }
     }
 
     /// Reads the map of a result, if it has one.

@@ -145,7 +145,7 @@ impl StoredPage {
             None => {
                 let model = Model::load(folder.join("model.docsphere"))?;
                 let is_empty = |cluster: usize| clusters.clusters.get(cluster).is_none_or(|c| c.size == 0);
-                MapFile::of_model(&model, is_empty, clusters.seed)?
+                MapFile::of_model(&model, is_empty, clusters.seed)
             }
         };
         let k = clusters.clusters.len();

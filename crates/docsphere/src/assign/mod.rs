@@ -48,7 +48,7 @@ use crate::update::{Assignment, Centroids, Movement};
 use crate::vectors::UnitRows;
 
 pub use labels::Labels;
-pub(crate) use postings::{Postings, greatest};
+pub(crate) use postings::{LANES, Postings, greatest};
 
 /// How labels are found. All strategies return the same bits; they differ in time and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -8,6 +8,9 @@
 use crate::update::Centroids;
 use crate::vectors::Row;
 
+/// Rows that [`Postings::similarities_of_some`] takes at once: their sums for one centroid are two lines of memory, and those for 5,000 centroids stay near the processor.
+pub(crate) const LANES: usize = 16;
+
 /// The posting lists of one set of centroids.
 #[derive(Default)]
 pub(crate) struct Postings {
@@ -67,8 +70,7 @@ impl Postings {
         let mut n_postings = 0;
         for (term, x) in row.iter() {
             let x = f64::from(x);
-            let postings =
-                &self.entries[self.offsets[term as usize] as usize..self.offsets[term as usize + 1] as usize];
+            let postings = self.list(term);
             n_postings += postings.len() as u64;
             for posting in postings {
                 similarities[posting.cluster as usize] += x * f64::from(posting.value);
@@ -77,19 +79,34 @@ impl Postings {
         n_postings
     }
 
-    /// The same for the clusters from `first` on; the others stay at what accumulators start from.
-    pub(crate) fn similarities_from(&self, first: u32, row: Row<'_>, similarities: &mut [f64]) {
-        similarities.copy_from_slice(&self.start);
-        for (term, x) in row.iter() {
-            let x = f64::from(x);
-            let postings =
-                &self.entries[self.offsets[term as usize] as usize..self.offsets[term as usize + 1] as usize];
-            // Lists ascend by cluster.
-            let start = postings.partition_point(|posting| posting.cluster < first);
-            for posting in &postings[start..] {
-                similarities[posting.cluster as usize] += x * f64::from(posting.value);
+    /// Fills `sums` with the similarities of some rows, at most [`LANES`], to every centroid from `from` on, minus infinity for empty ones. Adds up as [`Postings::similarities`] does, but reads a list once for all
+    /// rows that have the term.
+    pub(crate) fn similarities_of_some(&self, rows: &[Row<'_>], from: u32, sums: &mut [[f64; LANES]]) {
+        assert!(rows.len() <= LANES, "at most {LANES} rows");
+        sums.iter_mut().zip(&self.start).for_each(|(sums, &start)| *sums = [start; LANES]);
+        let mut positions = [0; LANES];
+        loop {
+            let next = |(row, &position): (&Row<'_>, &usize)| row.terms.get(position).copied();
+            let Some(term) = rows.iter().zip(&positions).filter_map(next).min() else { break };
+            let mut x = [0.0; LANES];
+            for (lane, row) in rows.iter().enumerate() {
+                if row.terms.get(positions[lane]) == Some(&term) {
+                    x[lane] = f64::from(row.values[positions[lane]]);
+                    positions[lane] += 1;
+                }
+            }
+            // Lists ascend by cluster; from behind, no search for the first is needed.
+            for posting in self.list(term).iter().rev().take_while(|posting| posting.cluster >= from) {
+                let value = f64::from(posting.value);
+                let sums = &mut sums[posting.cluster as usize];
+                sums.iter_mut().zip(&x).for_each(|(sum, x)| *sum += x * value);
             }
         }
+    }
+
+    fn list(&self, term: u32) -> &[Posting] {
+        let term = term as usize;
+        &self.entries[self.offsets[term] as usize..self.offsets[term + 1] as usize]
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {

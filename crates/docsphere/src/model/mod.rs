@@ -1,11 +1,13 @@
 //! Stage 8: the result of a fit, to be kept and used again.
 
 mod file;
+mod pairs;
 mod predict;
 
 use serde::{Deserialize, Serialize};
 
 pub use file::FORMAT_VERSION;
+pub(crate) use pairs::Pairs;
 pub use predict::{Nearest, Neighbour, Prediction, Predictor};
 
 use crate::error::{ErrorKind, Result};
@@ -134,6 +136,24 @@ impl Model {
     /// [`ErrorKind::Mismatch`] if the rows are over another number of terms.
     pub fn predict(&self, rows: &UnitRows<'_>) -> Result<Prediction> {
         self.predictor().predict(rows)
+    }
+
+    /// The `m` most similar other clusters of each cluster, most similar first, on ties in ascending order; fewer if there are fewer, none for clusters that are empty. Threads are those of the
+    /// rayon pool that it is called in.
+    ///
+    /// ```
+    /// use docsphere::{SphericalKMeans, Vectorizer};
+    ///
+    /// let texts = ["cats purr", "cats and dogs", "dogs bark", "stocks fall"];
+    /// let fit = SphericalKMeans::params(4).fit(&Vectorizer::new().fit_texts(&texts)?.rows)?;
+    /// let [cats, both, dogs, _] = fit.labels.as_slice() else { unreachable!() };
+    /// let neighbours = fit.model.neighbours(2);
+    /// assert_eq!(neighbours[*cats as usize][0].cluster.index(), *both as usize);
+    /// assert_eq!(neighbours[*dogs as usize][0].cluster.index(), *both as usize);
+    /// # Ok::<(), docsphere::Error>(())
+    /// ```
+    pub fn neighbours(&self, m: usize) -> Vec<Vec<Neighbour>> {
+        Pairs::new(&self.centroids).neighbours(m)
     }
 
     /// A search structure over the centroids.

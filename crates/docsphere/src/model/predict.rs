@@ -161,7 +161,7 @@ impl Predictor {
                         return Vec::new();
                     }
                     self.postings.similarities(row, similarities);
-                    self.first(m, similarities, order)
+                    first(m.min(self.n_live), similarities, order)
                 },
             )
             .collect();
@@ -172,27 +172,6 @@ impl Predictor {
             Some(*end)
         }));
         Ok(Nearest { offsets, neighbours: lists.concat() })
-    }
-
-    /// The m clusters with the greatest similarities, sorted. Empty clusters have minus infinity and are left out.
-    fn first(&self, m: usize, similarities: &[f64], order: &mut Vec<u32>) -> Vec<Neighbour> {
-        let m = m.min(self.n_live);
-        if m == 0 {
-            return Vec::new();
-        }
-        let by_rank = |&a: &u32, &b: &u32| {
-            similarities[b as usize].total_cmp(&similarities[a as usize]).then(a.cmp(&b))
-        };
-        order.clear();
-        order.extend(0..similarities.len() as u32);
-        order.select_nth_unstable_by(m - 1, by_rank);
-        order.truncate(m);
-        order.sort_unstable_by(by_rank);
-        let neighbour = |&cluster: &u32| Neighbour {
-            cluster: ClusterId::new(cluster),
-            similarity: similarities[cluster as usize],
-        };
-        order.iter().map(neighbour).collect()
     }
 
     fn accumulators(&self) -> Vec<f64> {
@@ -210,6 +189,25 @@ impl Predictor {
         }
         .into())
     }
+}
+
+/// The `m` clusters with the greatest similarities, sorted. No more may be asked for than are greater than minus infinity. `order` only lends its memory.
+pub(super) fn first(m: usize, similarities: &[f64], order: &mut Vec<u32>) -> Vec<Neighbour> {
+    if m == 0 {
+        return Vec::new();
+    }
+    let by_rank =
+        |&a: &u32, &b: &u32| similarities[b as usize].total_cmp(&similarities[a as usize]).then(a.cmp(&b));
+    order.clear();
+    order.extend(0..similarities.len() as u32);
+    order.select_nth_unstable_by(m - 1, by_rank);
+    order.truncate(m);
+    order.sort_unstable_by(by_rank);
+    let neighbour = |&cluster: &u32| Neighbour {
+        cluster: ClusterId::new(cluster),
+        similarity: similarities[cluster as usize],
+    };
+    order.iter().map(neighbour).collect()
 }
 
 #[cfg(test)]

@@ -78,8 +78,12 @@ fn embedded(neighbours: &[Vec<Neighbor<f32>>], seed: u64) -> Vec<[f32; 2]> {
         tsne.barnes_hut_with_neighbors(THETA, neighbours);
         tsne.embedding()
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let flat = pool.expect("a thread can be started").install(run);
+    let flat = if rayon::current_num_threads() == 1 {
+        run()
+    } else {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        pool.expect("a thread can be started").install(run)
+    };
     flat.chunks_exact(2).map(|place| [place[0], place[1]]).collect()
 }
 

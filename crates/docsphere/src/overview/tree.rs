@@ -4,17 +4,14 @@
 //! pairs count, nothing is approximated. The groups are of similar size; with average linkage, which was tried first, 500 clusters of abstracts gave one group of 496 and four of one.
 //! A merge never costs less than an earlier one, so the first merges give the finest groups.
 //!
-//! **Cost.** All pairs of centroids through posting lists, each pair once (6 s with the rest for 5,000 centroids of 6 million entries, two threads); then `O(k^2)` (nearest-neighbour chains, by the crate kodama).
+//! **Cost.** All pairs of centroids, each once (`model/pairs.rs`); then `O(k^2)` (nearest-neighbour chains, by the crate kodama).
 //! Memory: `2 k^2` bytes.
 
 use kodama::{Method, Step, linkage};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::assign::Postings;
 use crate::error::{ErrorKind, Result};
-use crate::model::Model;
-use crate::update::Centroids;
+use crate::model::{Model, Pairs};
 
 /// Which clusters join to groups, in what order.
 ///
@@ -80,8 +77,9 @@ impl MergeTree {
             }
             .into());
         }
-        let live = centroids.live();
-        let mut chords = chords(centroids, &live);
+        let pairs = Pairs::new(centroids);
+        let mut chords = chords(&pairs);
+        let live = pairs.live().to_vec();
         let node = |position: usize| match live.get(position) {
             Some(&cluster) => cluster,
             None => (n_clusters + position - live.len()) as u32,
@@ -187,9 +185,8 @@ impl MergeTree {
 }
 
 /// The chord between the centroids of every pair of live clusters, row by row above the diagonal.
-fn chords(centroids: &Centroids, live: &[u32]) -> Vec<f32> {
-    let mut postings = Postings::default();
-    postings.build(centroids);
+fn chords(pairs: &Pairs<'_>) -> Vec<f32> {
+    let live = pairs.live();
     let mut chords = vec![0.0; live.len() * live.len().saturating_sub(1) / 2];
     let mut rows = Vec::with_capacity(live.len());
     let mut rest = &mut chords[..];
@@ -198,15 +195,10 @@ fn chords(centroids: &Centroids, live: &[u32]) -> Vec<f32> {
         rows.push(row);
         rest = later;
     }
-    rows.into_par_iter().enumerate().for_each_init(
-        || vec![0.0; centroids.n_clusters()],
-        |similarities, (position, row)| {
-            let centroid = centroids.row(live[position] as usize);
-            postings.similarities_from(live[position] + 1, centroid, similarities);
-            for (chord, &other) in row.iter_mut().zip(&live[position + 1..]) {
-                *chord = (2.0 - 2.0 * similarities[other as usize]).max(0.0).sqrt() as f32;
-            }
-        },
-    );
+    pairs.for_each(true, &mut rows, |row, position, similarities| {
+        for (chord, &other) in row.iter_mut().zip(&live[position + 1..]) {
+            *chord = (2.0 - 2.0 * similarities[other as usize]).max(0.0).sqrt() as f32;
+        }
+    });
     chords
 }

@@ -111,14 +111,10 @@ pub fn summarize(
     let centroids = model.centroids();
     let members = members_by_cluster(labels, centroids.n_clusters());
     let shares = keywords::TermShares::new(centroids, &members);
-    let centroid_rows = UnitRows::new(centroids.to_sparse_rows());
-    // One more, since every centroid is its own nearest.
-    let nearest = model.predictor().nearest(&centroid_rows, options.n_neighbours.saturating_add(1))?;
-    let summary = |(cluster, docs): (usize, &Vec<u32>)| {
+    let neighbours = model.neighbours(options.n_neighbours);
+    let summary = |((cluster, docs), neighbours): ((usize, &Vec<u32>), Vec<Neighbour>)| {
         let id = ClusterId::new(cluster as u32);
         let total: f64 = docs.iter().map(|&doc| similarities[doc as usize]).sum();
-        let others =
-            nearest.of(DocId::new(cluster as u32)).iter().filter(|neighbour| neighbour.cluster != id);
         let representatives = representatives::choose(rows, docs, similarities, options.n_representatives);
         ClusterSummary {
             cluster: id,
@@ -133,10 +129,10 @@ pub fn summarize(
             ),
             histogram: histogram(docs, similarities),
             representatives,
-            neighbours: others.take(options.n_neighbours).copied().collect(),
+            neighbours,
         }
     };
-    Ok(members.par_iter().enumerate().map(summary).collect())
+    Ok(members.par_iter().enumerate().zip(neighbours).map(summary).collect())
 }
 
 /// Documents by similarity. What lies below 0 is counted with the first step, 1 with the last.
