@@ -351,6 +351,40 @@ fn a_build_without_parquet_says_so() {
 
 #[cfg(feature = "parquet")]
 #[test]
+fn parquet_pages_of_every_compression_are_read() {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+    use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+    use parquet::file::properties::WriterProperties;
+
+    let folder = Folder::new();
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(["one", "two"].repeat(500)));
+    let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ] {
+        let path = folder.0.path().join("d.parquet");
+        let properties = WriterProperties::builder().set_compression(compression).build();
+        let file = fs::File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let (found, _) = read(&path, CorpusOptions::default()).unwrap();
+        assert_eq!(found.len(), 1000, "{compression}");
+        assert_eq!(found[999], ("1000".to_owned(), "two".to_owned()), "{compression}");
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
 fn parquet_columns_of_every_kind_of_text_are_read() {
     use std::sync::Arc;
 
