@@ -77,6 +77,11 @@ export class DocumentBrowser {
   }
 
   private show(answer: Answer, page: number, words: string): void {
+    if (page > 0 && answer.documents.length === 0) {
+      // The page before was the last one, and full.
+      this.forth.hidden = true;
+      return;
+    }
     this.page = page;
     const first = page * answer.pageDocs;
     const last = first + answer.documents.length;

@@ -27,12 +27,15 @@ export class Tree {
   constructor(private readonly data: ReportData) {
     const { clusters, merges } = data;
     this.k = clusters.length;
-    this.leaves = clusters.flatMap((cluster, id) => (cluster.size > 0 ? [id] : []));
+    // A cluster may have lost its last document and still have a centroid: then it is in the tree.
+    const inTree = new Set(merges.flatMap(([left, right]) => [left, right]));
+    const isLeaf = (id: number) => (merges.length > 0 ? inTree.has(id) : clusters[id]!.size > 0);
+    this.leaves = clusters.flatMap((_, id) => (isLeaf(id) ? [id] : []));
     this.sizes = new Float64Array(this.k + merges.length);
     this.counts = new Int32Array(this.k + merges.length);
     clusters.forEach((cluster, id) => {
       this.sizes[id] = cluster.size;
-      this.counts[id] = cluster.size > 0 ? 1 : 0;
+      this.counts[id] = isLeaf(id) ? 1 : 0;
     });
     merges.forEach(([left, right], i) => {
       this.sizes[this.k + i] = this.sizes[left]! + this.sizes[right]!;

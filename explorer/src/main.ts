@@ -22,10 +22,11 @@ const open = (id: number) => {
   location.hash = address(id);
 };
 
-const map = new ClusterMap(state, () => theme, open);
 new List(state, new Search(data), open);
 new Panel(state);
 const groups = new GroupsView(state, () => theme);
+// Last: it takes the room that the others leave.
+const map = new ClusterMap(state, () => theme, open);
 
 window.addEventListener("hashchange", () => {
   const selected = readAddress(location.hash, data.clusters.length);

@@ -20,6 +20,9 @@ const SMALLEST = 1.5;
 /** With more circles than this, they are not pushed apart for long. */
 const MANY = 1500;
 
+/** Milliseconds between two changes of size that are not one movement. */
+const RESIZE_PAUSE = 100;
+
 interface Circle {
   id: number;
   x: number;
@@ -66,10 +69,14 @@ export class ClusterMap {
     byId("zoom-out").addEventListener("click", () => this.zoom.scaleBy(canvas, 1 / 1.6));
     byId("zoom-reset").addEventListener("click", () => this.zoom.transform(canvas, zoomIdentity));
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = -Infinity;
     new ResizeObserver(() => {
-      // Not for every step while a window is drawn larger.
+      // At once, but not for every step while a window is drawn larger.
+      const now = performance.now();
       clearTimeout(timer);
-      timer = setTimeout(() => this.resize(), 100);
+      if (now - last > RESIZE_PAUSE) this.resize();
+      else timer = setTimeout(() => this.resize(), RESIZE_PAUSE);
+      last = now;
     }).observe(this.canvas);
     state.follow(() => this.wait());
     this.resize();
@@ -93,7 +100,8 @@ export class ClusterMap {
     [this.width, this.height] = [clientWidth, clientHeight];
     [this.canvas.width, this.canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
     this.place();
-    this.wait();
+    // A canvas of another size is empty.
+    this.draw();
   }
 
   /** Where the circles lie without zoom: at their places, but pushed apart where they would cover each other. All of them together cover a fifth of the canvas. */

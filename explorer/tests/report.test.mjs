@@ -1,7 +1,7 @@
 // The report of the demo, as people use it.
 
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -165,7 +165,8 @@ visit("groups: a level is chosen, opened down to clusters, and shown alone", "",
     const closed = first.locator("details:not([open]) > summary");
     if ((await closed.count()) === 0) break;
     await closed.first().click();
-    await page.waitForTimeout(20);
+    // What is in it comes a moment later.
+    await page.waitForFunction(() => !document.querySelector("#groups details[open] > summary:only-child"));
   }
   assert.equal(await first.locator(".leaf a").count(), clusters);
   const name = await first.locator(".leaf a").first().textContent();
@@ -210,6 +211,26 @@ visit("the link for those who skip the map leaves the cluster open", "#cluster=3
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate(() => document.activeElement.id), "list");
   assert.match(page.url(), /#cluster=3$/);
+});
+
+test("a cluster that has a centroid but lost its documents counts as it does in groups.json", async () => {
+  const texts = ["cats purr", "dogs bark", "dogs bark", "stocks fall", "rain pours", "trains run late"];
+  writeFileSync(join(home, "few.txt"), texts.join("\n"));
+  docsphere(home, "vectorize", "few.txt", "-o", "few", "--quiet");
+  // Every document is a seed, two of them the same; no iteration gives the second one others.
+  docsphere(home, "cluster", "few.txt", "-k", "6", "--init", "few/matrix.npz", "--time-limit", "0.001s", "-o", "lost", "--quiet");
+  const { clusters } = JSON.parse(readFileSync(join(home, "lost/clusters.json"), "utf8"));
+  const { group_of_cluster } = JSON.parse(readFileSync(join(home, "lost/groups.json"), "utf8"));
+  assert.ok(clusters[2].size === 0 && group_of_cluster[2] >= 0, "else this tests nothing");
+  const { page, troubles, close } = await open(browser, reportUrl(join(home, "lost")));
+  const level = page.locator("#level");
+  assert.equal(await level.getAttribute("max"), "6");
+  for (const wanted of ["1", "4", "6"]) {
+    await level.fill(wanted);
+    assert.equal(await page.locator("#groups > .group, #groups > .leaf").count(), Number(wanted));
+  }
+  assert.deepEqual(troubles, []);
+  await close();
 });
 
 visit("narrow screens need no scrolling sideways", "#cluster=3", { viewport: { width: 360, height: 700 } }, async (page) => {

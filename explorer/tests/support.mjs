@@ -60,6 +60,12 @@ export const names = (page) => page.locator("#rows .row .name").allTextContents(
 
 /** What the map looks like, in brief. */
 export async function picture(page) {
+  // Not while it is about to change its size.
+  await page.waitForFunction(() => {
+    const map = document.getElementById("map");
+    const isRight = (has, needs) => has === Math.round(needs * devicePixelRatio);
+    return isRight(map.width, map.clientWidth) && isRight(map.height, map.clientHeight);
+  });
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
   return page.evaluate(() => document.getElementById("map").toDataURL());
 }
