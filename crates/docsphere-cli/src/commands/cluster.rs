@@ -176,10 +176,12 @@ impl Args {
         let mut progress = Progress::of_run(quiet, self.cluster.max_iter, self.long_run.time_limit);
         let loaded = self.load(&mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
-        progress.finish();
+        progress.summarize(self.cluster.n_clusters);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.cluster.n_threads()).build();
         let outcome = pool.context("cannot start threads")?.install(|| {
-            let mut outcome = self.summarized(fit, &loaded)?;
+            let outcome = self.summarized(fit, &loaded, &progress);
+            progress.finish();
+            let mut outcome = outcome?;
             self.write(&mut outcome, &loaded, start)?;
             anyhow::Ok(outcome)
         })?;
@@ -239,7 +241,7 @@ impl Args {
     }
 
     /// Names the clusters and fetches the texts of their representatives.
-    fn summarized(&self, fit: Fit, loaded: &Loaded) -> Result<Outcome> {
+    fn summarized(&self, fit: Fit, loaded: &Loaded, progress: &Progress) -> Result<Outcome> {
         let start = Instant::now();
         let model = match &loaded.source {
             Source::Documents { model, .. } => fit.model.clone().with_text(TextModel::clone(model))?,
@@ -256,7 +258,7 @@ impl Args {
         let summaries = summarize(&loaded.rows, &fit.labels, &fit.similarities, &model, options)?;
         let texts = texts_of(&summaries, loaded).unwrap_or_else(|error| {
             // Hours of work are not thrown away for this.
-            tell(&format!("warning: representatives are written without their texts: {error:#}"));
+            progress.say(&format!("warning: representatives are written without their texts: {error:#}"));
             BTreeMap::new()
         });
         let file = ClustersFile {
@@ -272,8 +274,9 @@ impl Args {
             clusters: clusters::entries(&summaries, &model, &loaded.ids, &texts),
         };
         let is_tree = self.cluster.n_clusters <= MergeTree::MAX_CLUSTERS;
-        if !is_tree {
-            tell(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
+        if !is_tree && !self.output.quiet {
+            progress
+                .say(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
         }
         // The map keeps one thread busy; the tree takes the others.
         let (map, groups) = rayon::join(

@@ -1,5 +1,6 @@
 //! `docsphere demo`: the built-in corpus, from start to finish.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -47,12 +48,15 @@ impl Args {
             ResultFolder::check(&self.output, false, MARK)?;
             write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
         }
-        let (corpus, output) = (corpus.display().to_string(), self.output.display().to_string());
+        let output = self.output.display();
         let k = self.n_clusters.to_string();
         // Exactly what a person would type.
-        let mut words = vec!["docsphere", "cluster", &corpus, "-k", &k, "-o", &output];
+        let mut words: Vec<&OsStr> =
+            ["docsphere", "cluster"].into_iter().map(OsStr::new).chain([corpus.as_os_str()]).collect();
+        words.extend(["-k", &k, "-o"].map(OsStr::new));
+        words.push(self.output.as_os_str());
         if is_again {
-            words.push("--force");
+            words.push(OsStr::new("--force"));
         }
         // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single document.
         let mut suited =
@@ -60,8 +64,9 @@ impl Args {
         if cfg!(feature = "serve") {
             suited.push("--index");
         }
-        writeln!(io::stdout(), "$ {} \\\n    {}\n", words.join(" "), suited.join(" "))?;
-        words.extend(suited);
+        let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        writeln!(io::stdout(), "$ {} \\\n    {}\n", shown.join(" "), suited.join(" "))?;
+        words.extend(suited.into_iter().map(OsStr::new));
         match Cli::read(words)?.command {
             Command::Cluster(args) => args.run()?,
             _ => unreachable!("the words above say cluster"),

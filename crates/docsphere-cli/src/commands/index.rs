@@ -1,5 +1,6 @@
 //! `docsphere index`: the search index of a result, made after the run.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -50,6 +51,12 @@ impl Args {
                 known.entry(&document.id).or_default().push(text);
             }
         }
+        // Of an id that is there several times, all texts are known or none is asked for.
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for line in lines.iter().filter(|line| known.contains_key(line.id.as_str())) {
+            *counts.entry(&line.id).or_default() += 1;
+        }
+        known.retain(|id, texts| counts.get(id) == Some(&texts.len()));
         let corpus = Corpus::open(&self.input.inputs, self.input.corpus_options())?;
         let mut progress = Progress::new(self.quiet);
         let path = self.result.join(documents::NAME);

@@ -103,17 +103,17 @@ fn taken() -> &'static str {
     "is there already; choose another name, or replace it with --force"
 }
 
-fn staging_prefix(name: &str) -> String {
+pub(super) fn staging_prefix(name: &str) -> String {
     format!(".{name}.partial-")
 }
 
-fn staging_of(target: &Path) -> PathBuf {
+pub(super) fn staging_of(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     parent_of(target).join(format!("{}{}", staging_prefix(&name), std::process::id()))
 }
 
-/// Removes the staging folders of processes that were killed. In doubt a folder stays.
-fn remove_left_behind(parent: &Path, prefix: &str) {
+/// Removes the staging folders and files of processes that were killed. In doubt one stays.
+pub(super) fn remove_left_behind(parent: &Path, prefix: &str) {
     if !Path::new("/proc/self").exists() {
         return;
     }
@@ -122,8 +122,9 @@ fn remove_left_behind(parent: &Path, prefix: &str) {
         let pid = name.to_str().and_then(|name| name.strip_prefix(prefix)?.parse::<u32>().ok());
         let is_gone = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
         // A process of another container is not under /proc, but holds the lock.
-        if is_gone && File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok()) {
-            let _ = fs::remove_dir_all(entry.path());
+        if is_gone && File::open(entry.path()).is_ok_and(|found| found.try_lock().is_ok()) {
+            let is_folder = entry.file_type().is_ok_and(|found| found.is_dir());
+            let _ = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
         }
     }
 }
@@ -155,7 +156,7 @@ fn exchange_in_steps(a: &Path, b: &Path) -> Result<()> {
     Ok(fs::rename(&aside, a)?)
 }
 
-fn parent_of(path: &Path) -> &Path {
+pub(super) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct GroupsFile {
     pub(crate) n_clusters: usize,
     pub(crate) n_groups: usize,
     pub(crate) groups: Vec<GroupEntry>,
-    /// The group of each cluster; -1 for empty ones.
+    /// The group of each cluster; -1 for those without a centroid.
     pub(crate) group_of_cluster: Vec<i32>,
     /// All merges, nearest first. Nodes are clusters, then merges, numbered on.
     pub(crate) merges: Vec<MergeEntry>,

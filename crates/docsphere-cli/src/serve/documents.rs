@@ -71,8 +71,6 @@ pub(crate) fn write<'a>(
     known: &KnownTexts<'_>,
     line: impl Fn(usize) -> Line<'a>,
 ) -> Result<()> {
-    // Left behind by a process that had the same number and was killed.
-    let _ = fs::remove_file(path);
     let mut attempt = || {
         let mut connection = Connection::open(path)?;
         // The file appears under its name when it is whole: there is nothing to roll back to.
