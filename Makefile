@@ -18,7 +18,7 @@ PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.t
 # Everything that is optional is checked, too.
 FEATURES := --features docsphere/map
 
-# The machine's own Node.js if it has one, else one from PyPI. (What is checked in must be the same with both.)
+# The machine's own Node.js if it has one, else one that pip installs. (What is checked in must be the same with both.)
 EXPLORER_READY := explorer/node_modules/ready-$(shell cat explorer/package.json explorer/package-lock.json | cksum | cut -d' ' -f1)
 PAGE := crates/docsphere-cli/src/explorer/page.html
 NODE_VENV := .venv-node

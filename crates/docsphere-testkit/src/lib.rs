@@ -1,11 +1,11 @@
-//! What docsphere's own tests, benches and demo check themselves against. Never published; the library does not use it.
+//! What docsphere's own tests and measurements check themselves against. Never published; the library does not use it.
 //!
 //! - [`mod@reference`]: the gold standard. A whole spherical k-means, one thread, slow and obvious, written from the definitions
 //!   in `ARCHITECTURE.md` and not from the library's code.
 //! - [`plain_seeding`]: the seeding draws by their definition, every document against every seed.
 //! - [`edge_cases`]: a named collection of small inputs on which clustering programs go wrong.
 //! - [`random_rows`]: small random rows with many duplicates and exact ties, for property tests.
-//! - [`zipf`]: text-like rows of any size, for benches and the demo.
+//! - [`zipf`]: text-like rows of any size, for measurements.
 //!
 //! Of the library it uses only the rows: a mistake in any later stage cannot hide by being made here too.
 //!

@@ -153,6 +153,9 @@ impl Model {
     /// # Ok::<(), docsphere::Error>(())
     /// ```
     pub fn neighbours(&self, m: usize) -> Vec<Vec<Neighbour>> {
+        if m == 0 {
+            return vec![Vec::new(); self.centroids.n_clusters()];
+        }
         Pairs::new(&self.centroids).neighbours(m)
     }
 

@@ -33,7 +33,7 @@ pub struct Prediction {
 pub struct Neighbour {
     /// The cluster.
     pub cluster: ClusterId,
-    /// The similarity of the row to its centroid.
+    /// How similar its centroid is to the row, or to the centroid, that was asked for.
     pub similarity: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Stage 9: what people read. Size, cohesion, keywords, representative and least typical documents, a histogram and neighbours of every cluster.
 //!
-//! **Cost.** Keywords: one pass over the centroids, 8 bytes a term. Representatives: one pass over the documents. Neighbours: each centroid against all others through posting
-//! lists, as much as labelling k documents as long as centroids.
+//! **Cost.** Keywords: one pass over the centroids, 8 bytes a term. Representatives: one pass over the documents. Neighbours: each centroid against all
+//! others (`model/pairs.rs`).
 
 mod keywords;
 mod representatives;
