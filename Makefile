@@ -27,7 +27,10 @@ NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 .PHONY: demo test test-long lint doc unit interop python explorer page bench paper memory clean
 
 demo:
-	cargo run --release --quiet --package docsphere-cli -- demo
+	@echo "building the command first: some minutes, the first time"
+	cargo build --release --package docsphere-cli
+	target/release/docsphere demo
+	@echo "(the command is target/release/docsphere; cargo install --locked --path crates/docsphere-cli puts it where your shell finds it)"
 
 test: lint doc unit interop python explorer
 	@echo "make test: all passed"

@@ -23,6 +23,14 @@ const MANY = 1500;
 /** Milliseconds between two changes of size that are not one movement. */
 const RESIZE_PAUSE = 100;
 
+/** Pixels between a circle and the edge, while nothing is zoomed. */
+const EDGE = 3;
+
+/** What has so much room on both sides of its middle, moved so that it lies within a length. */
+function within(middle: number, half: number, length: number): number {
+  return 2 * half > length ? length / 2 : Math.min(Math.max(middle, half), length - half);
+}
+
 interface Circle {
   id: number;
   x: number;
@@ -115,13 +123,22 @@ export class ClusterMap {
       const [px, py] = [this.width / 2 + x * halfWidth, this.height / 2 + y * halfHeight];
       return [{ id, x: px, y: py, r: Math.max(SMALLEST, unit * Math.sqrt(size)), home: [px, py] as const }];
     });
-    const steps = places.length > MANY ? 20 : 120;
-    forceSimulation(places)
+    // Where the buttons are, a circle that does not move keeps the others away.
+    const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = byId("zoom");
+    const [fx, fy] = [offsetLeft + offsetWidth / 2, offsetTop + offsetHeight / 2];
+    const buttons = { id: -1, x: fx, y: fy, fx, fy, r: Math.hypot(offsetWidth, offsetHeight) / 2, home: [fx, fy] as const };
+    const simulation = forceSimulation([...places, buttons])
       .force("apart", forceCollide<(typeof places)[number]>((place) => place.r + 0.5).strength(0.8))
       .force("x", forceX<(typeof places)[number]>((place) => place.home[0]).strength(0.1))
       .force("y", forceY<(typeof places)[number]>((place) => place.home[1]).strength(0.1))
-      .stop()
-      .tick(steps);
+      .stop();
+    for (let step = places.length > MANY ? 20 : 120; step > 0; step--) {
+      simulation.tick();
+      for (const place of places) {
+        place.x = within(place.x, place.r + EDGE, this.width);
+        place.y = within(place.y, place.r + EDGE, this.height);
+      }
+    }
     // Large ones first, so that small ones stay visible on top of them.
     this.circles = places.map(({ id, x, y, r }) => ({ id, x, y, r })).sort((a, b) => b.r - a.r || a.id - b.id);
     this.largest = this.circles[0]?.r ?? 0;
@@ -189,17 +206,22 @@ export class ClusterMap {
       const [x, y] = this.transform.apply([circle.x, circle.y]);
       if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
       if (++tried > 400) break;
-      const keyword = state.data.clusters[circle.id]!.keywords;
-      const text = keyword.slice(0, this.radius(circle) > 30 ? 2 : 1).map((k) => k[0]).join(", ");
-      const width = context.measureText(text).width + 6;
-      const box: [number, number, number, number] = [x - width / 2, y - 8, x + width / 2, y + 8];
-      if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
-      taken.push(box);
-      context.lineWidth = 3;
-      context.strokeStyle = theme.background;
-      context.strokeText(text, x, y);
-      context.fillStyle = theme.text;
-      context.fillText(text, x, y);
+      const words = state.data.clusters[circle.id]!.keywords.map((keyword) => keyword[0]);
+      // Where two words have no room, one may.
+      for (let n = this.radius(circle) > 30 ? 2 : 1; n > 0; n--) {
+        const text = words.slice(0, n).join(", ");
+        const width = context.measureText(text).width + 6;
+        const [left, top] = [within(x, width / 2, this.width) - width / 2, within(y, 8, this.height) - 8];
+        const box: [number, number, number, number] = [left, top, left + width, top + 16];
+        if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
+        taken.push(box);
+        context.lineWidth = 3;
+        context.strokeStyle = theme.background;
+        context.strokeText(text, left + width / 2, top + 8);
+        context.fillStyle = theme.text;
+        context.fillText(text, left + width / 2, top + 8);
+        break;
+      }
     }
   }
 

@@ -233,6 +233,32 @@ test("a cluster that has a centroid but lost its documents counts as it does in 
   await close();
 });
 
+/** Whether nothing is drawn at the very edge of the map. */
+const isEdgeFree = (page) =>
+  page.evaluate(() => {
+    const map = document.getElementById("map");
+    const { width, height } = map;
+    const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+    context.drawImage(map, 0, 0);
+    const edges = [[0, 0, width, 1], [0, height - 1, width, 1], [0, 0, 1, height], [width - 1, 0, 1, height]];
+    return edges.every((edge) => context.getImageData(...edge).data.every((value) => value === 0));
+  });
+
+for (const [k, viewport] of [[2, { width: 1280, height: 800 }], [5, { width: 1280, height: 800 }], [20, { width: 1400, height: 900 }], [20, { width: 360, height: 700 }]]) {
+  test(`no circle is cut off: ${k} clusters, ${viewport.width} pixels`, async () => {
+    docsphere(home, "cluster", "demo.jsonl", "-k", String(k), "-o", `edge-${k}-${viewport.width}`, "--quiet");
+    const { page, troubles, close } = await open(browser, reportUrl(join(home, `edge-${k}-${viewport.width}`)), { viewport });
+    await picture(page);
+    assert.ok(await isEdgeFree(page));
+    // And it would be noticed.
+    for (let i = 0; i < 3; i++) await page.locator("#zoom-in").click();
+    await picture(page);
+    if (k === 20) assert.ok(!(await isEdgeFree(page)));
+    assert.deepEqual(troubles, []);
+    await close();
+  });
+}
+
 visit("narrow screens need no scrolling sideways", "#cluster=3", { viewport: { width: 360, height: 700 } }, async (page) => {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360));
   await page.locator("#list").scrollIntoViewIfNeeded();

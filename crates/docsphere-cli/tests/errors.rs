@@ -44,7 +44,7 @@ const REFUSALS: &[(&str, i32, &str)] = &[
     (
         "cluster wordless.txt -k 1 -o out",
         1,
-        "no document has any term; see --stop-words, --min-chars, --min-df, --max-df and --keep-numbers",
+        "no document has any term that tells it from others: a term of all documents weighs nothing (unless with --smooth-idf); see also --stop-words, --min-chars, --min-df, --max-df and --keep-numbers",
     ),
     (
         "cluster pets.txt -k 5 -o out",

@@ -304,6 +304,8 @@ fn a_time_limit_ends_a_run_with_the_result_so_far() {
     assert!(shown.contains("\nstopped by the time limit after 0 iterations, objective "), "{shown}");
     place.assert_complete("out");
     assert_eq!(place.json("out/clusters.json")["converged"], false);
+    let shown = place.ok("cluster in.txt -k 200 --tol 0 --n-init 3 -o some --time-limit 0.001s");
+    assert!(shown.contains(", only 0 of 3 runs were done, "), "{shown}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) struct ClusterArgs {
 
     /// Runs with different seeds, of which the best is kept
     #[arg(long, value_name = "N", default_value_t = 1)]
-    n_init: usize,
+    pub(crate) n_init: usize,
 
     /// Where all random numbers come from
     #[arg(long, value_name = "N", default_value_t = 0)]

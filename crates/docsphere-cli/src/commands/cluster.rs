@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{
-    Checkpoint, ClusterSummary, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, SummaryOptions, TextModel,
-    ValidParams, summarize,
+    Checkpoint, ClusterSummary, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, StopReason,
+    SummaryOptions, TextModel, Trace, ValidParams, summarize,
 };
 
 use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError, settings_of};
@@ -208,7 +208,7 @@ impl Args {
         ensure!(n_docs > 0, "the input has no documents");
         ensure!(
             n_with_terms > 0,
-            "no document has any term; see --stop-words, --min-chars, --min-df, --max-df and --keep-numbers"
+            "no document has any term that tells it from others: a term of all documents weighs nothing (unless with --smooth-idf); see also --stop-words, --min-chars, --min-df, --max-df and --keep-numbers"
         );
         ensure!(
             k <= n_with_terms,
@@ -408,9 +408,10 @@ impl Args {
         };
         writeln!(
             out,
-            "{end} after {}, objective {:.1}, {:.2} s",
+            "{end} after {}, objective {:.1}{}, {:.2} s",
             counted(file.iterations, "iteration"),
             file.objective,
+            best_of(&outcome.fit.trace, self.cluster.n_init),
             outcome.seconds.total
         )?;
         if end == "not converged" {
@@ -426,6 +427,18 @@ impl Args {
             writeln!(out, "look at it: {}", self.output.output.join(page::NAME).display())?;
         }
         Ok(())
+    }
+}
+
+/// Of how many runs a result is the best, where there are several; and whether all that were wanted were made.
+fn best_of(trace: &Trace, n_init: usize) -> String {
+    let n_whole = trace.runs.iter().filter(|run| run.stop != StopReason::Observer).count();
+    if n_init == 1 {
+        String::new()
+    } else if n_whole == n_init {
+        format!(", best of {n_init} runs")
+    } else {
+        format!(", only {n_whole} of {n_init} runs were done")
     }
 }
 

@@ -201,9 +201,12 @@ impl Page<'_> {
         let remark = if is_small(&html) {
             format!("note: report.html shows {fits} characters of a document, to stay within --report-size")
         } else {
-            let megabytes = html.len().div_ceil(1_000_000);
+            let size = match html.len() {
+                bytes if bytes < 10_000_000 => format!("{} KB", bytes.div_ceil(1000)),
+                bytes => format!("{} MB", bytes.div_ceil(1_000_000)),
+            };
             format!(
-                "note: report.html has {megabytes} MB although it shows no texts; see --report-size, --keywords and --representatives"
+                "note: report.html has {size} although it shows no texts, more than --report-size; a run with fewer --keywords, --representatives and --least-typical makes it smaller"
             )
         };
         Ok(Rendered { html, remark: Some(remark) })
