@@ -42,7 +42,7 @@ export class Panel {
       el("h2", { tabindex: -1, dir: "auto" }, clusterName(data, id)),
       el("p", { class: "facts" }, `cluster ${id} · ${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(3)}`),
       this.groupLine,
-      ...section("Keywords", cluster.keywords.length > 0 && keywords(cluster)),
+      ...section("Keywords, by weight and contrast", cluster.keywords.length > 0 && keywords(cluster)),
       ...section("Typical documents", cluster.typical.length > 0 && documents(cluster.typical, cluster, data.stemmed)),
       ...section("Least typical documents", cluster.least.length > 0 && documents(cluster.least, cluster, data.stemmed)),
       ...section(

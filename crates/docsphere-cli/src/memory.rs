@@ -101,8 +101,10 @@ impl Forecast {
         let needed = resident() + self.run;
         if needed > limit.bytes {
             bail!(
-                "clustering may need up to {} ({} for the matrix, up to {} for the run), but {} {}; take fewer clusters, drop rare terms with --min-df 2, or raise --max-memory",
-                megabytes(needed),
+                "clustering may need up to {} ({} are held now, {} of them the matrix; up to {} for the run), but {} {}; take fewer clusters, drop rare terms (--min-df), or raise --max-memory",
+                // Never the same number as the limit.
+                megabytes(needed.max(limit.bytes + 1_000_000)),
+                megabytes(needed - self.run),
                 megabytes(self.rows),
                 megabytes(self.run),
                 limit.whose,

@@ -320,7 +320,7 @@ fn a_run_that_may_need_too_much_memory_is_refused_with_numbers() {
         (
             "500M",
             "clustering may need up to ",
-            " MB for the run), but --max-memory allows 500 MB; take fewer clusters, drop rare terms with --min-df 2, or raise --max-memory\n",
+            " MB for the run), but --max-memory allows 500 MB; take fewer clusters, drop rare terms (--min-df), or raise --max-memory\n",
         ),
     ] {
         // Terms by the million would take too long: threads are what makes the forecast large.

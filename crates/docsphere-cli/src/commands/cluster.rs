@@ -417,6 +417,9 @@ impl Args {
         if end == "not converged" {
             writeln!(out, "note: raise --max-iter to go on")?;
         }
+        if let (Some(path), false) = (&self.long_run.checkpoint, file.converged) {
+            writeln!(out, "note: to go on, give the same command with --resume {} --force", path.display())?;
+        }
         for remark in remarks(file, loaded).iter() {
             writeln!(out, "{remark}")?;
         }

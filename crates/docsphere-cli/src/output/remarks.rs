@@ -19,8 +19,8 @@ impl Remarks {
         );
         remarks.add(
             stats.n_invalid_utf8 as usize,
-            "document had bytes that are not UTF-8; they were replaced",
-            "documents had bytes that are not UTF-8; they were replaced",
+            "document had bytes that are not UTF-8; they were replaced (another encoding? convert it: iconv -f latin1 -t utf-8)",
+            "documents had bytes that are not UTF-8; they were replaced (another encoding? convert it: iconv -f latin1 -t utf-8)",
         );
         remarks
     }
