@@ -25,9 +25,9 @@ pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Res
 /// The same for whoever makes the file under the name that it is given. There is an empty file already.
 pub(crate) fn make_whole(path: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let attempt = || {
-        let name = path.file_name().context("is no name for a file")?.to_string_lossy();
         // A link stays one: what it leads to is replaced.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let name = target.file_name().context("is no name for a file")?.to_string_lossy();
         let staging = staging_of(&target);
         remove_left_behind(parent_of(&target), &staging_prefix(&name));
         interrupt::remember_unfinished(&staging);
