@@ -59,7 +59,7 @@ impl Limit {
             "reading the input takes more than {}, but {} {}; drop rare terms with --min-df 2, or raise --max-memory",
             megabytes(held),
             self.whose,
-            megabytes(self.bytes)
+            megabytes_below(self.bytes)
         )
     }
 }
@@ -102,21 +102,37 @@ impl Forecast {
         if needed > limit.bytes {
             bail!(
                 "clustering may need up to {} ({} are held now, {} of them the matrix; up to {} for the run), but {} {}; take fewer clusters, drop rare terms (--min-df), or raise --max-memory",
-                // Never the same number as the limit.
-                megabytes(needed.max(limit.bytes + 1_000_000)),
+                megabytes(needed),
                 megabytes(needed - self.run),
                 megabytes(self.rows),
                 megabytes(self.run),
                 limit.whose,
-                megabytes(limit.bytes)
+                megabytes_below(limit.bytes)
             );
         }
         Ok(())
     }
 }
 
-/// Bytes for people.
-fn megabytes(bytes: u64) -> String {
+/// Bytes for people, rounded up: what is too much is never shown as a limit is, which is rounded down.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    shown(bytes.next_multiple_of(step(bytes)))
+}
+
+fn megabytes_below(bytes: u64) -> String {
+    shown(bytes / step(bytes) * step(bytes))
+}
+
+/// The smallest difference that is shown.
+fn step(bytes: u64) -> u64 {
+    match bytes {
+        0..10_000_000 => 100_000,
+        10_000_000..10_000_000_000 => 1_000_000,
+        _ => 100_000_000,
+    }
+}
+
+fn shown(bytes: u64) -> String {
     if bytes < 10_000_000 {
         format!("{:.1} MB", bytes as f64 / 1e6)
     } else if bytes < 10_000_000_000 {
@@ -146,6 +162,18 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_much_is_never_shown_as_the_limit() {
+        for (limit, below, above) in [
+            (1_040_000, "1.0 MB", "1.1 MB"),
+            (199_000_000, "199 MB", "200 MB"),
+            (199_600_000, "199 MB", "200 MB"),
+            (12_340_000_000, "12.3 GB", "12.4 GB"),
+        ] {
+            assert_eq!((megabytes_below(limit).as_str(), megabytes(limit + 1).as_str()), (below, above));
+        }
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

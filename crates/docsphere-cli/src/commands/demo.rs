@@ -51,12 +51,17 @@ impl Args {
         let output = self.output.display();
         let k = self.n_clusters.to_string();
         // Exactly what a person would type.
-        let mut words: Vec<&OsStr> =
-            ["docsphere", "cluster"].into_iter().map(OsStr::new).chain([corpus.as_os_str()]).collect();
-        words.extend(["-k", &k, "-o"].map(OsStr::new));
-        words.push(self.output.as_os_str());
+        let mut words: Vec<&OsStr> = vec![
+            "docsphere".as_ref(),
+            "cluster".as_ref(),
+            corpus.as_ref(),
+            "-k".as_ref(),
+            k.as_ref(),
+            "-o".as_ref(),
+            self.output.as_ref(),
+        ];
         if is_again {
-            words.push(OsStr::new("--force"));
+            words.push("--force".as_ref());
         }
         // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single document.
         let mut suited =

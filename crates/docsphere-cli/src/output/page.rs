@@ -14,6 +14,7 @@ use super::clusters::{self, ClusterEntry, ClustersFile, DocumentEntry};
 use super::groups::{self, GroupsFile};
 use super::map::MapFile;
 use crate::args::{PageArgs, Setting};
+use crate::memory::megabytes;
 
 /// The name of the file.
 pub(crate) const NAME: &str = "report.html";
@@ -201,10 +202,7 @@ impl Page<'_> {
         let remark = if is_small(&html) {
             format!("note: report.html shows {fits} characters of a document, to stay within --report-size")
         } else {
-            let size = match html.len() {
-                bytes if bytes < 10_000_000 => format!("{} KB", bytes.div_ceil(1000)),
-                bytes => format!("{} MB", bytes.div_ceil(1_000_000)),
-            };
+            let size = megabytes(html.len() as u64);
             format!(
                 "note: report.html has {size} although it shows no texts, more than --report-size; a run with fewer --keywords, --representatives and --least-typical makes it smaller"
             )
