@@ -28,8 +28,7 @@ NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
 demo:
 	@echo "building the command first: some minutes, the first time"
-	cargo build --release --package docsphere-cli
-	target/release/docsphere demo
+	cargo run --release --package docsphere-cli -- demo
 	@echo "(the command is target/release/docsphere; cargo install --locked --path crates/docsphere-cli puts it where your shell finds it)"
 
 test: lint doc unit interop python explorer
