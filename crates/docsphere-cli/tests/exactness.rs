@@ -33,6 +33,30 @@ fn everyday_texts_are_assigned_alike_by_every_strategy_on_1_2_and_7_threads() {
     assert_same(&place, "everyday.jsonl", "-k 20 --n-init 3", &settings);
 }
 
+/// All documents start in the one cluster whose seed is not empty; the other one comes to life by a refill.
+#[test]
+fn a_cluster_that_comes_to_life_is_looked_at_by_every_strategy() {
+    let place = Place::new();
+    let header = "%%MatrixMarket matrix coordinate real general";
+    let rows =
+        "6 2 10\n1 1 1\n2 1 0.9\n2 2 0.1\n3 1 0.95\n3 2 0.05\n4 1 0.1\n4 2 0.9\n5 1 0.05\n5 2 0.95\n6 2 1\n";
+    place.write("rows.mtx", format!("{header}\n{rows}"));
+    place.write("seeds.mtx", format!("{header}\n2 2 2\n1 1 1\n1 2 0.2\n"));
+    for strategy in Strategy::ALL {
+        place.ok(&format!(
+            "cluster rows.mtx -k 2 --init seeds.mtx --strategy {strategy} -o {strategy} --quiet"
+        ));
+        assert_eq!(
+            place.ok(&format!("verify {strategy} rows.mtx")),
+            "checked 6 documents against 2 centroids: 0 mismatches\n",
+            "{strategy}"
+        );
+        let labels: Vec<i32> =
+            place.assignments(strategy.name()).into_iter().map(|(_, cluster)| cluster).collect();
+        assert_eq!(labels, [0, 0, 0, 1, 1, 1], "{strategy}");
+    }
+}
+
 #[test]
 fn arxiv_abstracts_are_assigned_alike_by_every_strategy_and_number_of_threads() {
     let Some(source) = std::env::var_os("DOCSPHERE_TEST_CORPUS") else {

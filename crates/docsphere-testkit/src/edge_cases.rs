@@ -224,6 +224,13 @@ fn empty_clusters() -> Vec<EdgeCase> {
             vec![one(8), one(0), one(7), one(2), one(6)],
         ),
         EdgeCase::given("empty seeds", rows_of(4, &rows), vec![vec![], one(0), vec![], one(2)]),
+        // A bound over all other centroids then covers none with entries, and must hold for those that come to life.
+        EdgeCase::given("one seed is not empty", rows_of(4, &rows), vec![vec![(0, 5.0), (1, 1.0)], vec![]]),
+        EdgeCase::given(
+            "one seed of many is not empty",
+            rows_of(4, &rows),
+            vec![vec![], vec![], vec![(0, 1.0), (2, 1.0)], vec![], vec![]],
+        ),
         // The second empty cluster must not take a row equal to the one just taken.
         EdgeCase::given(
             "refill from duplicates",

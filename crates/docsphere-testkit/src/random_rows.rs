@@ -7,6 +7,7 @@ use docsphere::UnitRows;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use crate::reference::SparseVector;
 use crate::rows_from;
 
 /// What the random rows look like.
@@ -74,6 +75,34 @@ fn random_row(random: &mut ChaCha8Rng, params: &RandomRows) -> Vec<(u32, f32)> {
     row
 }
 
+/// Seeds of which some are empty, some equal, some far from every row, and some random rows.
+///
+/// In a third of all cases exactly one seed is not empty: every document then starts in that cluster, and all other
+/// clusters come to life by refills. The rest is drawn seed by seed. At least one seed has entries.
+pub fn random_seeds(params: &RandomRows, n_clusters: usize, seed: u64) -> Vec<SparseVector> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    // Without zero rows and negative values.
+    let dense = RandomRows { density: params.density.max(0.3), negative_share: 0.0, ..*params };
+    let one_live = chance(&mut random, 1.0 / 3.0);
+    let live = (random.next_u64() % n_clusters as u64) as usize;
+    let mut seeds: Vec<SparseVector> = Vec::with_capacity(n_clusters);
+    for cluster in 0..n_clusters {
+        let kind = if one_live { 0 } else { random.next_u32() % 5 };
+        let seed = match kind {
+            _ if cluster == live => random_row(&mut random, &dense),
+            0 => Vec::new(),
+            1 if cluster > 0 => seeds[(random.next_u64() % cluster as u64) as usize].clone(),
+            2 => vec![((random.next_u64() % params.n_terms as u64) as u32, 1.0)],
+            _ => random_row(&mut random, &dense),
+        };
+        seeds.push(seed);
+    }
+    if seeds[live].is_empty() {
+        seeds[live].push((0, 1.0));
+    }
+    seeds
+}
+
 /// True with this probability. Always draws one number, whatever the probability.
 fn chance(random: &mut ChaCha8Rng, probability: f64) -> bool {
     let fraction = (random.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0; // 53 bits: in [0, 1)
@@ -106,6 +135,22 @@ mod tests {
             .map(|row| row.iter().map(|(term, value)| (term, value.to_bits())).collect())
             .collect();
         assert!((800..1100).contains(&distinct.len()), "{} distinct rows", distinct.len());
+    }
+
+    #[test]
+    fn seeds_are_empty_equal_and_alone_often_enough() {
+        let params = RandomRows::default();
+        let (mut n_alone, mut n_equal, mut n_empty) = (0, 0, 0);
+        for seed in 0..300 {
+            let seeds = random_seeds(&params, 6, seed);
+            let n_live = seeds.iter().filter(|seed| !seed.is_empty()).count();
+            assert!(n_live > 0, "a fit refuses seeds that are all empty");
+            n_alone += usize::from(n_live == 1);
+            n_empty += usize::from((2..6).contains(&n_live));
+            let twins = |a: usize| (0..a).any(|b| !seeds[a].is_empty() && seeds[a] == seeds[b]);
+            n_equal += usize::from((0..6).any(twins));
+        }
+        assert!(n_alone > 80 && n_equal > 80 && n_empty > 80, "{n_alone} {n_equal} {n_empty}");
     }
 
     #[test]

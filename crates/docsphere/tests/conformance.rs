@@ -10,7 +10,7 @@ use docsphere::{
     UnitRows,
 };
 use docsphere_testkit::edge_cases::{EdgeCase, edge_cases};
-use docsphere_testkit::random_rows::{RandomRows, random_rows};
+use docsphere_testkit::random_rows::{RandomRows, random_rows, random_seeds};
 use docsphere_testkit::reference::{
     ReferenceFit, ReferenceParams, ReferenceSeeding, ReferenceStop, SparseVector, reference_fit,
 };
@@ -152,19 +152,26 @@ pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (Random
     let shape = (2usize..60, 1usize..25, 0.02f64..0.6, 1u32..4, any::<u64>());
     let kind = prop_oneof![4 => Just((0.0, 0.1)), 1 => Just((0.0, 0.7)), 1 => Just((0.3, 0.1))];
     let run =
-        (1usize..20, 0usize..4, any::<u64>(), prop_oneof![Just(0.0), Just(1e-4), Just(0.05)], any::<bool>());
+        (1usize..20, 0usize..6, any::<u64>(), prop_oneof![Just(0.0), Just(1e-4), Just(0.05)], 0usize..4);
     (shape, kind, run).prop_map(|(shape, kind, run)| {
         let (n_docs, n_terms, density, largest_value, seed) = shape;
         let (negative_share, duplicate_share) = kind;
         let rows =
             RandomRows { n_docs, n_terms, density, negative_share, duplicate_share, largest_value, seed };
-        let (n_clusters, seeding, seed, tol, weighted) = run;
+        let (n_clusters, seeding, seed, tol, weights) = run;
         let seeding = match seeding {
             0 => ReferenceSeeding::Random,
             1 => ReferenceSeeding::Greedy { candidates: 3 },
+            2 | 3 => ReferenceSeeding::Given(random_seeds(&rows, n_clusters, seed)),
             _ => ReferenceSeeding::PlusPlus,
         };
-        let weights = weighted.then(|| (0..n_docs).map(|doc| [1.0, 0.5, 3.0, 0.0][doc % 4]).collect());
+        let weights = match weights {
+            0 => Some([1.0, 0.5, 3.0, 0.0]),
+            // Light documents weigh nothing in the sums of heavy ones.
+            1 => Some([1e30, 1.0, 1e-9, 0.0]),
+            _ => None,
+        };
+        let weights = weights.map(|cycle| (0..n_docs).map(|doc| cycle[(doc + doc / 4) % 4]).collect());
         (rows, ReferenceParams { n_clusters, seeding, seed, run: 0, max_iter: 20, tol, weights })
     })
 }
@@ -174,7 +181,13 @@ pub(crate) fn fitted_to(rows: &UnitRows<'_>, params: &ReferenceParams) -> Option
     let has_weight = |doc: usize| params.weights.as_ref().is_none_or(|weights| weights[doc] > 0.0);
     let n_usable = (0..rows.n_rows()).filter(|&doc| rows.row(doc).nnz() > 0 && has_weight(doc)).count();
     let n_clusters = params.n_clusters.min(n_usable);
-    (n_clusters > 0).then(|| ReferenceParams { n_clusters, ..params.clone() })
+    let mut params = ReferenceParams { n_clusters, ..params.clone() };
+    let mut has_seeds = true;
+    if let ReferenceSeeding::Given(seeds) = &mut params.seeding {
+        seeds.truncate(n_clusters);
+        has_seeds = seeds.iter().any(|seed| !seed.is_empty());
+    }
+    (n_clusters > 0 && has_seeds).then_some(params)
 }
 
 fn on_random_rows(strategy: Strategy) {

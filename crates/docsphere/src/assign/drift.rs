@@ -15,7 +15,7 @@
 //! Of the centroids that cannot be left out so, [`columns.rs`](super::columns) bounds all similarities at once in small integers, and [`batch.rs`](super::batch) leaves out those below `own`, or below what the best of them has at
 //! least. What remains are *candidates*: their similarities are computed as the reference does ([`comparer.rs`](super::comparer)), and the tie rule decides among them and the own centroid.
 //! Every centroid is then in one of four classes, each with a bound: not looked at (`U + G_j`), looked at and left out (the bound of `columns.rs`), candidate that lost, or old own centroid (their similarities).
-//! The greatest of these is the new `U`.
+//! The greatest of these is the new `U`, but never less than 0: an empty centroid has similarity 0 to every document, is looked at by none, and grows from there once its cluster is refilled.
 //!
 //! # What else makes it fast
 //!

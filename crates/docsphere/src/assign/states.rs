@@ -12,7 +12,7 @@ pub(super) struct States {
     pub(super) labels: Vec<u32>,
     /// The similarity to the own centroid, as bits; minus infinity if that is empty.
     pub(super) own: Vec<AtomicU64>,
-    /// At least the similarity to any other centroid as of some iteration, as bits.
+    /// At least the similarity to any other centroid as of some iteration, as bits. Never below 0.
     pub(super) other: Vec<AtomicU32>,
     /// That iteration, modulo 256.
     pub(super) made: Vec<AtomicU8>,
@@ -31,8 +31,10 @@ impl States {
         f32::from_bits(self.other[position].load(Relaxed))
     }
 
+    /// Notes a bound. It is never below 0: an empty centroid has similarity 0, and the bound must
+    /// cover it, because the centroid grows from there when its cluster is refilled.
     pub(super) fn set_other(&self, position: usize, other: f32) {
-        self.other[position].store(other.to_bits(), Relaxed);
+        self.other[position].store(other.max(0.0).to_bits(), Relaxed);
     }
 
     /// How many assignments ago the bound was made.

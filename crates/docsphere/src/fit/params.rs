@@ -51,8 +51,8 @@ pub struct Params {
 #[derive(Clone, Debug)]
 pub struct ValidParams(Params);
 
-/// Cluster numbers must fit into an `i32`.
-const MAX_CLUSTERS: usize = i32::MAX as usize;
+/// `drift` packs the number of a column into 24 bits of a posting.
+const MAX_CLUSTERS: usize = 1 << 24;
 
 impl Params {
     fn new(n_clusters: usize) -> Self {
@@ -149,7 +149,7 @@ impl Params {
         in_range(
             "n_clusters",
             (1..=MAX_CLUSTERS).contains(&self.n_clusters),
-            "from 1 to 2147483647",
+            "from 1 to 16777216",
             self.n_clusters,
         )?;
         in_range("n_init", self.n_init >= 1, "at least 1", self.n_init)?;
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_value_out_of_range_is_refused_with_name_range_and_value() {
         let params = || SphericalKMeans::params(3);
-        assert_eq!(message(SphericalKMeans::params(0)), "n_clusters must be from 1 to 2147483647, got 0");
+        assert_eq!(message(SphericalKMeans::params(0)), "n_clusters must be from 1 to 16777216, got 0");
         assert_eq!(message(params().n_init(0)), "n_init must be at least 1, got 0");
         assert_eq!(message(params().max_iter(0)), "max_iter must be at least 1, got 0");
         assert_eq!(message(params().tol(f64::NAN)), "tol must be a finite number, at least 0, got NaN");
