@@ -21,7 +21,7 @@ impl<'a> RowWeights<'a> {
         let exponent = weights.map_or(0, |weights| {
             assert_eq!(weights.len(), n_docs, "one weight a row");
             assert!(weights.iter().all(|weight| *weight >= 0.0), "weights are not negative");
-            scale_exponent(weights.iter().sum())
+            scale_exponent(weights)
         });
         RowWeights { weights, exponent }
     }
@@ -50,19 +50,25 @@ impl<'a> RowWeights<'a> {
     }
 }
 
-/// The e for which `total * 2^e` lies in (2^29, 2^30].
-fn scale_exponent(mut total: f64) -> i32 {
-    assert!(total > 0.0 && total.is_finite(), "the total weight is a finite number above zero, got {total}");
-    let mut exponent = 0;
-    while total > 1_073_741_824.0 {
-        total /= 2.0;
-        exponent -= 1;
+/// The e for which the total weight times `2^e` lies in (2^29, 2^30].
+///
+/// The total is a sum of integers: with the least p for which no weight is above `2^p`, each counts as `round(w * 2^(63-p))`.
+fn scale_exponent(weights: &[f64]) -> i32 {
+    let greatest = weights.iter().copied().fold(0.0, f64::max);
+    assert!(greatest > 0.0 && greatest.is_finite(), "the greatest weight is a finite number above zero");
+    let (mut p, mut rest) = (0, greatest);
+    while rest > 1.0 {
+        rest /= 2.0;
+        p += 1;
     }
-    while total <= 536_870_912.0 {
-        total *= 2.0;
-        exponent += 1;
+    while rest <= 0.5 {
+        rest *= 2.0;
+        p -= 1;
     }
-    exponent
+    let total: u128 = weights.iter().map(|&w| times_power_of_two(w, 63 - p).round() as u128).sum();
+    // The least b for which the sum is not above 2^b.
+    let b = (0..).find(|&b| total <= 1u128 << b).expect("below 2^94");
+    30 - (b + p - 63)
 }
 
 /// `x * 2^exponent`, one doubling or halving after the other, since 2^exponent alone may be too large for a float.
@@ -87,12 +93,14 @@ mod tests {
 
     #[test]
     fn the_total_weight_is_brought_up_to_two_to_the_thirty() {
-        assert_eq!(scale_exponent(1_073_741_824.0), 0);
-        assert_eq!(scale_exponent(1_073_741_825.0), -1);
-        assert_eq!(scale_exponent(536_870_912.0), 1);
-        assert_eq!(scale_exponent(1.0), 30);
-        assert_eq!(scale_exponent(3.0), 28);
-        assert_eq!(scale_exponent(f64::MIN_POSITIVE), 1052);
+        assert_eq!(scale_exponent(&[1_073_741_824.0]), 0);
+        assert_eq!(scale_exponent(&[1_073_741_825.0]), -1);
+        assert_eq!(scale_exponent(&[1_073_741_824.0, 1e-9]), -1);
+        assert_eq!(scale_exponent(&[1_073_741_824.0, 1e-30]), 0, "too small to count");
+        assert_eq!(scale_exponent(&[536_870_912.0]), 1);
+        assert_eq!(scale_exponent(&[1.0]), 30);
+        assert_eq!(scale_exponent(&[2.0, 0.0, 1.0]), 28);
+        assert_eq!(scale_exponent(&[f64::MIN_POSITIVE]), 1052);
     }
 
     #[test]

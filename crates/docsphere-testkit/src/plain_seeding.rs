@@ -76,14 +76,23 @@ impl PlainSeeding<'_> {
     }
 }
 
-/// Documents ascending by their terms, then by their values, then as they came.
+/// Documents ascending by the hash of their content, then as they came.
 fn order(rows: &UnitRows<'_>) -> Vec<usize> {
     let mut docs: Vec<usize> = (0..rows.n_rows()).collect();
-    docs.sort_by(|&a, &b| {
-        let (a, b) = (rows.row(a), rows.row(b));
-        a.terms.cmp(b.terms).then(a.values.partial_cmp(b.values).expect("finite"))
-    });
+    docs.sort_by_key(|&doc| content_hash(rows.row(doc)));
     docs
+}
+
+/// The hash of a row: for each entry, ascending, `h = mix(h XOR (term * 2^32 + bits of the value))`, from 0.
+fn content_hash(row: Row<'_>) -> u64 {
+    let mut hash = 0u64;
+    for (term, value) in row.iter() {
+        hash ^= u64::from(term) * 4_294_967_296 + u64::from(value.to_bits());
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        hash ^= hash >> 31;
+    }
+    hash
 }
 
 /// The state of the draws: the seeds so far, and what they mean for every document.

@@ -14,7 +14,7 @@ use crate::plain_seeding::{PlainSeeding, vector};
 /// Terms and values, ascending by term, without zeros. Empty for an empty centroid.
 pub type SparseVector = Vec<(u32, f32)>;
 
-/// The label of a document that has none: a zero row, or one that has not been assigned yet.
+/// The label of a document that has none: a zero row, one without a similarity above 0, or one that has not been assigned yet.
 pub const NO_LABEL: i32 = -1;
 
 /// A document whose similarity to its own centroid is at least this is not taken to refill an empty cluster.
@@ -272,8 +272,8 @@ pub fn reference_assign(
     for (doc, row) in rows.iter().enumerate() {
         let (label, similarity) = match best[doc] {
             _ if row.nnz() == 0 => (NO_LABEL, 0.0),
-            Some(found) => found,
-            None => (old_labels[doc].max(0), 0.0), // every centroid is empty
+            Some(found) if found.1 > 0.0 => found,
+            _ => (NO_LABEL, 0.0), // nothing in common with any centroid
         };
         assignment.labels.push(label);
         assignment.similarities.push(similarity);
@@ -347,13 +347,14 @@ fn worst_fitting(
         *n_members.entry(labels[doc]).or_default() += 1;
     }
     let may_be_taken = |&doc: &usize| {
-        labels[doc] != NO_LABEL
+        rows.row(doc).nnz() > 0
             && weights.counts(doc)
             && similarities[doc] < SITS_ON_CENTROID
-            && n_members[&labels[doc]] >= 2
+            && (labels[doc] == NO_LABEL || n_members[&labels[doc]] >= 2)
             && refilled.iter().all(|taken| rows.row(taken.doc) != rows.row(doc))
     };
-    // `min_by` returns the first of equal ones: the lowest document id.
+    // `min_by` returns the first of equal ones: the lowest document id. Those without a label have similarity 0, all others
+    // more.
     (0..labels.len()).filter(may_be_taken).min_by(|&a, &b| similarities[a].total_cmp(&similarities[b]))
 }
 
@@ -460,10 +461,11 @@ mod tests {
     fn rows_without_any_choice() {
         let rows = rows_from(2, &[&[], &[(1, -1.0)]]);
         let negative = reference_assign(&rows, &[vec![], one_hot(1)], &[NO_LABEL, NO_LABEL]);
-        assert_eq!((negative.labels, negative.similarities), (vec![-1, 1], vec![0.0, -1.0]));
+        assert_eq!((negative.labels, negative.similarities), (vec![-1, -1], vec![0.0, 0.0]));
         let nothing = reference_assign(&rows, &[vec![], vec![]], &[NO_LABEL, 1]);
-        assert_eq!((nothing.labels, nothing.similarities), (vec![-1, 1], vec![0.0, 0.0]));
-        assert_eq!(reference_assign(&rows, &[vec![], vec![]], &[-1, -1]).labels, [-1, 0]);
+        assert_eq!((nothing.labels, nothing.similarities), (vec![-1, -1], vec![0.0, 0.0]));
+        let apart = reference_assign(&rows, &[one_hot(0)], &[NO_LABEL, 0]);
+        assert_eq!((apart.labels, apart.similarities), (vec![-1, -1], vec![0.0, 0.0]));
     }
 
     #[test]
@@ -494,13 +496,26 @@ mod tests {
     }
 
     #[test]
-    fn members_that_cancel_out_leave_the_centroid_where_it_was() {
-        let rows = rows_from(2, &[&[(0, 1.0), (1, 2.0)], &[(0, -1.0), (1, -2.0)]]);
-        let fit = reference_fit(&rows, &ReferenceParams::given(vec![one_hot(1)]));
-        assert_eq!(fit.centroids, [one_hot(1)]);
-        assert_eq!(fit.labels, [0, 0]);
-        assert_eq!(fit.objective, 0.0);
+    fn members_that_weigh_nothing_leave_the_centroid_where_it_was() {
+        let rows = rows_from(3, &[&[(0, 1.0)], &[(1, 1.0), (2, 1.0)]]);
+        let params = ReferenceParams::given(vec![one_hot(0), one_hot(1)]);
+        let fit = reference_fit(&rows, &ReferenceParams { weights: Some(vec![1e18, 1e-18]), ..params });
+        assert_eq!(fit.centroids, [one_hot(0), one_hot(1)]);
+        assert_eq!(fit.labels, [0, 1]);
         assert_eq!(fit.history[1].max_squared_movement, 0.0);
+    }
+
+    #[test]
+    fn a_document_may_lose_its_label_and_join_again() {
+        // Seed 0 has a term of document 2, but no document that moves it has: document 2 weighs nothing.
+        let rows = rows_from(4, &[&[(0, 1.0)], &[(1, 1.0)], &[(2, 1.0)]]);
+        let seeds = vec![vec![(0, 1.0), (2, 0.5)], one_hot(1)];
+        let params = ReferenceParams { weights: Some(vec![1.0, 1.0, 0.0]), ..ReferenceParams::given(seeds) };
+        let fit = reference_fit(&rows, &params);
+        assert_eq!(fit.labels, [0, 1, -1]);
+        assert_eq!(fit.similarities[2], 0.0);
+        assert_eq!(fit.history[0].moved, 3);
+        assert_eq!(fit.history[1].moved, 1, "it lost its label");
     }
 
     #[test]

@@ -69,7 +69,9 @@ pub(crate) mod compression;
 pub(crate) mod container;
 mod error;
 mod ids;
+mod labels;
 mod observer;
+mod record;
 mod simd;
 
 mod corpus;
@@ -78,40 +80,42 @@ mod text;
 
 mod vectors;
 
+mod centroids;
+
 mod seeding;
 
 mod update;
 
 mod assign;
 
-mod fit;
+mod shards;
 
 mod model;
+
+mod fit;
 
 mod summary;
 
 mod overview;
 
-pub use assign::{Counters, IndexUse, Labels, Strategy};
+pub use centroids::Centroids;
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};
-pub use fit::{
-    Checkpoint, Fit, FitOptions, IterationRecord, Params, RunRecord, SphericalKMeans, StageSeconds,
-    StopReason, Trace, ValidParams,
-};
+pub use fit::{Checkpoint, Fit, FitOptions, Params, SphericalKMeans, ValidParams};
 pub use ids::{ClusterId, DocId, TermId};
+pub use labels::Labels;
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
 pub use overview::{Groups, Merge, MergeTree, group_keywords};
 #[cfg(feature = "map")]
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
+pub use record::{Counters, IndexUse, IterationRecord, RunRecord, StageSeconds, StopReason, Strategy, Trace};
 pub use seeding::Init;
 pub use simd::Simd;
 pub use summary::{ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, summarize};
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };
-pub use update::Centroids;
 pub use vectors::{
     DocumentBound, IdfKind, MAX_ROWS, MAX_TERMS, Row, SparseRows, TextModel, TfidfOptions, Transformed,
     TransformedCorpus, UNIT_TOLERANCE, UnitRows, Vectorized, Vectorizer, Vocabulary, formats,

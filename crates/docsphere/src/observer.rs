@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::fit::IterationRecord;
+use crate::record::IterationRecord;
 
 /// What happens during a run.
 #[derive(Clone, Copy, Debug)]

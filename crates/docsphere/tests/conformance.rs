@@ -38,6 +38,18 @@ fn fit_like_with(
     n_threads: usize,
     simd: Simd,
 ) -> Fit {
+    fit_like_with_options(rows, params, strategy, n_threads, simd, FitOptions::default())
+}
+
+/// The same with further options; weights are those of the reference.
+pub(crate) fn fit_like_with_options<'a>(
+    rows: &UnitRows<'_>,
+    params: &'a ReferenceParams,
+    strategy: Strategy,
+    n_threads: usize,
+    simd: Simd,
+    options: FitOptions<'a>,
+) -> Fit {
     let init = match &params.seeding {
         ReferenceSeeding::Random => Init::Random,
         ReferenceSeeding::PlusPlus => Init::PlusPlus,
@@ -56,11 +68,10 @@ fn fit_like_with(
         .simd(simd)
         .check()
         .unwrap();
-    let options = match &params.weights {
-        Some(weights) => FitOptions::default().weights(weights),
-        None => FitOptions::default(),
-    };
-    checked.fit_with(rows, options).unwrap()
+    match &params.weights {
+        Some(weights) => checked.fit_with(rows, options.weights(weights)).unwrap(),
+        None => checked.fit_with(rows, options).unwrap(),
+    }
 }
 
 fn given(n_terms: usize, centroids: &[SparseVector]) -> Centroids {

@@ -124,10 +124,8 @@ fn empty_clusters_attract_no_new_rows() {
     assert_eq!(prediction.labels.as_slice()[1], -1);
     assert_eq!(prediction.similarities[2], 1.0);
     let live = |cluster: ClusterId| fit.model.centroids().centroid(cluster).nnz() > 0;
-    assert!(
-        live(prediction.labels.get(DocId::new(0)).unwrap()),
-        "nothing in common: the first cluster that is not empty"
-    );
+    assert_eq!(prediction.labels.get(DocId::new(0)), None, "nothing in common with any cluster");
+    assert_eq!(prediction.similarities[0], 0.0);
     let nearest = predictor.nearest(&new, 10).unwrap();
     assert_eq!(nearest.of(DocId::new(0)).len(), 2);
     assert!(nearest.of(DocId::new(0)).iter().all(|n| live(n.cluster)));

@@ -102,16 +102,24 @@ proptest! {
         prop_assert_eq!(plain.objective, with_empty.objective);
     }
 
+    /// With given seeds: draws follow a hash of the rows, the numbers of their terms included.
     #[test]
-    fn unused_terms_change_nothing((shape, params) in random_case()) {
+    fn unused_terms_change_nothing((shape, params) in random_case(), which in any::<prop::sample::Index>()) {
         let rows = random_rows(&shape);
         let Some(params) = fitted_to(&rows, &params) else { return Ok(()) };
         let mut parts = Parts::of(&rows);
         parts.n_terms = 2 * parts.n_terms + 100;
         parts.terms.iter_mut().for_each(|term| *term = 2 * *term + 7);
         let wider = parts.unit();
-        let params = ReferenceParams { seeding: ReferenceSeeding::PlusPlus, ..params };
-        let (plain, wide) = (fit_like(&rows, &params, Strategy::Auto, 1), fit_like(&wider, &params, Strategy::Auto, 1));
+        let seeds_of = |rows: &UnitRows<'_>| -> ReferenceParams {
+            let docs: Vec<usize> = (0..rows.n_rows()).filter(|&doc| rows.row(doc).nnz() > 0).collect();
+            let first = which.index(docs.len());
+            let seeds = docs.iter().cycle().skip(first).take(params.n_clusters);
+            let seeding = ReferenceSeeding::Given(seeds.map(|&doc| rows.row(doc).iter().collect()).collect());
+            ReferenceParams { seeding, ..params.clone() }
+        };
+        let plain = fit_like(&rows, &seeds_of(&rows), Strategy::Auto, 1);
+        let wide = fit_like(&wider, &seeds_of(&wider), Strategy::Auto, 1);
         prop_assert_eq!(plain.labels, wide.labels);
         prop_assert_eq!(plain.objective, wide.objective);
     }

@@ -18,3 +18,7 @@ mod paper_claim;
 mod properties;
 /// The seeds that the index over documents draws, against the plain method.
 mod seeding;
+/// N shards, cut anywhere, are one.
+mod shards;
+/// The order of the stages.
+mod stages;

@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use crate::update::Assignment;
+use crate::labels::Assignment;
 use crate::vectors::{Row, UnitRows};
 
 /// The numbers of terms by how many documents have them, the most frequent first.

@@ -15,9 +15,10 @@
 use super::drift::Drift;
 use super::inverted::Inverted;
 use super::ncc::Ncc;
-use super::{Assigner, Counters, Step, Used};
+use super::{Assigned, Assigner, ShardStep};
+use crate::error::Result;
+use crate::labels::Assignment;
 use crate::simd::Level;
-use crate::update::Assignment;
 
 /// From so many clusters on `drift` is the fastest: at k = 5 it is a little faster than `inverted` on abstracts and on tweets, at k = 2 slower on both.
 const MIN_DRIFT_CLUSTERS: usize = 6;
@@ -59,15 +60,7 @@ impl Auto {
         }
     }
 
-    fn picked(&self) -> &dyn Assigner {
-        match self.picked {
-            Pick::Inverted => &self.inverted,
-            Pick::Ncc => &self.ncc,
-            Pick::Drift => &self.drift,
-        }
-    }
-
-    fn picked_mut(&mut self) -> &mut dyn Assigner {
+    fn picked(&mut self) -> &mut dyn Assigner {
         match self.picked {
             Pick::Inverted => &mut self.inverted,
             Pick::Ncc => &mut self.ncc,
@@ -75,7 +68,7 @@ impl Auto {
         }
     }
 
-    fn pick(&mut self, step: &Step<'_>) -> Pick {
+    fn pick(&mut self, step: &ShardStep<'_>, labels: &[u32]) -> Pick {
         if step.live.len() >= MIN_DRIFT_CLUSTERS && step.allows_index() {
             return Pick::Drift;
         }
@@ -95,7 +88,8 @@ impl Auto {
             .sum();
         let inverted = n_postings + PAIR_COST * n_docs * n_live;
 
-        let n_in_changed = movement.n_docs_in_changed() as f64;
+        let is_unsettled = |label: &&u32| !step.is_settled(**label);
+        let n_in_changed = labels.iter().filter(is_unsettled).count() as f64;
         let n_pairs = n_in_changed * n_live + (n_docs - n_in_changed) * movement.changed().len() as f64;
         let n_stale = if self.picked == Pick::Ncc { 0 } else { step.centroids.nnz() };
         let ncc = PROBE_COST * n_pairs * step.rows.nnz() as f64 / n_docs + TABLE_COST * n_stale as f64;
@@ -104,8 +98,9 @@ impl Auto {
 }
 
 impl Assigner for Auto {
-    fn prepare(&mut self, step: &Step<'_>) {
-        self.picked = self.pick(step);
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        let before = self.picked;
+        self.picked = self.pick(step, &assignment.labels);
         // What the others held is of no use later: give their memory back.
         if self.picked != Pick::Inverted {
             self.inverted = Inverted::default();
@@ -115,16 +110,10 @@ impl Assigner for Auto {
         }
         if self.picked != Pick::Drift {
             self.drift.clear();
+        } else if before != Pick::Drift {
+            self.drift.attach(step.rows)?;
         }
-        self.picked_mut().prepare(step);
-    }
-
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
-        self.picked_mut().assign(step, assignment)
-    }
-
-    fn used(&self) -> Used {
-        self.picked().used()
+        self.picked().assign(step, assignment)
     }
 
     fn memory_bytes(&self) -> usize {
@@ -138,9 +127,11 @@ impl Assigner for Auto {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assign::Step;
+    use crate::centroids::Centroids;
     use crate::simd::Simd;
-    use crate::update::{Centroids, Updater};
-    use crate::vectors::{RowWeights, SparseRows, UnitRows};
+    use crate::update::Follower;
+    use crate::vectors::{SparseRows, UnitRows};
 
     /// Rows over many common terms, k clusters, of which the last update changed `n_moved` by moving one document each.
     fn picked_after_moving(n_moved: usize, first_value: f32) -> Pick {
@@ -160,21 +151,19 @@ mod tests {
         let mut values = vec![1.0; terms.len()];
         values[0] = first_value;
         let rows = UnitRows::new(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap());
-        let mut assignment = Assignment {
-            labels: (0..n_docs).map(|doc| (doc % k) as u32).collect(),
-            similarities: vec![0.5; n_docs],
-        };
+        let mut labels: Vec<u32> = (0..n_docs).map(|doc| (doc % k) as u32).collect();
         let mut centroids = Centroids::from_rows(
             SparseRows::from_parts(n_terms, vec![0u64; k + 1], Vec::new(), Vec::new()).unwrap(),
         );
-        let mut updater = Updater::new(&rows, k);
-        updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
+        let mut follower = Follower::new(n_docs, k);
+        follower.update(&rows, &labels, &mut centroids);
         for doc in 0..n_moved {
-            assignment.labels[doc] = ((doc + 1) % k) as u32;
+            labels[doc] = ((doc + 1) % k) as u32;
         }
-        let update = updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
+        let movement = follower.update(&rows, &labels, &mut centroids);
         let mut auto = Auto { picked: Pick::Ncc, ..Auto::new(Level::of(Simd::Scalar).unwrap()) };
-        auto.pick(&Step::new(1, &rows, &centroids, Some(&update.movement)))
+        let step = Step::new(1, &centroids, Some(&movement), None);
+        auto.pick(&ShardStep::new(&step, &rows, &[]), &labels)
     }
 
     #[test]

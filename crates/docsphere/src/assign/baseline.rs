@@ -10,8 +10,10 @@
 use super::chunks::for_each_document;
 use super::lookup::Lookup;
 use super::scan::Scan;
-use super::{Assigner, Counters, Step, Strategy, Used};
-use crate::update::Assignment;
+use super::{Assigned, Assigner, ShardStep, seconds};
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::Strategy;
 
 /// See the [module](self).
 #[derive(Default)]
@@ -20,12 +22,9 @@ pub(super) struct Baseline {
 }
 
 impl Assigner for Baseline {
-    fn prepare(&mut self, step: &Step<'_>) {
-        self.lookup.prepare(step);
-    }
-
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
-        for_each_document(
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        let prepare_seconds = seconds(|| self.lookup.prepare(step));
+        let counters = for_each_document(
             step,
             assignment,
             || (),
@@ -34,11 +33,8 @@ impl Assigner for Baseline {
                     scan.all(counters);
                 }
             },
-        )
-    }
-
-    fn used(&self) -> Used {
-        Used::plainly(Strategy::Baseline)
+        );
+        Ok(Assigned::plainly(Strategy::Baseline, counters, prepare_seconds))
     }
 
     fn memory_bytes(&self) -> usize {

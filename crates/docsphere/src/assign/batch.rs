@@ -436,8 +436,8 @@ mod tests {
     use super::*;
     use crate::assign::arranged::TermRanks;
     use crate::assign::reference_similarity;
+    use crate::centroids::Centroids;
     use crate::simd::Simd;
-    use crate::update::Centroids;
     use crate::vectors::{SparseRows, UnitRows};
     use proptest::prelude::*;
     use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! The tie rule, for strategies that compare one centroid at a time. (`inverted.rs` has all similarities at hand and reads the winner off.)
 
-use super::Step;
 use super::chunks::Slot;
-use crate::update::Assignment;
+use crate::labels::Assignment;
 
 /// The best cluster found so far for one document.
 ///
-/// Offers may come in any order: on equal similarity the old label stays, else the smallest id wins.
+/// Offers may come in any order: on equal similarity the old label stays, else the smallest id wins. A similarity of 0
+/// or below wins nothing: such a document stays without a label.
 pub(super) struct Choice {
     old: u32,
     label: u32,
@@ -16,12 +16,12 @@ pub(super) struct Choice {
 impl Choice {
     /// Begins with the similarity to the old label's centroid.
     pub(super) fn from_own(label: u32, similarity: f64) -> Self {
-        Choice { old: label, label, similarity }
+        if similarity > 0.0 { Choice { old: label, label, similarity } } else { Choice::open() }
     }
 
     /// Begins with nothing: no old label, or one whose centroid is empty.
     pub(super) fn open() -> Self {
-        Choice { old: Assignment::NO_LABEL, label: Assignment::NO_LABEL, similarity: f64::NEG_INFINITY }
+        Choice { old: Assignment::NO_LABEL, label: Assignment::NO_LABEL, similarity: 0.0 }
     }
 
     /// The similarity that a winner must at least have; `None` if nothing has been found yet.
@@ -39,21 +39,14 @@ impl Choice {
         }
     }
 
-    /// The winner and its similarity; `None` if there was nothing to choose from.
-    pub(super) fn chosen(&self) -> Option<(u32, f64)> {
-        (self.label != Assignment::NO_LABEL).then_some((self.label, self.similarity))
+    /// The winner and its similarity; no label and 0 if no centroid has a similarity above 0.
+    pub(super) fn chosen(&self) -> (u32, f64) {
+        (self.label, self.similarity)
     }
 
-    /// Writes the outcome. Without any offer every centroid has similarity 0 or is empty: the smallest live id.
-    pub(super) fn settle(self, step: &Step<'_>, mut slot: Slot<'_>) {
-        if self.label != Assignment::NO_LABEL {
-            slot.set(self.label, self.similarity);
-        } else if let Some(&first) = step.live.first() {
-            slot.set(first, 0.0);
-        } else {
-            let kept = if *slot.label == Assignment::NO_LABEL { 0 } else { *slot.label };
-            slot.set(kept, 0.0);
-        }
+    /// Writes the outcome.
+    pub(super) fn settle(self, mut slot: Slot<'_>) {
+        slot.set(self.label, self.similarity);
     }
 }
 
@@ -70,7 +63,15 @@ mod tests {
     fn ties_keep_the_old_label_else_the_smallest_id() {
         assert_eq!(outcome(Choice::from_own(5, 0.5), &[(1, 0.5), (9, 0.5)]), (5, 0.5));
         assert_eq!(outcome(Choice::from_own(5, 0.5), &[(9, 0.7), (1, 0.7), (3, 0.7)]), (1, 0.7));
-        assert_eq!(outcome(Choice::open(), &[(4, 0.0), (2, 0.0), (7, 0.0)]), (2, 0.0));
-        assert_eq!(outcome(Choice::open(), &[(4, -0.5), (2, -0.7)]), (4, -0.5));
+        assert_eq!(outcome(Choice::open(), &[(4, 0.5), (2, 0.5), (7, 0.5)]), (2, 0.5));
+    }
+
+    #[test]
+    fn a_similarity_of_0_or_below_is_no_label() {
+        let none = (Assignment::NO_LABEL, 0.0);
+        assert_eq!(outcome(Choice::open(), &[(4, 0.0), (2, 0.0), (7, -0.5)]), none);
+        assert_eq!(outcome(Choice::from_own(3, 0.0), &[(4, 0.0)]), none);
+        assert_eq!(outcome(Choice::from_own(3, -0.5), &[(4, -0.2)]), none);
+        assert_eq!(outcome(Choice::from_own(3, -0.5), &[(9, 0.1), (4, 0.1)]), (4, 0.1));
     }
 }

@@ -4,8 +4,9 @@
 
 use rayon::prelude::*;
 
-use super::{Counters, Step};
-use crate::update::Assignment;
+use super::ShardStep;
+use crate::labels::Assignment;
+use crate::record::Counters;
 
 /// Documents a task: large enough to hide the cost of a task, small enough to balance two hundred thousand documents.
 const CHUNK_DOCS: usize = 1024;
@@ -26,7 +27,7 @@ impl Slot<'_> {
 
 /// Calls `visit` once for every document, on all threads. `scratch` makes what a task needs to work.
 pub(super) fn for_each_document<S>(
-    step: &Step<'_>,
+    step: &ShardStep<'_>,
     assignment: &mut Assignment,
     scratch: impl Fn() -> S + Sync + Send,
     visit: impl Fn(&mut S, &mut Counters, Slot<'_>) + Sync + Send,

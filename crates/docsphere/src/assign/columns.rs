@@ -31,8 +31,8 @@
 use rayon::prelude::*;
 
 use super::arranged::TermRanks;
+use crate::centroids::Centroids;
 use crate::simd::{self, Line, Place, TILE};
-use crate::update::Centroids;
 use crate::vectors::Row;
 
 /// What a similarity of 1 is in the integers of the bounds. Weights, which may exceed this by a part in 200, fit into 16 bits.

@@ -26,7 +26,8 @@
 //! - In late iterations most documents look at a tile or two. They get small columns of their own, which are built quickly; and columns of centroids that did not change are kept ([`kept.rs`](super::kept)).
 //!
 //! Iteration 0, or whenever it is not known what happened since the last assignment: `own` is computed for all, `other` is infinite, and every document looks at all columns. With negative values, or
-//! with more than 32 candidates (many equal centroids, or a document that shares no term with any), posting lists give all similarities, as in `inverted`.
+//! with more than 32 candidates (many equal centroids, or a document that shares no term with any), posting lists give all similarities, as in `inverted`. So they do for a document whose own similarity is 0,
+//! and for one without a label that shares a term with a changed centroid.
 //!
 //! **Cost.** Memory: 8 bytes a nonzero and 16 a document for the arranged rows, 21 a document for what is known of it, 16 more while documents are chosen and scanned; 8 bytes a term, and 4 a term and thread;
 //! 141 a cluster, most of it for the growths of 32 iterations; the columns, twice (see there); 8 MB a thread for a batch. `docs/strategies.md` has it as one formula.
@@ -50,9 +51,13 @@ use super::drifts::{Drifts, Ranking, WINDOW};
 use super::kept::Kept;
 use super::postings::Postings;
 use super::states::States;
-use super::{Assigner, Counters, Step, Strategy, Used};
+use super::{Assigned, Assigner, ShardStep};
+use crate::centroids::Movement;
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::{Counters, Strategy};
 use crate::simd::{Level, TILE};
-use crate::update::{Assignment, Movement};
+use crate::vectors::UnitRows;
 
 /// Documents of one cluster that are compared with its centroid in one task.
 const TASK_DOCS: usize = 1024;
@@ -198,10 +203,7 @@ impl Drift {
     }
 
     /// Begins anew: nothing is known but the labels, if there are any.
-    fn reset(&mut self, step: &Step<'_>, labels: &[u32]) {
-        if self.ranks.rank_of.is_empty() {
-            self.ranks = TermRanks::new(step.rows);
-        }
+    fn reset(&mut self, step: &ShardStep<'_>, labels: &[u32]) {
         let docs = (0..step.rows.n_rows()).filter(|&doc| step.rows.row(doc).nnz() > 0);
         let docs: Vec<u32> = docs.map(|doc| doc as u32).collect();
         let n_docs = docs.len();
@@ -221,7 +223,7 @@ impl Drift {
     /// These documents against every centroid.
     fn assign_through_postings(
         &mut self,
-        step: &Step<'_>,
+        step: &ShardStep<'_>,
         positions: &[u32],
         assignment: &mut Assignment,
     ) -> Counters {
@@ -242,7 +244,9 @@ impl Drift {
                     let row = step.rows.row(self.arranged.docs()[position] as usize);
                     n_postings += self.postings.similarities(row, similarities);
                     let (label, own) = super::inverted::winner(similarities, self.states.labels[position]);
-                    similarities[label as usize] = f64::NEG_INFINITY;
+                    if let Some(winner) = similarities.get_mut(label as usize) {
+                        *winner = f64::NEG_INFINITY;
+                    }
                     let other = similarities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                     self.states.set_own(position, own);
                     self.states.set_other(position, round_up(other));
@@ -271,7 +275,7 @@ impl Drift {
     }
 
     /// Arranges the rows by cluster if they are not, or too many documents have moved since.
-    fn arrange(&mut self, step: &Step<'_>, labels: &[u32]) {
+    fn arrange(&mut self, step: &ShardStep<'_>, labels: &[u32]) {
         if self.n_moved * STALE_SHARE < self.arranged.docs().len() {
             return;
         }
@@ -279,15 +283,20 @@ impl Drift {
         let positions = before.into_positions();
         let mut members = Members::default();
         members.group(labels, step.centroids.n_clusters());
-        self.arranged = Arranged::new(step.rows, &self.ranks, members.into_all());
+        let mut docs = members.into_all();
+        // Those without a label, but not zero rows, come last.
+        let has_no_label =
+            |&(doc, &position): &(usize, &u32)| position != NOWHERE && labels[doc] == Assignment::NO_LABEL;
+        docs.extend(positions.iter().enumerate().filter(has_no_label).map(|(doc, _)| doc as u32));
+        self.arranged = Arranged::new(step.rows, &self.ranks, docs);
         let from: Vec<u32> = self.arranged.docs().iter().map(|&doc| positions[doc as usize]).collect();
         self.states.permute(&from);
         self.n_moved = 0;
     }
 
     /// Notes the labels of documents that were given to empty clusters: nothing is known of their similarities.
-    fn note_refills(&mut self, movement: &Movement, labels: &[u32]) {
-        for &doc in movement.refilled_docs() {
+    fn note_refills(&mut self, refilled: &[u32], labels: &[u32]) {
+        for &doc in refilled {
             let position = self.arranged.positions()[doc as usize] as usize;
             self.states.labels[position] = labels[doc as usize];
             self.states.set_other(position, f32::INFINITY);
@@ -295,7 +304,7 @@ impl Drift {
     }
 
     /// Brings the own similarities up to date.
-    fn update_own(&self, step: &Step<'_>, changed: &[u32]) -> u64 {
+    fn update_own(&self, step: &ShardStep<'_>, changed: &[u32]) -> u64 {
         let tasks: Vec<(usize, &[u32])> = changed
             .iter()
             .flat_map(|&cluster| {
@@ -317,13 +326,13 @@ impl Drift {
     }
 
     /// Documents that are compared with a centroid in one task: spreading the centroid must not be the greater part of it.
-    fn task_docs(step: &Step<'_>, cluster: usize) -> usize {
+    fn task_docs(step: &ShardStep<'_>, cluster: usize) -> usize {
         TASK_DOCS.max(4 * step.centroids.row(cluster).nnz() / mean_nnz(step))
     }
 
     fn compare(
         &self,
-        step: &Step<'_>,
+        step: &ShardStep<'_>,
         cluster: usize,
         positions: impl ExactSizeIterator<Item = usize>,
         visit: impl FnMut(usize, f64),
@@ -332,18 +341,35 @@ impl Drift {
         self.comparer.similarities(step.rows, &self.arranged, &self.ranks, centroid, positions, visit);
     }
 
-    /// The documents that have to look at some columns.
-    fn needs(&self, iteration: usize, ranking: &Ranking) -> Vec<Need> {
-        let found: Vec<Vec<Need>> = self
+    /// The documents that have to look at some columns; and the positions of those that are compared with all centroids:
+    /// those that have nothing in common with their own centroid any more, and those without a label that may get one.
+    ///
+    /// Without negative values a document has a similarity above 0 just to the centroids with which it shares a term. So one without
+    /// a label stays so unless it shares a term with a changed centroid.
+    fn needs(&self, step: &ShardStep<'_>, ranking: &Ranking) -> (Vec<Need>, Vec<u32>) {
+        let iteration = step.iteration;
+        let changed_terms = self.changed_terms(step);
+        let found: Vec<(Vec<Need>, Vec<u32>)> = self
             .states
             .labels
             .par_chunks(16 * TASK_DOCS)
             .enumerate()
             .map(|(chunk, labels)| {
-                let mut needs = Vec::new();
+                let (mut needs, mut open) = (Vec::new(), Vec::new());
                 for (position, &label) in labels.iter().enumerate() {
                     let position = chunk * 16 * TASK_DOCS + position;
                     let (own, other) = (self.states.own(position), f64::from(self.states.other(position)));
+                    if own == 0.0 {
+                        let terms = self.arranged.row(position).terms;
+                        let is_changed =
+                            |&rank: &u32| changed_terms[rank as usize / 64] >> (rank % 64) & 1 > 0;
+                        if label != Assignment::NO_LABEL || terms.iter().any(is_changed) {
+                            open.push(position as u32);
+                        } else {
+                            self.states.set_made(position, iteration);
+                        }
+                        continue;
+                    }
                     let age = self.states.age(position, iteration);
                     let since = ranking.since(age);
                     let raised = other + f64::from(since.greatest_beside(label));
@@ -357,14 +383,35 @@ impl Drift {
                     let needed = since.n_tiles_reaching(own - other);
                     needs.push(Need { position: position as u32, n_tiles: needed as u32 });
                 }
-                needs
+                (needs, open)
             })
             .collect();
-        found.concat()
+        let (needs, open): (Vec<Vec<Need>>, Vec<Vec<u32>>) = found.into_iter().unzip();
+        (needs.concat(), open.concat())
+    }
+
+    /// A bit for each rank of a term: whether a changed centroid has it.
+    fn changed_terms(&self, step: &ShardStep<'_>) -> Vec<u64> {
+        let mut bits = vec![0; self.ranks.rank_of.len().div_ceil(64)];
+        if self.states.labels.par_iter().with_min_len(1 << 13).any(|&label| label == Assignment::NO_LABEL) {
+            for &cluster in step.movement.map_or(&step.live[..], Movement::changed) {
+                for &term in step.centroids.row(cluster as usize).terms {
+                    let rank = self.ranks.rank_of[term as usize];
+                    bits[rank as usize / 64] |= 1 << (rank % 64);
+                }
+            }
+        }
+        bits
     }
 
     /// Finds candidates, and makes new bounds from what was seen.
-    fn scan(&self, step: &Step<'_>, ranking: &Ranking, sets: &[Set<'_>], needs: &[Need]) -> Vec<Scanned> {
+    fn scan(
+        &self,
+        step: &ShardStep<'_>,
+        ranking: &Ranking,
+        sets: &[Set<'_>],
+        needs: &[Need],
+    ) -> Vec<Scanned> {
         needs
             .par_chunks(SCAN_DOCS)
             .map_init(Batch::default, |batch, needs| {
@@ -442,7 +489,7 @@ impl Drift {
     }
 
     /// Builds the columns of the first tiles.
-    fn build(&mut self, step: &Step<'_>, ranking: &Ranking, n_tiles: usize) {
+    fn build(&mut self, step: &ShardStep<'_>, ranking: &Ranking, n_tiles: usize) {
         let columns = &ranking.clusters[..ranking.clusters.len().min(n_tiles * TILE)];
         self.columns.build(step.centroids, &self.ranks, columns);
     }
@@ -454,13 +501,13 @@ impl Drift {
     }
 
     /// Whether these documents look at so few columns that it is not worth building so many for them.
-    fn is_cheap_by_pairs(&self, step: &Step<'_>, needs: &[Need], n_columns: usize) -> bool {
+    fn is_cheap_by_pairs(&self, step: &ShardStep<'_>, needs: &[Need], n_columns: usize) -> bool {
         let n_pairs: usize = needs.iter().map(|need| step.live.len().min(need.n_tiles as usize * TILE)).sum();
         n_pairs * mean_nnz(step) < self.pair_worth * n_columns * (step.centroids.nnz() / step.live.len())
     }
 
     /// Makes all columns of the tiles that a document looks at candidates.
-    fn pair_with_all(&self, step: &Step<'_>, ranking: &Ranking, needs: &[Need]) -> Scanned {
+    fn pair_with_all(&self, step: &ShardStep<'_>, ranking: &Ranking, needs: &[Need]) -> Scanned {
         let mut scanned = Scanned::default();
         for &need in needs {
             let own = self.states.labels[need.position as usize];
@@ -484,7 +531,7 @@ impl Drift {
     }
 
     /// Computes the similarities of all pairs, and settles the labels of their documents.
-    fn settle(&mut self, step: &Step<'_>, pairs: &[Pair], assignment: &mut Assignment) {
+    fn settle(&mut self, step: &ShardStep<'_>, pairs: &[Pair], assignment: &mut Assignment) {
         let clusters: Vec<u32> = pairs.iter().map(|pair| pair.cluster).collect();
         let mut by_cluster = Members::default();
         by_cluster.group(&clusters, step.centroids.n_clusters());
@@ -520,7 +567,7 @@ impl Drift {
                 second = second.max(similarity.min(best));
                 best = best.max(similarity);
             }
-            let (label, similarity) = choice.chosen().expect("there is an offer");
+            let (label, similarity) = choice.chosen();
             self.states.set_own(position, similarity);
             self.states.set_other(position, self.states.other(position).max(round_up(second)));
             self.set_label(position, label, assignment);
@@ -530,12 +577,12 @@ impl Drift {
     /// Documents against those centroids that may win them.
     fn follow(
         &mut self,
-        step: &Step<'_>,
+        step: &ShardStep<'_>,
         movement: Option<&Movement>,
         assignment: &mut Assignment,
     ) -> Counters {
-        if let Some(movement) = movement {
-            self.note_refills(movement, &assignment.labels);
+        if movement.is_some() {
+            self.note_refills(step.refilled, &assignment.labels);
             self.arrange(step, &assignment.labels);
         } else {
             self.reset(step, &assignment.labels);
@@ -547,8 +594,8 @@ impl Drift {
             self.kept.note(movement.changed());
         }
         let ranking = self.drifts.follow(step, movement, &self.kept.changed);
-        let needs = self.needs(step.iteration, &ranking);
-        counters.skipped_docs = (self.states.labels.len() - needs.len()) as u64;
+        let (needs, open) = self.needs(step, &ranking);
+        counters.skipped_docs = (self.states.labels.len() - needs.len() - open.len()) as u64;
         let n_tiles = needs.iter().map(|need| need.n_tiles as usize).max().unwrap_or(0);
         // Documents that look at a few tiles only get small columns of their own.
         let n_front = front_tiles(&needs, n_tiles);
@@ -589,13 +636,13 @@ impl Drift {
         counters = scanned.iter().map(|scanned| scanned.counters).fold(counters, Counters::plus);
         counters.similarities += pairs.len() as u64;
         self.settle(step, &pairs, assignment);
-        let heavy: Vec<u32> = scanned.into_iter().flat_map(|scanned| scanned.heavy).collect();
+        let heavy: Vec<u32> = scanned.into_iter().flat_map(|scanned| scanned.heavy).chain(open).collect();
         counters.plus(self.assign_through_postings(step, &heavy, assignment))
     }
 }
 
 /// Terms of a document, on average.
-fn mean_nnz(step: &Step<'_>) -> usize {
+fn mean_nnz(step: &ShardStep<'_>) -> usize {
     step.rows.nnz() / step.rows.n_nonzero_rows().max(1) + 1
 }
 
@@ -614,11 +661,14 @@ fn front_tiles(needs: &[Need], n_tiles: usize) -> usize {
 }
 
 impl Assigner for Drift {
-    fn prepare(&mut self, step: &Step<'_>) {
-        self.filters_off = !step.allows_index();
+    fn attach(&mut self, rows: &UnitRows<'_>) -> Result<()> {
+        self.clear();
+        self.ranks = TermRanks::new(rows);
+        Ok(())
     }
 
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        self.filters_off = !step.allows_index();
         let follows = self.iteration.is_some_and(|iteration| iteration + 1 == step.iteration);
         let counters = if self.filters_off || step.live.is_empty() {
             self.reset(step, &assignment.labels);
@@ -632,11 +682,7 @@ impl Assigner for Drift {
             *similarity = if position == NOWHERE { 0.0 } else { self.states.own(position as usize) };
         });
         self.iteration = (!self.filters_off && !step.live.is_empty()).then_some(step.iteration);
-        counters
-    }
-
-    fn used(&self) -> Used {
-        Used { strategy: Strategy::Drift, filters_off: self.filters_off }
+        Ok(Assigned { filters_off: self.filters_off, ..Assigned::plainly(Strategy::Drift, counters, 0.0) })
     }
 
     fn memory_bytes(&self) -> usize {
@@ -655,9 +701,11 @@ impl Assigner for Drift {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assign::Step;
     use crate::assign::inverted::Inverted;
-    use crate::update::{Centroids, Updater};
-    use crate::vectors::{RowWeights, SparseRows, UnitRows};
+    use crate::centroids::Centroids;
+    use crate::update::Follower;
+    use crate::vectors::{SparseRows, UnitRows};
 
     /// Documents of about ten terms, most of them of one of 100 topics.
     fn text_like(n_docs: usize, seed: u64) -> UnitRows<'static> {
@@ -698,8 +746,9 @@ mod tests {
                 )
                 .unwrap(),
             );
-            let mut updater = Updater::new(&rows, n_clusters);
+            let mut follower = Follower::new(rows.n_rows(), n_clusters);
             let mut drift = Drift { pair_worth: 0, ..Drift::new(Level::of(crate::Simd::Auto).unwrap()) };
+            drift.attach(&rows).unwrap();
             let mut plain = Inverted::default();
             let mut assignment = Assignment {
                 labels: vec![Assignment::NO_LABEL; rows.n_rows()],
@@ -708,12 +757,11 @@ mod tests {
             let mut movement = None;
             let (mut n_kept, mut n_iterations) = (0, 0);
             loop {
-                let step = Step::new(n_iterations, &rows, &centroids, movement.as_ref());
+                let step = Step::new(n_iterations, &centroids, movement.as_ref(), None);
+                let step = ShardStep::new(&step, &rows, &[]);
                 let mut expected = assignment.clone();
-                plain.prepare(&step);
-                plain.assign(&step, &mut expected);
-                drift.prepare(&step);
-                drift.assign(&step, &mut assignment);
+                plain.assign(&step, &mut expected).unwrap();
+                drift.assign(&step, &mut assignment).unwrap();
                 n_kept +=
                     usize::from(drift.kept.n_changed(&step.live).is_some_and(|n_changed| n_changed > 0));
                 assert_eq!(assignment.labels, expected.labels, "seed {seed}, iteration {n_iterations}");
@@ -721,11 +769,11 @@ mod tests {
                     assignment.similarities, expected.similarities,
                     "seed {seed}, iteration {n_iterations}"
                 );
-                let update = updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
-                if update.movement.changed().is_empty() {
+                let moved = follower.update(&rows, &assignment.labels, &mut centroids);
+                if moved.changed().is_empty() {
                     break;
                 }
-                movement = Some(update.movement);
+                movement = Some(moved);
                 n_iterations += 1;
             }
             assert!(n_kept >= 3, "columns were kept in {n_kept} iterations of {n_iterations} only");

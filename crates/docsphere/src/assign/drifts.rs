@@ -7,10 +7,10 @@
 
 use std::collections::VecDeque;
 
-use super::Step;
+use super::ShardStep;
 use super::bounds::{growth, round_up};
+use crate::centroids::Movement;
 use crate::simd::TILE;
-use crate::update::Movement;
 
 /// Iterations that are kept: a bound can be so old at most.
 pub(super) const WINDOW: usize = 32;
@@ -70,7 +70,7 @@ impl Drifts {
     /// Adds a movement, and ranks the centroids. Without one, nothing has grown. Of those that did not grow, the ones in `sooner` come first.
     pub(super) fn follow(
         &mut self,
-        step: &Step<'_>,
+        step: &ShardStep<'_>,
         movement: Option<&Movement>,
         sooner: &[bool],
     ) -> Ranking {
@@ -158,9 +158,11 @@ impl Since {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assign::Step;
     use crate::assign::reference_similarity;
-    use crate::update::{Assignment, Centroids, Updater};
-    use crate::vectors::{RowWeights, SparseRows, UnitRows};
+    use crate::centroids::Centroids;
+    use crate::update::Follower;
+    use crate::vectors::{SparseRows, UnitRows};
     use proptest::prelude::*;
 
     proptest! {
@@ -174,7 +176,7 @@ mod tests {
             let mut centroids = Centroids::from_rows(
                 SparseRows::from_parts(20, vec![0u64; 6], Vec::new(), Vec::new()).unwrap(),
             );
-            let mut updater = Updater::new(&rows, 5);
+            let mut follower = Follower::new(docs.len(), 5);
             let mut drifts = Drifts::default();
             drifts.reset(5);
             let similarities = |centroids: &Centroids| -> Vec<Vec<f64>> {
@@ -183,11 +185,10 @@ mod tests {
             };
             let mut history = vec![similarities(&centroids)];
             for labels in &walks {
-                let mut assignment =
-                    Assignment { labels: labels[..docs.len()].to_vec(), similarities: vec![0.5; docs.len()] };
-                let update = updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids);
-                let step = Step::new(history.len(), &rows, &centroids, Some(&update.movement));
-                let ranking = drifts.follow(&step, Some(&update.movement), &[false; 5]);
+                let movement = follower.update(&rows, &labels[..docs.len()], &mut centroids);
+                let step = Step::new(history.len(), &centroids, Some(&movement), None);
+                let step = ShardStep::new(&step, &rows, &[]);
+                let ranking = drifts.follow(&step, Some(&movement), &[false; 5]);
                 let now = similarities(&centroids);
                 for (age, before) in history.iter().rev().enumerate() {
                     let since = ranking.since(age);

@@ -16,8 +16,10 @@ use super::chunks::for_each_document;
 use super::lookup::Lookup;
 use super::overlap::OverlapIndex;
 use super::scan::Scan;
-use super::{Assigner, Counters, IndexUse, Step, Strategy, Used};
-use crate::update::Assignment;
+use super::{Assigned, Assigner, ShardStep, seconds};
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::Strategy;
 
 /// See the [module](self).
 pub(super) struct Index {
@@ -33,8 +35,8 @@ impl Index {
     }
 }
 
-impl Assigner for Index {
-    fn prepare(&mut self, step: &Step<'_>) {
+impl Index {
+    fn prepare(&mut self, step: &ShardStep<'_>) {
         self.lookup.prepare(step);
         // The old index goes before the new one comes, to save memory.
         self.overlap = None;
@@ -42,25 +44,25 @@ impl Assigner for Index {
             self.overlap = Some(OverlapIndex::build(step.centroids, &self.lambdas, step.rows.max_row_nnz()));
         }
     }
+}
 
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
+impl Assigner for Index {
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        let prepare_seconds = seconds(|| self.prepare(step));
         let scratch = || self.overlap.as_ref().map(OverlapIndex::query);
-        for_each_document(step, assignment, scratch, |query, counters, slot| {
+        let counters = for_each_document(step, assignment, scratch, |query, counters, slot| {
             let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
             let Some(query) = query else { return scan.all(counters) };
             let choice = scan.own_choice(counters, false);
             let (candidates, n_postings) = query.candidates(scan.row, choice.reached());
             counters.postings += n_postings;
             scan.among(candidates, choice, counters);
+        });
+        Ok(Assigned {
+            filters_off: self.overlap.is_none(),
+            index: self.overlap.as_ref().map(OverlapIndex::index_use),
+            ..Assigned::plainly(Strategy::Index, counters, prepare_seconds)
         })
-    }
-
-    fn used(&self) -> Used {
-        Used { strategy: Strategy::Index, filters_off: self.overlap.is_none() }
-    }
-
-    fn index_use(&self) -> Option<IndexUse> {
-        self.overlap.as_ref().map(OverlapIndex::index_use)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -10,8 +10,10 @@
 
 use super::chunks::for_each_document;
 use super::postings::{Postings, greatest};
-use super::{Assigner, Counters, Step, Strategy, Used};
-use crate::update::Assignment;
+use super::{Assigned, Assigner, ShardStep, seconds};
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::Strategy;
 
 /// See the [module](self).
 #[derive(Default)]
@@ -20,14 +22,11 @@ pub(super) struct Inverted {
 }
 
 impl Assigner for Inverted {
-    fn prepare(&mut self, step: &Step<'_>) {
-        self.postings.build(step.centroids);
-    }
-
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        let prepare_seconds = seconds(|| self.postings.build(step.centroids));
         let n_live = step.live.len() as u64;
         let scratch = || vec![0.0; step.centroids.n_clusters()];
-        for_each_document(step, assignment, scratch, |similarities, counters, mut slot| {
+        let counters = for_each_document(step, assignment, scratch, |similarities, counters, mut slot| {
             let row = step.rows.row(slot.doc);
             if row.nnz() == 0 {
                 return;
@@ -36,11 +35,8 @@ impl Assigner for Inverted {
             counters.similarities += n_live;
             let (label, similarity) = winner(similarities, *slot.label);
             slot.set(label, similarity);
-        })
-    }
-
-    fn used(&self) -> Used {
-        Used::plainly(Strategy::Inverted)
+        });
+        Ok(Assigned::plainly(Strategy::Inverted, counters, prepare_seconds))
     }
 
     fn memory_bytes(&self) -> usize {
@@ -48,12 +44,12 @@ impl Assigner for Inverted {
     }
 }
 
-/// The label and its similarity, from all similarities and the old label.
+/// The label and its similarity, from all similarities and the old label; no label if none is above 0.
 #[inline]
 pub(super) fn winner(similarities: &[f64], old: u32) -> (u32, f64) {
-    match greatest(similarities) {
+    match greatest(similarities).filter(|&(_, best)| best > 0.0) {
         Some((_, best)) if old != Assignment::NO_LABEL && similarities[old as usize] == best => (old, best),
         Some(winner) => winner,
-        None => (if old == Assignment::NO_LABEL { 0 } else { old }, 0.0),
+        None => (Assignment::NO_LABEL, 0.0),
     }
 }

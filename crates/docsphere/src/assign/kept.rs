@@ -8,8 +8,8 @@
 use super::arranged::TermRanks;
 use super::columns::Columns;
 use super::drifts::Ranking;
+use crate::centroids::Centroids;
 use crate::simd::TILE;
-use crate::update::Centroids;
 
 /// Columns are built anew once one centroid in so many has changed.
 const STALE_SHARE: usize = 4;

@@ -124,26 +124,23 @@ impl Table {
 mod tests {
     use super::*;
     use crate::assign::reference_similarity;
-    use crate::update::Centroids;
+    use crate::centroids::Centroids;
     use crate::vectors::{SparseRows, UnitRows};
     use proptest::prelude::*;
 
     #[test]
     fn tables_are_built_anew_when_an_iteration_was_left_out() {
-        use crate::update::{Assignment, Updater};
-        use crate::vectors::RowWeights;
+        use crate::update::Follower;
         let rows = SparseRows::from_parts(3, vec![0, 1, 2, 3], vec![0, 1, 2], vec![1.0; 3]).unwrap();
         let rows = UnitRows::new(rows);
-        let mut assignment = Assignment { labels: vec![0, 0, 1], similarities: vec![0.5; 3] };
         let mut centroids = Centroids::from_rows(rows.as_sparse().clone());
-        let (mut updater, mut lookup) = (Updater::new(&rows, 3), Lookup::default());
-        lookup.prepare(&Step::new(0, &rows, &centroids, None));
-        let mut update =
-            || updater.update(&rows, &RowWeights::UNIFORM, &mut assignment, &mut centroids).movement;
+        let (mut follower, mut lookup) = (Follower::new(3, 3), Lookup::default());
+        lookup.prepare(&Step::new(0, &centroids, None, None));
+        let mut update = || follower.update(&rows, &[0, 0, 1], &mut centroids);
         let (first, second) = (update(), update());
         assert!(!first.changed().is_empty() && second.changed().is_empty());
         // The tables stand for iteration 0; only the movement of iteration 2 is at hand, and it is empty.
-        lookup.prepare(&Step::new(2, &rows, &centroids, Some(&second)));
+        lookup.prepare(&Step::new(2, &centroids, Some(&second), None));
         for cluster in 0..3 {
             let expected = reference_similarity(rows.row(0), centroids.row(cluster));
             assert_eq!(lookup.similarity(rows.row(0), cluster as u32), expected, "cluster {cluster}");
@@ -163,7 +160,7 @@ mod tests {
             let centroids = Centroids::from_rows(rows(&c));
             let x = UnitRows::new(rows(&x));
             let mut lookup = Lookup::default();
-            lookup.prepare(&Step::new(0, &x, &centroids, None));
+            lookup.prepare(&Step::new(0, &centroids, None, None));
             let expected = reference_similarity(x.row(0), centroids.row(0));
             prop_assert_eq!(lookup.similarity(x.row(0), 0).to_bits(), expected.to_bits());
         }

@@ -1,4 +1,4 @@
-//! Stage 6: rows to labels. Interchangeable strategies, one file each, with identical results.
+//! Stage 7: rows to labels. Interchangeable strategies, one file each, with identical results.
 //!
 //! | strategy | what it skips |
 //! |---|---|
@@ -26,7 +26,6 @@ mod drifts;
 mod index;
 mod inverted;
 mod kept;
-mod labels;
 mod lookup;
 
 mod ncc;
@@ -36,95 +35,23 @@ mod postings;
 mod scan;
 mod states;
 
-use std::fmt;
-use std::str::FromStr;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
-use crate::error::{Error, ErrorKind};
+use crate::centroids::{Centroids, Movement};
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::{Counters, IndexUse, Strategy};
 use crate::simd::Level;
-use crate::update::{Assignment, Centroids, Movement};
 use crate::vectors::UnitRows;
 
-pub use labels::Labels;
 pub(crate) use postings::{LANES, Postings, greatest};
 
-/// How labels are found. All strategies return the same bits; they differ in time and memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Strategy {
-    /// The fastest of the others, chosen anew in each iteration by an estimate of their cost.
-    #[default]
-    Auto,
-    /// Every document against every centroid, one dot product each.
-    Baseline,
-    /// The paper's non-changing clusters (section 3.1).
-    Ncc,
-    /// The paper's dot-product index with several thresholds (section 3.2).
-    Index,
-    /// The paper's full approach: both.
-    NccIndex,
-    /// Posting lists over the centroids, all similarities of a document at once.
-    Inverted,
-    /// Only the centroids that moved further than the document's slack, by upper bounds in small integers.
-    Drift,
-}
-
-impl Strategy {
-    /// All strategies.
-    pub const ALL: [Strategy; 7] = [
-        Strategy::Auto,
-        Strategy::Baseline,
-        Strategy::Ncc,
-        Strategy::Index,
-        Strategy::NccIndex,
-        Strategy::Inverted,
-        Strategy::Drift,
-    ];
-
-    /// The name on the command line, in files and in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Strategy::Auto => "auto",
-            Strategy::Baseline => "baseline",
-            Strategy::Ncc => "ncc",
-            Strategy::Index => "index",
-            Strategy::NccIndex => "ncc-index",
-            Strategy::Inverted => "inverted",
-            Strategy::Drift => "drift",
-        }
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or_else(|| {
-            let names = Strategy::ALL.map(Strategy::name).join(", ");
-            ErrorKind::Parameter {
-                name: "strategy",
-                expected: format!("one of {names}"),
-                got: format!("\"{name}\""),
-            }
-            .into()
-        })
-    }
-}
-
-/// What one assignment works on.
+/// What every shard assigns its documents to: the same for all of them.
 pub(crate) struct Step<'a> {
     /// 0 for the first assignment, to the seeds.
     pub(crate) iteration: usize,
-    pub(crate) rows: &'a UnitRows<'a>,
     pub(crate) centroids: &'a Centroids,
     /// What changed since the last assignment; `None` at first.
     pub(crate) movement: Option<&'a Movement>,
@@ -137,16 +64,11 @@ pub(crate) struct Step<'a> {
 impl<'a> Step<'a> {
     pub(crate) fn new(
         iteration: usize,
-        rows: &'a UnitRows<'a>,
         centroids: &'a Centroids,
         movement: Option<&'a Movement>,
+        cancel: Option<&'a AtomicBool>,
     ) -> Self {
-        Step { iteration, rows, centroids, movement, live: centroids.live(), cancel: None }
-    }
-
-    /// A step that may be abandoned.
-    pub(crate) fn cancelled_by(self, cancel: Option<&'a AtomicBool>) -> Self {
-        Step { cancel, ..self }
+        Step { iteration, centroids, movement, live: centroids.live(), cancel }
     }
 
     /// Whether all further work would be for nothing: whatever is written to the assignment will be thrown away.
@@ -155,102 +77,96 @@ impl<'a> Step<'a> {
         self.cancel.is_some_and(|cancel| cancel.load(Relaxed))
     }
 
-    /// Whether the paper's index may be used: its order of entries and its fallback assume that no value is negative.
-    pub(crate) fn allows_index(&self) -> bool {
-        self.rows.is_non_negative() && self.centroids.is_non_negative()
-    }
-
     /// The changed clusters; all of them at first.
     pub(crate) fn n_changed(&self) -> usize {
         self.movement.map_or(self.centroids.n_clusters(), |movement| movement.changed().len())
     }
 
-    /// Whether this is the label of a cluster whose centroid is what it was at the last assignment.
-    pub(crate) fn is_unchanged(&self, label: u32) -> bool {
-        label != Assignment::NO_LABEL
-            && self.movement.is_some_and(|movement| !movement.is_changed(label as usize))
+    /// Whether a document with this label need only be compared with the changed centroids: its own is what it was at the
+    /// last assignment, or it has no label, since none was similar to it then.
+    pub(crate) fn is_settled(&self, label: u32) -> bool {
+        self.movement
+            .is_some_and(|movement| label == Assignment::NO_LABEL || !movement.is_changed(label as usize))
     }
 }
 
-/// Finds the label of every document.
+/// A step, as one strategy sees it: with the rows that it was attached to, and no others.
+pub(crate) struct ShardStep<'a> {
+    step: &'a Step<'a>,
+    pub(crate) rows: &'a UnitRows<'a>,
+    /// The documents that were given to empty clusters since the last assignment: their labels are not those of it.
+    pub(crate) refilled: &'a [u32],
+}
+
+impl<'a> ShardStep<'a> {
+    pub(crate) fn new(step: &'a Step<'a>, rows: &'a UnitRows<'a>, refilled: &'a [u32]) -> Self {
+        ShardStep { step, rows, refilled }
+    }
+
+    /// Whether the paper's index may be used: its order of entries and its fallback assume that no value is negative.
+    pub(crate) fn allows_index(&self) -> bool {
+        self.rows.is_non_negative() && self.centroids.is_non_negative()
+    }
+}
+
+impl<'a> Deref for ShardStep<'a> {
+    type Target = Step<'a>;
+
+    fn deref(&self) -> &Step<'a> {
+        self.step
+    }
+}
+
+/// Finds the label of every document that it is attached to.
 ///
 /// # Contract
 ///
-/// After `prepare(step)` and `assign(step, assignment)`, every document that is not a zero row has the label and the similarity that
+/// `attach` is called once, before the first `assign`, and every `assign` comes with the same rows. After `assign(step, assignment)`, every document that is not a zero row has the label and the similarity that
 /// ARCHITECTURE.md defines for `step.centroids` and the label it had before: the greatest similarity; on ties the old
-/// label if it is among the best, else the smallest id; empty centroids attract nothing. The bits do not depend on the thread count.
+/// label if it is among the best, else the smallest id; no label if none is above 0; empty centroids attract nothing. The bits depend neither on the thread count nor on which other documents are attached.
 ///
 /// On entry, if `step.movement` is there, every document's label was the right one for the centroids before that movement, and its
-/// similarity the one to that centroid, except for documents that were moved into a refilled cluster: that cluster counts as changed.
+/// similarity the one to that centroid, except for `step.refilled`, the documents that were moved into a refilled cluster: that cluster counts as changed.
+///
+/// Once the step is cancelled, `assign` may leave any labels behind. A strategy that cannot go on, because a device or a worker is gone, returns the error.
 pub(crate) trait Assigner: Send {
-    /// Builds what the search of `step.centroids` needs.
-    fn prepare(&mut self, step: &Step<'_>);
+    /// Prepares what follows from the rows alone: an arrangement, an upload.
+    fn attach(&mut self, _rows: &UnitRows<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Assigns every document.
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters;
-
-    /// What was really done in the last assignment.
-    fn used(&self) -> Used;
-
-    /// How the paper's index was used in the last assignment, if it was.
-    fn index_use(&self) -> Option<IndexUse> {
-        None
-    }
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned>;
 
     /// Bytes held beside rows and centroids.
     fn memory_bytes(&self) -> usize;
 }
 
-/// What an assigner really did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Used {
+/// What an assignment did.
+#[derive(Clone, Debug)]
+pub(crate) struct Assigned {
+    pub(crate) counters: Counters,
+    /// What was really used.
     pub(crate) strategy: Strategy,
     /// Whether a filter was switched off because values are negative.
     pub(crate) filters_off: bool,
+    /// How the paper's index was used, if it was.
+    pub(crate) index: Option<IndexUse>,
+    /// Seconds to build what the search of the centroids needs.
+    pub(crate) prepare_seconds: f64,
 }
 
-impl Used {
-    fn plainly(strategy: Strategy) -> Self {
-        Used { strategy, filters_off: false }
+impl Assigned {
+    fn plainly(strategy: Strategy, counters: Counters, prepare_seconds: f64) -> Self {
+        Assigned { counters, strategy, filters_off: false, index: None, prepare_seconds }
     }
 }
 
-/// What an assignment cost, in counts that do not depend on the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Counters {
-    /// Pairs of document and centroid whose similarity was computed.
-    pub similarities: u64,
-    /// Postings of an index over the centroids that were read.
-    pub postings: u64,
-    /// Documents whose label was settled without computing anything.
-    pub skipped_docs: u64,
-}
-
-impl Counters {
-    /// The sum of two counts.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Counters {
-            similarities: self.similarities + other.similarities,
-            postings: self.postings + other.postings,
-            skipped_docs: self.skipped_docs + other.skipped_docs,
-        }
-    }
-}
-
-/// How the paper's index was used in one assignment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct IndexUse {
-    /// Seconds to build it: the maps G and P for all thresholds.
-    pub build_seconds: f64,
-    /// The thresholds, ascending.
-    pub lambdas: Vec<f64>,
-    /// Documents that asked without a threshold, because their similarity to the own centroid was not known yet or below all of them; then those that asked with each threshold.
-    pub docs: Vec<u64>,
-    /// The candidates that those documents were given, before candidates whose centroid did not change are dropped.
-    pub candidates: Vec<u64>,
+/// Seconds that some work takes.
+fn seconds(work: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    work();
+    start.elapsed().as_secs_f64()
 }
 
 /// Settings of the strategies.
@@ -285,21 +201,4 @@ pub(crate) fn reference_similarity(x: crate::vectors::Row<'_>, c: crate::vectors
         }
     }
     sum
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_strategy_is_found_by_its_name() {
-        for strategy in Strategy::ALL {
-            assert_eq!(strategy.name().parse::<Strategy>().unwrap(), strategy);
-            assert_eq!(serde_json::to_string(&strategy).unwrap(), format!("\"{strategy}\""));
-        }
-        assert_eq!(
-            "fast".parse::<Strategy>().unwrap_err().to_string(),
-            "strategy must be one of auto, baseline, ncc, index, ncc-index, inverted, drift, got \"fast\""
-        );
-    }
 }

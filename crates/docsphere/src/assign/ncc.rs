@@ -13,8 +13,10 @@
 use super::chunks::for_each_document;
 use super::lookup::Lookup;
 use super::scan::Scan;
-use super::{Assigner, Counters, Step, Strategy, Used};
-use crate::update::Assignment;
+use super::{Assigned, Assigner, ShardStep, seconds};
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::Strategy;
 
 /// See the [module](self).
 #[derive(Default)]
@@ -23,12 +25,9 @@ pub(super) struct Ncc {
 }
 
 impl Assigner for Ncc {
-    fn prepare(&mut self, step: &Step<'_>) {
-        self.lookup.prepare(step);
-    }
-
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
-        for_each_document(
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        let prepare_seconds = seconds(|| self.lookup.prepare(step));
+        let counters = for_each_document(
             step,
             assignment,
             || (),
@@ -37,11 +36,8 @@ impl Assigner for Ncc {
                     scan.changed(counters);
                 }
             },
-        )
-    }
-
-    fn used(&self) -> Used {
-        Used::plainly(Strategy::Ncc)
+        );
+        Ok(Assigned::plainly(Strategy::Ncc, counters, prepare_seconds))
     }
 
     fn memory_bytes(&self) -> usize {

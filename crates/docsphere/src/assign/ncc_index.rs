@@ -12,8 +12,10 @@ use super::chunks::for_each_document;
 use super::lookup::Lookup;
 use super::overlap::OverlapIndex;
 use super::scan::Scan;
-use super::{Assigner, Counters, IndexUse, Step, Strategy, Used};
-use crate::update::Assignment;
+use super::{Assigned, Assigner, ShardStep, seconds};
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::Strategy;
 
 /// See the [module](self).
 pub(super) struct NccIndex {
@@ -29,10 +31,8 @@ impl NccIndex {
     pub(super) fn new(lambdas: Vec<f64>, min_changed: usize) -> Self {
         NccIndex { lambdas, min_changed, lookup: Lookup::default(), overlap: None, filters_off: false }
     }
-}
 
-impl Assigner for NccIndex {
-    fn prepare(&mut self, step: &Step<'_>) {
+    fn prepare(&mut self, step: &ShardStep<'_>) {
         self.lookup.prepare(step);
         self.overlap = None;
         self.filters_off = !step.allows_index();
@@ -40,10 +40,13 @@ impl Assigner for NccIndex {
             self.overlap = Some(OverlapIndex::build(step.centroids, &self.lambdas, step.rows.max_row_nnz()));
         }
     }
+}
 
-    fn assign(&mut self, step: &Step<'_>, assignment: &mut Assignment) -> Counters {
+impl Assigner for NccIndex {
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        let prepare_seconds = seconds(|| self.prepare(step));
         let scratch = || self.overlap.as_ref().map(OverlapIndex::query);
-        for_each_document(step, assignment, scratch, |query, counters, slot| {
+        let counters = for_each_document(step, assignment, scratch, |query, counters, slot| {
             let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
             let Some(query) = query else { return scan.changed(counters) };
             let choice = scan.own_choice(counters, true);
@@ -53,16 +56,13 @@ impl Assigner for NccIndex {
                 candidates.retain(|&cluster| movement.is_changed(cluster as usize));
             }
             scan.among(candidates, choice, counters);
-        })
-    }
-
-    fn used(&self) -> Used {
+        });
         let strategy = if self.overlap.is_some() { Strategy::NccIndex } else { Strategy::Ncc };
-        Used { strategy, filters_off: self.filters_off }
-    }
-
-    fn index_use(&self) -> Option<IndexUse> {
-        self.overlap.as_ref().map(OverlapIndex::index_use)
+        Ok(Assigned {
+            filters_off: self.filters_off,
+            index: self.overlap.as_ref().map(OverlapIndex::index_use),
+            ..Assigned::plainly(strategy, counters, prepare_seconds)
+        })
     }
 
     fn memory_bytes(&self) -> usize {

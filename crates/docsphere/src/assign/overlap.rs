@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 use super::IndexUse;
 use super::bounds::{min_overlap_counts, min_squared_sum};
-use crate::update::Centroids;
+use crate::centroids::Centroids;
 use crate::vectors::Row;
 
 /// The maps G and P for one set of centroids.

@@ -5,7 +5,7 @@
 //!
 //! **Cost.** Memory: 8 bytes an entry of the centroids and `8 * (n_terms + 1)` for the directory; an accumulator is `8 * k` a thread.
 
-use crate::update::Centroids;
+use crate::centroids::Centroids;
 use crate::vectors::Row;
 
 /// Rows that [`Postings::similarities_of_some`] takes at once: their sums for one centroid are two lines of memory, and those for 5,000 centroids stay near the processor.

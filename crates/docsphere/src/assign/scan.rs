@@ -1,30 +1,32 @@
 //! One document against some centroids, a dot product each: what the paper's strategies have in common.
 
+use super::ShardStep;
 use super::choice::Choice;
 use super::chunks::Slot;
 use super::lookup::Lookup;
-use super::{Counters, Step};
-use crate::update::Assignment;
+use crate::labels::Assignment;
+use crate::record::Counters;
 use crate::vectors::Row;
 
 /// A document under way: its row, and where its label stands.
 pub(super) struct Scan<'a> {
     lookup: &'a Lookup,
-    step: &'a Step<'a>,
+    step: &'a ShardStep<'a>,
     pub(super) row: Row<'a>,
     slot: Slot<'a>,
 }
 
 impl<'a> Scan<'a> {
     /// The document of a slot; `None` for a zero row.
-    pub(super) fn new(lookup: &'a Lookup, step: &'a Step<'a>, slot: Slot<'a>) -> Option<Self> {
+    pub(super) fn new(lookup: &'a Lookup, step: &'a ShardStep<'a>, slot: Slot<'a>) -> Option<Self> {
         let row = step.rows.row(slot.doc);
         (row.nnz() > 0).then_some(Scan { lookup, step, row, slot })
     }
 
-    /// What is changed in this step, if the document's own centroid is not: then its similarity is known.
+    /// Whether only changed centroids can win: the document's own is not among them, or it has none because none was
+    /// similar to it.
     pub(super) fn only_others_changed(&self) -> bool {
-        self.step.is_unchanged(*self.slot.label)
+        self.step.is_settled(*self.slot.label)
     }
 
     /// Begins with the own centroid, whose similarity is known if it did not change and `known` allows to use that.
@@ -71,6 +73,6 @@ impl<'a> Scan<'a> {
                 choice.offer(cluster, self.lookup.similarity(self.row, cluster));
             }
         }
-        choice.settle(self.step, self.slot);
+        choice.settle(self.slot);
     }
 }

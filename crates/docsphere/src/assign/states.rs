@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 #[derive(Default)]
 pub(super) struct States {
     pub(super) labels: Vec<u32>,
-    /// The similarity to the own centroid, as bits; minus infinity if that is empty.
+    /// The similarity to the own centroid, as bits; minus infinity if that is empty, or nothing is known; 0 without a label.
     pub(super) own: Vec<AtomicU64>,
     /// At least the similarity to any other centroid as of some iteration, as bits. Never below 0.
     pub(super) other: Vec<AtomicU32>,

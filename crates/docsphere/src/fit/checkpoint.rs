@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::params::Params;
-use super::trace::{IterationRecord, RunRecord};
+use crate::centroids::Centroids;
 use crate::container::{Container, Kind};
 use crate::error::{ErrorKind, Result};
+use crate::record::{IterationRecord, RunRecord};
 use crate::seeding::Init;
-use crate::update::Centroids;
-use crate::vectors::{RowWeights, UnitRows};
+use crate::shards::{Checksums, RowFacts};
 
 const KIND: Kind = Kind { mark: *b"\x89DOCSCK\n", name: "docsphere checkpoint", version: 1 };
 
@@ -75,7 +75,7 @@ struct State {
 }
 
 impl Fingerprint {
-    pub(super) fn new(rows: &UnitRows<'_>, weights: &RowWeights<'_>, params: &Params) -> Self {
+    pub(super) fn new(facts: RowFacts, checksums: Checksums, params: &Params) -> Self {
         let init = match &params.init {
             Init::Given(centroids) => format!("given {:08x}", crc32fast::hash(&centroids.to_bytes())),
             init => match init.n_candidates() {
@@ -83,23 +83,12 @@ impl Fingerprint {
                 None => init.name().to_owned(),
             },
         };
-        let mut hasher = crc32fast::Hasher::new();
-        for doc in 0..rows.n_rows() {
-            let row = rows.row(doc);
-            hasher.update(&(row.nnz() as u64).to_le_bytes());
-            row.terms.iter().for_each(|term| hasher.update(&term.to_le_bytes()));
-            row.values.iter().for_each(|value| hasher.update(&value.to_le_bytes()));
-        }
-        let mut weight_hasher = crc32fast::Hasher::new();
-        for doc in 0..rows.n_rows() {
-            weight_hasher.update(&weights.weight(doc).to_le_bytes());
-        }
         Fingerprint {
-            n_rows: rows.n_rows(),
-            n_terms: rows.n_terms(),
-            nnz: rows.nnz(),
-            rows: hasher.finalize(),
-            weights: weight_hasher.finalize(),
+            n_rows: facts.n_rows,
+            n_terms: facts.n_terms,
+            nnz: facts.nnz,
+            rows: checksums.rows,
+            weights: checksums.weights,
             n_clusters: params.n_clusters,
             init,
             n_init: params.n_init,

@@ -4,19 +4,20 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-use rayon::prelude::*;
-
 use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedHead, SavedRun};
 use super::params::Params;
-use super::trace::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
 use super::{Fit, FitOptions};
-use crate::assign::{self, Assigner, Labels, Step, Strategy};
+use crate::assign::Step;
+use crate::centroids::Centroids;
 use crate::error::{Error, ErrorKind, Result};
+use crate::labels::{Assignment, Labels};
 use crate::model::{Model, ModelInfo};
 use crate::observer::{Event, Observer, Silent};
+use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
 use crate::seeding::{Init, Seeding};
-use crate::update::{Assignment, Centroids, Updater};
-use crate::vectors::{RowWeights, UnitRows};
+use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
+use crate::update::{Delta, Sums, refill};
+use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
 /// Checks the options against the data, then does all runs and keeps the best.
 pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>) -> Result<Fit> {
@@ -24,29 +25,30 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
         None => RowWeights::UNIFORM,
     };
-    check_against_data(rows, params, &weights)?;
-    let needs_fingerprint = options.resume.is_some() || options.checkpoint.is_some();
-    let fingerprint = needs_fingerprint.then(|| Fingerprint::new(rows, &weights, params));
-    if let (Some(checkpoint), Some(fingerprint)) = (&options.resume, &fingerprint) {
-        checkpoint.check_against(fingerprint)?;
-    }
-    let mut silent = Silent;
-    let mut driver = Driver {
-        rows,
-        weights,
-        params,
-        observer: options.observer.unwrap_or(&mut silent),
-        checkpoints: options.checkpoint.zip(fingerprint),
-        records: Vec::new(),
-        best: None,
-        cancel: options.cancel,
-    };
+    let settings = ShardSettings { strategy: params.strategy, assigner: params.assigner_settings() };
+    let mut shards = LocalShards::new(rows, weights, &options.cuts, &settings);
+    let facts = shards.facts();
+    check_against_data(facts, params)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(params.n_threads.unwrap_or_else(all_cores))
         .build()
         .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
-    pool.install(|| driver.all_runs(options.resume))?;
-    Ok(driver.into_fit())
+    let mut silent = Silent;
+    let mut driver = Driver {
+        shards: &mut shards,
+        facts,
+        weights: weights.scale(),
+        params,
+        observer: options.observer.unwrap_or(&mut silent),
+        checkpoints: None,
+        records: Vec::new(),
+        best: None,
+        cancel: options.cancel,
+    };
+    pool.install(|| driver.all_runs(options.checkpoint, options.resume))?;
+    let Driver { best, records, .. } = driver;
+    let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
+    Ok(best.into_fit(shards.into_kept(), params, weights.is_given(), records))
 }
 
 /// Asked of the system, since rayon's own default would read the environment.
@@ -54,9 +56,8 @@ fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn check_against_data(rows: &UnitRows<'_>, params: &Params, weights: &RowWeights<'_>) -> Result<()> {
-    let n_usable =
-        (0..rows.n_rows()).filter(|&doc| rows.row(doc).nnz() > 0 && weights.weight(doc) > 0.0).count();
+fn check_against_data(facts: RowFacts, params: &Params) -> Result<()> {
+    let RowFacts { n_usable, n_terms, .. } = facts;
     if params.n_clusters > n_usable {
         return Err(ErrorKind::Mismatch {
             what: "n_clusters",
@@ -66,9 +67,9 @@ fn check_against_data(rows: &UnitRows<'_>, params: &Params, weights: &RowWeights
         .into());
     }
     match &params.init {
-        Init::Given(centroids) if centroids.n_terms() != rows.n_terms() => Err(ErrorKind::Mismatch {
+        Init::Given(centroids) if centroids.n_terms() != n_terms => Err(ErrorKind::Mismatch {
             what: "the number of terms of the given centroids",
-            expected: format!("{}, as in the rows", rows.n_terms()),
+            expected: format!("{n_terms}, as in the rows"),
             got: centroids.n_terms().to_string(),
         }
         .into()),
@@ -78,8 +79,10 @@ fn check_against_data(rows: &UnitRows<'_>, params: &Params, weights: &RowWeights
 
 /// All runs of a fit.
 struct Driver<'a> {
-    rows: &'a UnitRows<'a>,
-    weights: RowWeights<'a>,
+    /// Labels and similarities of the best run are kept there, too.
+    shards: &'a mut dyn Shards,
+    facts: RowFacts,
+    weights: WeightScale,
     params: &'a Params,
     observer: &'a mut dyn Observer,
     checkpoints: Option<(CheckpointPlan, Fingerprint)>,
@@ -92,24 +95,29 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     /// Does all runs that have not been done, and keeps the best.
-    fn all_runs(&mut self, resume: Option<Checkpoint>) -> Result<()> {
-        let mut resumed = resume.map(|checkpoint| {
-            self.records = checkpoint.finished;
-            self.best = checkpoint.best.map(Run::restored);
-            Run::restored(checkpoint.current)
-        });
-        if let Some(best) = &mut self.best {
-            best.assign_again(
-                self.rows,
-                assign::assigner(Strategy::Inverted, &self.params.assigner_settings()).as_mut(),
-                self.cancel,
-            );
+    fn all_runs(&mut self, plan: Option<CheckpointPlan>, resume: Option<Checkpoint>) -> Result<()> {
+        if plan.is_some() || resume.is_some() {
+            let fingerprint = Fingerprint::new(self.facts, self.shards.checksums()?, self.params);
+            if let Some(checkpoint) = &resume {
+                checkpoint.check_against(&fingerprint)?;
+            }
+            self.checkpoints = plan.zip(Some(fingerprint));
+        }
+        let mut resumed = None;
+        if let Some(Checkpoint { finished, best, current, .. }) = resume {
+            self.records = finished;
+            if let Some(best) = best {
+                self.shards.start(Some(&best.labels))?;
+                let best = Run::restored(best);
+                // Similarities are not in the checkpoint. Labels stay: each is among the best for its centroids.
+                self.shards.pass(&best.step(self.cancel))?;
+                self.keep(best)?;
+            }
+            resumed = Some(current);
         }
         for number in self.records.len()..self.params.n_init {
             let run = match resumed.take() {
-                Some(run) => {
-                    self.tell(&Event::RunStarted { run: number, n_init: self.params.n_init }).map(|()| run)
-                }
+                Some(saved) => self.continued(saved),
                 None => self.seeded(number),
             };
             let mut run = match run {
@@ -123,13 +131,10 @@ impl Driver<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            let Ended { stop, asked_to_stop } = self.iterate(&mut run);
-            if self.is_cancelled() {
-                return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
-            }
+            let Ended { stop, asked_to_stop } = self.iterate(&mut run)?;
             self.records.push(run.record(stop));
             if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
-                self.best = Some(run);
+                self.keep(run)?;
             }
             if asked_to_stop {
                 break;
@@ -138,94 +143,162 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn is_cancelled(&self) -> bool {
-        self.cancel.is_some_and(|cancel| cancel.load(Relaxed))
+    fn keep(&mut self, run: Run) -> Result<()> {
+        self.shards.keep()?;
+        self.best = Some(run);
+        Ok(())
     }
 
-    /// Tells the observer, which may stop the run before there is a result.
+    fn is_cancelled(&self) -> bool {
+        is_set(self.cancel)
+    }
+
     fn tell(&mut self, event: &Event<'_>) -> Result<()> {
-        match self.observer.observe(event) {
-            ControlFlow::Continue(()) if !self.is_cancelled() => Ok(()),
-            _ => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
-        }
+        tell(self.observer, self.cancel, event)
+    }
+
+    /// A run from a checkpoint.
+    fn continued(&mut self, saved: SavedRun) -> Result<Run> {
+        self.tell(&Event::RunStarted { run: saved.head.number, n_init: self.params.n_init })?;
+        self.shards.start(Some(&saved.labels))?;
+        let mut run = Run::restored(saved);
+        run.pending = self.shards.pass(&run.step(self.cancel))?.delta;
+        Ok(run)
     }
 
     /// A run with its first centroids.
     fn seeded(&mut self, number: usize) -> Result<Run> {
-        let (rows, weights, params) = (self.rows, self.weights, self.params);
+        let params = self.params;
         self.tell(&Event::RunStarted { run: number, n_init: params.n_init })?;
         let start = Instant::now();
         let n_clusters = params.n_clusters;
-        let seeding = Seeding { rows, weights, n_clusters, seed: params.seed, run: number };
-        let centroids = seeding
-            .centroids(&params.init, &mut |done| self.tell(&Event::Seeding { done, total: n_clusters }))?;
+        let (init, n_terms) = (&params.init, self.facts.n_terms);
+        let seeding = Seeding { init, n_clusters, n_terms, seed: params.seed, run: number };
+        let (observer, cancel) = (&mut *self.observer, self.cancel);
+        let centroids = seeding.centroids(self.shards, &mut |done| {
+            tell(observer, cancel, &Event::Seeding { done, total: n_clusters })
+        })?;
+        self.shards.start(None)?;
         Ok(Run {
             number,
+            sums: Sums::new(n_clusters),
             centroids,
-            assignment: Assignment::none(rows.n_rows()),
+            pending: Delta::default(),
             iterations: Vec::new(),
             seeding_seconds: start.elapsed().as_secs_f64(),
         })
     }
 
     /// Iterates until something stops it. Afterwards the labels are the best for the centroids.
-    fn iterate(&mut self, run: &mut Run) -> Ended {
+    fn iterate(&mut self, run: &mut Run) -> Result<Ended> {
         let params = self.params;
-        let mut assigner = assign::assigner(params.strategy, &params.assigner_settings());
-        let mut updater = Updater::new(self.rows, params.n_clusters);
-        if !run.iterations.is_empty() {
-            run.assign_again(self.rows, assigner.as_mut(), self.cancel);
-        }
         for iteration in run.iterations.len()..=params.max_iter {
-            let record = if iteration == 0 {
-                run.first_iteration(self.rows, &self.weights, assigner.as_mut(), self.cancel)
-            } else {
-                run.iteration(self.rows, &self.weights, &mut updater, assigner.as_mut(), self.cancel)
-            };
-            if self.is_cancelled() {
-                return Ended { stop: StopReason::Observer, asked_to_stop: true };
-            }
+            let record = if iteration == 0 { self.first_iteration(run) } else { self.iteration(run) }?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.iterations.push(record);
             if iteration > 0 && moved == 0 {
-                return Ended { stop: StopReason::NoLabelChanged, asked_to_stop };
+                return Ok(Ended { stop: StopReason::NoLabelChanged, asked_to_stop });
             }
             if iteration > 0 && movement < params.tol {
-                return Ended { stop: StopReason::CentroidsStandStill, asked_to_stop };
+                return Ok(Ended { stop: StopReason::CentroidsStandStill, asked_to_stop });
             }
-            let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop) || asked_to_stop;
+            let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop)? || asked_to_stop;
             if asked_to_stop {
-                return Ended { stop: StopReason::Observer, asked_to_stop };
+                return Ok(Ended { stop: StopReason::Observer, asked_to_stop });
             }
         }
-        Ended { stop: StopReason::MaxIter, asked_to_stop: false }
+        Ok(Ended { stop: StopReason::MaxIter, asked_to_stop: false })
+    }
+
+    /// Assigns every document to its seed.
+    fn first_iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
+        let step = Step::new(0, &run.centroids, None, self.cancel);
+        let passed = self.shards.pass(&step)?;
+        let (record, delta) = self.record(&step, passed);
+        run.pending = delta;
+        Ok(record)
+    }
+
+    /// Labels to centroids, then rows to labels.
+    fn iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
+        let start = Instant::now();
+        let mut delta = std::mem::take(&mut run.pending);
+        run.sums.count(&delta);
+        let refills = refill::choose(run.sums.n_members(), |after, n| self.shards.worst(after, n))?;
+        if !refills.is_empty() {
+            delta.add(self.shards.refill(&refills)?);
+        }
+        let movement = run.sums.apply(delta, &refills, &mut run.centroids);
+        let update_seconds = start.elapsed().as_secs_f64();
+
+        let step = Step::new(run.iterations.len(), &run.centroids, Some(&movement), self.cancel);
+        let passed = self.shards.pass(&step)?;
+        let (mut record, delta) = self.record(&step, passed);
+        run.pending = delta;
+        record.refilled_clusters = refills.len() as u64;
+        record.max_squared_movement = movement.max_squared_distance();
+        record.seconds.update += update_seconds;
+        Ok(record)
+    }
+
+    /// What a pass came to, and what the next update starts from.
+    fn record(&self, step: &Step<'_>, passed: Passed) -> (IterationRecord, Delta) {
+        let record = IterationRecord {
+            iteration: step.iteration,
+            strategy: passed.strategy,
+            filters_off: passed.filters_off,
+            moved_docs: passed.moved_docs,
+            changed_clusters: step.n_changed() as u64,
+            unsettled_docs: passed.unsettled_docs,
+            refilled_clusters: 0,
+            counters: passed.counters,
+            index: passed.index,
+            objective: self.weights.objective(passed.objective),
+            max_squared_movement: 0.0,
+            seconds: StageSeconds {
+                update: passed.seconds.sum,
+                prepare: passed.seconds.prepare,
+                assign: passed.seconds.assign,
+            },
+            strategy_bytes: passed.strategy_bytes,
+        };
+        (record, passed.delta)
     }
 
     /// Writes a checkpoint if it is time, or if the run is about to stop. Whether the observer then asks to stop.
-    fn write_checkpoint(&mut self, run: &Run, iteration: usize, stopping: bool) -> bool {
-        let Some((plan, fingerprint)) = &self.checkpoints else { return false };
+    fn write_checkpoint(&mut self, run: &Run, iteration: usize, stopping: bool) -> Result<bool> {
+        let Some((plan, fingerprint)) = &self.checkpoints else { return Ok(false) };
         if !(stopping || (iteration > 0 && iteration.is_multiple_of(plan.every))) {
-            return false;
+            return Ok(false);
         }
+        let best = match &self.best {
+            Some(best) => Some(best.saved(self.shards.kept_labels()?)),
+            None => None,
+        };
         let checkpoint = Checkpoint {
             fingerprint: fingerprint.clone(),
             finished: self.records.clone(),
-            best: self.best.as_ref().map(Run::saved),
-            current: run.saved(),
+            best,
+            current: run.saved(self.shards.labels()?),
         };
         let event = match &checkpoint.save(&plan.path) {
             Ok(()) => self.observer.observe(&Event::CheckpointWritten { path: &plan.path }),
             Err(error) => self.observer.observe(&Event::CheckpointFailed { error }),
         };
-        event.is_break()
+        Ok(event.is_break())
     }
+}
 
-    fn into_fit(self) -> Fit {
-        let best = self
-            .best
-            .expect("n_init is at least 1, and the first run has either ended or returned its error");
-        best.into_fit(self.rows, self.params, self.weights.is_given(), self.records)
+fn is_set(cancel: Option<&AtomicBool>) -> bool {
+    cancel.is_some_and(|cancel| cancel.load(Relaxed))
+}
+
+/// Tells the observer, which may stop the run before there is a result.
+fn tell(observer: &mut dyn Observer, cancel: Option<&AtomicBool>, event: &Event<'_>) -> Result<()> {
+    match observer.observe(event) {
+        ControlFlow::Continue(()) if !is_set(cancel) => Ok(()),
+        _ => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
     }
 }
 
@@ -235,87 +308,44 @@ struct Ended {
     asked_to_stop: bool,
 }
 
-/// One run: everything that its iterations read and write.
+/// One run: all that its iterations read and write, but for what the shards hold.
 struct Run {
     number: usize,
+    sums: Sums,
     centroids: Centroids,
-    assignment: Assignment,
+    /// What the last pass changed, not yet in the sums.
+    pending: Delta,
     /// What happened so far; iteration 0 is the first assignment.
     iterations: Vec<IterationRecord>,
     seeding_seconds: f64,
 }
 
 impl Run {
-    /// A run from a checkpoint. Similarities are not kept there: see [`Run::assign_again`].
+    /// A run from a checkpoint. Sums follow from labels.
     fn restored(saved: SavedRun) -> Self {
-        let SavedRun { head, labels, centroids } = saved;
+        let SavedRun { head, centroids, .. } = saved;
         Run {
             number: head.number,
+            sums: Sums::new(centroids.n_clusters()),
             centroids,
-            assignment: Assignment { similarities: vec![0.0; labels.len()], labels },
+            pending: Delta::default(),
             iterations: head.iterations,
             seeding_seconds: head.seeding_seconds,
         }
     }
 
-    fn saved(&self) -> SavedRun {
+    fn saved(&self, labels: Vec<u32>) -> SavedRun {
         let head = SavedHead {
             number: self.number,
             seeding_seconds: self.seeding_seconds,
             iterations: self.iterations.clone(),
         };
-        SavedRun { head, labels: self.assignment.labels.clone(), centroids: self.centroids.clone() }
+        SavedRun { head, labels, centroids: self.centroids.clone() }
     }
 
-    /// Finds the similarities of a restored run. Labels stay: each is among the best for its centroids, and ties keep it.
-    fn assign_again(
-        &mut self,
-        rows: &UnitRows<'_>,
-        assigner: &mut dyn Assigner,
-        cancel: Option<&AtomicBool>,
-    ) {
-        let step = Step::new(self.iterations.len() - 1, rows, &self.centroids, None).cancelled_by(cancel);
-        assigner.prepare(&step);
-        assigner.assign(&step, &mut self.assignment);
-    }
-
-    /// Assigns every document to its seed.
-    fn first_iteration(
-        &mut self,
-        rows: &UnitRows<'_>,
-        weights: &RowWeights<'_>,
-        assigner: &mut dyn Assigner,
-        cancel: Option<&AtomicBool>,
-    ) -> IterationRecord {
-        let step = Step::new(0, rows, &self.centroids, None).cancelled_by(cancel);
-        let mut record = assign_all(&step, assigner, &mut self.assignment, weights);
-        record.moved_docs = rows.n_nonzero_rows() as u64;
-        record
-    }
-
-    /// Labels to centroids, then rows to labels.
-    fn iteration(
-        &mut self,
-        rows: &UnitRows<'_>,
-        weights: &RowWeights<'_>,
-        updater: &mut Updater,
-        assigner: &mut dyn Assigner,
-        cancel: Option<&AtomicBool>,
-    ) -> IterationRecord {
-        let start = Instant::now();
-        let labels_before = self.assignment.labels.clone();
-        let update = updater.update(rows, weights, &mut self.assignment, &mut self.centroids);
-        let update_seconds = start.elapsed().as_secs_f64();
-
-        let step = Step::new(self.iterations.len(), rows, &self.centroids, Some(&update.movement));
-        let step = step.cancelled_by(cancel);
-        let mut record = assign_all(&step, assigner, &mut self.assignment, weights);
-        let labels = labels_before.par_iter().with_min_len(1 << 13).zip(&self.assignment.labels);
-        record.moved_docs = labels.filter(|(before, after)| before != after).count() as u64;
-        record.refilled_clusters = update.n_refilled as u64;
-        record.max_squared_movement = update.movement.max_squared_distance();
-        record.seconds.update = update_seconds;
-        record
+    /// The last step of a restored run, once more.
+    fn step<'a>(&'a self, cancel: Option<&'a AtomicBool>) -> Step<'a> {
+        Step::new(self.iterations.len() - 1, &self.centroids, None, cancel)
     }
 
     fn objective(&self) -> f64 {
@@ -332,10 +362,10 @@ impl Run {
         }
     }
 
-    fn into_fit(self, rows: &UnitRows<'_>, params: &Params, weighted: bool, runs: Vec<RunRecord>) -> Fit {
+    fn into_fit(self, assignment: Assignment, params: &Params, weighted: bool, runs: Vec<RunRecord>) -> Fit {
         let RunRecord { objective, n_iter, stop, .. } = runs[self.number];
         let mut has_documents = vec![false; self.centroids.n_clusters()];
-        for &label in self.assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
+        for &label in assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
             has_documents[label as usize] = true;
         }
         let info = ModelInfo {
@@ -346,15 +376,15 @@ impl Run {
             max_iter: params.max_iter,
             tol: params.tol,
             seed: params.seed,
-            n_docs: rows.n_rows(),
+            n_docs: assignment.labels.len(),
             objective,
             n_iter,
             converged: stop.is_converged(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         Fit {
-            labels: Labels::from(&self.assignment),
-            similarities: self.assignment.similarities,
+            labels: Labels::from(&assignment),
+            similarities: assignment.similarities,
             objective,
             n_iter,
             stop,
@@ -362,45 +392,5 @@ impl Run {
             model: Model::new(self.centroids, info),
             trace: Trace { runs, best_run: self.number, iterations: self.iterations },
         }
-    }
-}
-
-/// Documents whose own centroid changed.
-fn unsettled(step: &Step<'_>, assignment: &Assignment) -> u64 {
-    let n_docs = step.rows.n_nonzero_rows();
-    if step.n_changed() == step.centroids.n_clusters() {
-        return n_docs as u64;
-    }
-    let labels = assignment.labels.par_iter().with_min_len(1 << 13);
-    (n_docs - labels.filter(|&&label| step.is_unchanged(label)).count()) as u64
-}
-
-/// Lets the assigner find every label, and notes what it took.
-fn assign_all(
-    step: &Step<'_>,
-    assigner: &mut dyn Assigner,
-    assignment: &mut Assignment,
-    weights: &RowWeights<'_>,
-) -> IterationRecord {
-    let unsettled_docs = unsettled(step, assignment);
-    let start = Instant::now();
-    assigner.prepare(step);
-    let prepare = start.elapsed().as_secs_f64();
-    let counters = assigner.assign(step, assignment);
-    let used = assigner.used();
-    IterationRecord {
-        iteration: step.iteration,
-        strategy: used.strategy,
-        filters_off: used.filters_off,
-        moved_docs: 0,
-        changed_clusters: step.n_changed() as u64,
-        unsettled_docs,
-        refilled_clusters: 0,
-        counters,
-        index: assigner.index_use(),
-        objective: weights.weighted_sum(&assignment.similarities),
-        max_squared_movement: 0.0,
-        seconds: StageSeconds { update: 0.0, prepare, assign: start.elapsed().as_secs_f64() - prepare },
-        strategy_bytes: assigner.memory_bytes() as u64,
     }
 }

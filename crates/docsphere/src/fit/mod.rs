@@ -1,22 +1,21 @@
-//! Stage 7: the whole run. Options, the only loop, the record of what happened.
+//! Stage 10: the whole run. Options, the only loop, the record of what happened.
 
 mod checkpoint;
 mod driver;
 mod params;
-mod trace;
 
 pub use checkpoint::Checkpoint;
 pub use params::{Params, SphericalKMeans, ValidParams};
-pub use trace::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use checkpoint::CheckpointPlan;
 
-use crate::assign::Labels;
+use crate::labels::Labels;
 use crate::model::Model;
 use crate::observer::Observer;
+use crate::record::{StopReason, Trace};
 
 /// What a fit may be given beside rows and params.
 #[derive(Default)]
@@ -26,6 +25,7 @@ pub struct FitOptions<'a> {
     pub(crate) checkpoint: Option<CheckpointPlan>,
     pub(crate) resume: Option<Checkpoint>,
     pub(crate) cancel: Option<&'a AtomicBool>,
+    pub(crate) cuts: Vec<usize>,
 }
 
 impl<'a> FitOptions<'a> {
@@ -66,6 +66,16 @@ impl<'a> FitOptions<'a> {
     }
 }
 
+impl FitOptions<'_> {
+    /// Divides the rows into shards before each of these rows, which ascend: for tests, since it changes no bit of the result.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn cuts(mut self, cuts: Vec<usize>) -> Self {
+        self.cuts = cuts;
+        self
+    }
+}
+
 impl std::fmt::Debug for FitOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let observer = self.observer.as_ref().map(|_| "…");
@@ -75,6 +85,7 @@ impl std::fmt::Debug for FitOptions<'_> {
             .field("checkpoint", &self.checkpoint)
             .field("resume", &self.resume)
             .field("cancel", &self.cancel)
+            .field("cuts", &self.cuts)
             .finish()
     }
 }

@@ -1,8 +1,9 @@
 //! Options of a fit: names, defaults, ranges. The one place for all three.
 
-use crate::assign::{AssignerSettings, Strategy};
+use crate::assign::AssignerSettings;
 use crate::error::{ErrorKind, Result};
 use crate::fit::{Fit, FitOptions, driver};
+use crate::record::Strategy;
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
 use crate::vectors::UnitRows;
@@ -240,7 +241,7 @@ fn in_range(name: &'static str, ok: bool, expected: &str, got: impl ToString) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::Centroids;
+    use crate::centroids::Centroids;
     use crate::vectors::SparseRows;
 
     fn message(params: Params) -> String {

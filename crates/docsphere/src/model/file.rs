@@ -14,9 +14,9 @@
 use std::path::Path;
 
 use super::{Model, ModelInfo};
+use crate::centroids::Centroids;
 use crate::container::{Container, Kind};
 use crate::error::Result;
-use crate::update::Centroids;
 use crate::vectors::TextModel;
 
 /// The version of model files that this build writes, and the newest that it reads.

@@ -10,9 +10,9 @@ pub use file::FORMAT_VERSION;
 pub(crate) use pairs::Pairs;
 pub use predict::{Nearest, Neighbour, Prediction, Predictor};
 
+use crate::centroids::Centroids;
 use crate::error::{ErrorKind, Result};
 use crate::ids::TermId;
-use crate::update::Centroids;
 use crate::vectors::{TextModel, UnitRows};
 
 /// Centroids, and how they came about.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Neighbour;
 use super::predict::first;
 use crate::assign::{LANES, Postings};
-use crate::update::Centroids;
+use crate::centroids::Centroids;
 
 /// All pairs of the centroids that are not empty.
 pub(crate) struct Pairs<'a> {

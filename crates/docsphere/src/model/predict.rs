@@ -1,13 +1,14 @@
 //! Labels for new rows.
 //!
-//! All similarities of a row at once through posting lists, as the strategy `inverted` does. A tie goes to the smallest cluster id; a zero row gets no label.
+//! All similarities of a row at once through posting lists, as the strategy `inverted` does. A tie goes to the smallest cluster id; a row without a similarity above 0 gets no label.
 
 use rayon::prelude::*;
 
 use super::Model;
-use crate::assign::{Labels, Postings, greatest};
+use crate::assign::{Postings, greatest};
 use crate::error::{ErrorKind, Result};
 use crate::ids::{ClusterId, DocId};
+use crate::labels::Labels;
 use crate::vectors::{Row, UnitRows};
 
 /// Searches the centroids of a [`Model`]: build once, ask often. Takes 8 bytes an entry of the centroids and 8 a term.
@@ -21,9 +22,9 @@ pub struct Predictor {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// The cluster of each row, -1 for zero rows.
+    /// The cluster of each row; -1 for zero rows, and for rows without a similarity above 0 to any centroid.
     pub labels: Labels,
-    /// The similarity to its centroid, 0 for zero rows.
+    /// The similarity to its centroid; 0 where there is no label.
     pub similarities: Vec<f64>,
 }
 
@@ -90,7 +91,10 @@ impl Predictor {
                         return (-1, 0.0);
                     }
                     self.postings.similarities(row, similarities);
-                    greatest(similarities).map_or((0, 0.0), |(cluster, best)| (cluster as i32, best))
+                    match greatest(similarities) {
+                        Some((cluster, best)) if best > 0.0 => (cluster as i32, best),
+                        _ => (-1, 0.0),
+                    }
                 },
             )
             .collect();

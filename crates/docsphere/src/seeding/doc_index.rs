@@ -19,7 +19,7 @@ use std::ops::{AddAssign, Range};
 
 use rayon::prelude::*;
 
-use super::draw::BLOCK_DOCS;
+use super::seed_weights::BLOCK_DOCS;
 use crate::simd;
 use crate::vectors::{Row, UnitRows};
 

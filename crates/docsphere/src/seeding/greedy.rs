@@ -10,9 +10,8 @@
 //! **Shrinking lists.** The documents that a candidate improves also only become fewer. A candidate keeps their list: judging it again means
 //! going through the list, not through the index, and the list of the winner is all that has to be done for the new seed.
 //!
-//! **Cost.** Time: a query of the index for each document drawn (see [`search`](super::search)), and little more. Memory, beside the index: 32 bytes a
-//! document drawn, and the lists, 16 bytes an entry. They may take up to 4 bytes a nonzero of the rows; beyond that the
-//! candidates with the lowest gains lose theirs, and are judged through the index should they come up again.
+//! **Cost.** Time: a query of the index for each document drawn (see [`search`](super::search)), and little more. Memory, beside the index: 24 bytes per
+//! document drawn, and the lists, which stay with the documents ([`Pooled`](super::pooled::Pooled)).
 //!
 //! References: Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978, doi:10.1007/BFb0006528;
 //! Bhattacharya, Eube, Röglin, Schmidt, "Noisy, greedy and not so greedy k-means++", ESA 2020, doi:10.4230/LIPIcs.ESA.2020.18.
@@ -20,62 +19,50 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::draw::SeedRng;
-use super::search::{Improved, Search};
+use super::draw::{SeedRng, Totals};
+use super::source::{Lowered, Seed, SeedSource};
+use crate::centroids::Centroid;
 use crate::error::Result;
-use crate::vectors::{RowWeights, UnitRows};
 
 /// Draws up to `k` seeds; fewer if all other documents coincide with one of them.
 pub(super) fn draw_seeds(
-    rows: &UnitRows<'_>,
-    weights: RowWeights<'_>,
+    source: &mut dyn SeedSource,
     k: usize,
     candidates: usize,
     rng: &mut SeedRng,
     progress: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Vec<usize>> {
-    let pool = Pool::new(rows.nnz() / NONZEROS_PER_ENTRY);
-    draw_with(pool, Search::new(rows, weights), k, candidates, rng, progress)
-}
-
-fn draw_with(
-    mut pool: Pool,
-    mut search: Search<'_>,
-    k: usize,
-    candidates: usize,
-    rng: &mut SeedRng,
-    progress: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Vec<usize>> {
+) -> Result<Vec<Centroid>> {
+    let mut totals = Totals::new(source.begin_seeding(true)?);
+    let mut pool = Pool::default();
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
         // The first seed is drawn alone: every candidate would do.
         let n_drawn = if seeds.is_empty() { 1 } else { candidates };
-        let drawn: Vec<usize> = (0..n_drawn).map_while(|_| search.draw(rng)).collect();
+        let mut drawn = Vec::with_capacity(n_drawn);
+        while drawn.len() < n_drawn {
+            let Some(seed) = totals.draw(source, rng)? else { break };
+            drawn.push(seed);
+        }
         if drawn.is_empty() {
             break;
         }
-        pool.join(&search, &drawn);
-        let Some(winner) = pool.take_best(&search) else { break };
-        search.absorb_improved(winner.doc, &winner.improved);
-        seeds.push(winner.doc);
+        pool.join(source, &drawn)?;
+        let Some(winner) = pool.take_best(source)? else { break };
+        totals.lower(&winner.lowered);
+        seeds.push(source.row(winner.doc)?);
         progress(seeds.len())?;
     }
     Ok(seeds)
 }
 
-/// All lists together have at most one entry for so many nonzeros of the rows.
-const NONZEROS_PER_ENTRY: usize = 4;
-
 /// The documents drawn so far that are not seeds.
+#[derive(Default)]
 struct Pool {
     /// The greatest gain on top, of equal ones the earliest drawn.
     heap: BinaryHeap<Bound>,
     /// What is known of each document drawn, in that order.
     members: Vec<Member>,
     step: u32,
-    /// Entries of all lists, and how many they may be.
-    n_entries: usize,
-    max_entries: usize,
 }
 
 /// What a member gained when it was last judged: an upper bound.
@@ -86,99 +73,53 @@ struct Bound {
 }
 
 struct Member {
-    doc: usize,
+    doc: u32,
     /// The step in which it was last judged.
     judged: u32,
-    /// The documents it improves, or did when it was last judged; none if the list had to go.
-    improved: Option<Vec<Improved>>,
 }
 
-/// The new seed and all documents it improves.
+/// The new seed, and what it lowered.
 struct Winner {
-    doc: usize,
-    improved: Vec<Improved>,
+    doc: u32,
+    lowered: Vec<Lowered>,
 }
 
 impl Pool {
-    fn new(max_entries: usize) -> Self {
-        Pool { heap: BinaryHeap::new(), members: Vec::new(), step: 0, n_entries: 0, max_entries }
-    }
-
     /// A step begins: these documents join the pool.
-    fn join(&mut self, search: &Search<'_>, drawn: &[usize]) {
+    fn join(&mut self, source: &mut dyn SeedSource, drawn: &[Seed]) -> Result<()> {
         self.step += 1;
-        for (&doc, improved) in drawn.iter().zip(search.improved(drawn)) {
-            let member = Reverse(self.members.len() as u32); // fits: k times candidates
-            self.heap.push(Bound { gain: search.gain(&improved), member });
-            self.n_entries += improved.len();
-            self.members.push(Member { doc, judged: self.step, improved: Some(improved) });
+        let first = self.members.len() as u32; // fits: k times candidates
+        for (member, (seed, gain)) in (first..).zip(drawn.iter().zip(source.join(first, drawn)?)) {
+            self.heap.push(Bound { gain, member: Reverse(member) });
+            self.members.push(Member { doc: seed.doc, judged: self.step });
         }
-        if self.n_entries > self.max_entries {
-            self.drop_lists();
-        }
+        Ok(())
     }
 
-    /// Takes out the member with the greatest gain.
-    fn take_best(&mut self, search: &Search<'_>) -> Option<Winner> {
+    /// Makes the member with the greatest gain a seed.
+    fn take_best(&mut self, source: &mut dyn SeedSource) -> Result<Option<Winner>> {
         while let Some(bound) = self.heap.pop() {
-            let member = &mut self.members[bound.member.0 as usize];
-            let list = member.improved.take();
-            self.n_entries -= list.as_ref().map_or(0, Vec::len);
-            let improved = match list {
-                Some(improved) if member.judged == self.step => {
-                    return Some(Winner { doc: member.doc, improved });
+            let number = bound.member.0;
+            let member = &mut self.members[number as usize];
+            if member.judged == self.step {
+                let doc = member.doc;
+                if let Some(lowered) = source.absorb_member(number, doc)? {
+                    return Ok(Some(Winner { doc, lowered }));
                 }
-                Some(mut improved) => {
-                    search.keep_improved(&mut improved);
-                    improved
+            }
+            let gain = match source.judge(number)? {
+                Some(gain) => gain,
+                None => {
+                    let seed = Seed { doc: member.doc, row: source.row(member.doc)? };
+                    source.join(number, &[seed])?[0]
                 }
-                None => search.improved(&[member.doc]).pop()?,
             };
-            let gain = search.gain(&improved);
             // Without gain it has become a seed, or is like one: it never comes back.
             if gain > 0 {
-                self.n_entries += improved.len();
-                member.improved = Some(improved);
                 member.judged = self.step;
                 self.heap.push(Bound { gain, ..bound });
             }
         }
-        None
-    }
-
-    /// Drops the lists of the members with the lowest gains until they take half the room. Those judged in this step may be dropped too.
-    fn drop_lists(&mut self) {
-        let mut bounds: Vec<Bound> = self.heap.iter().copied().collect();
-        bounds.sort_unstable();
-        for bound in bounds {
-            if self.n_entries <= self.max_entries / 2 {
-                break;
-            }
-            let list = self.members[bound.member.0 as usize].improved.take();
-            self.n_entries -= list.map_or(0, |list| list.len());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vectors::SparseRows;
-
-    #[test]
-    fn lists_that_had_to_go_change_nothing() {
-        // Rows of three terms out of 60, by three different strides.
-        let terms: Vec<u32> =
-            (0..400u32).flat_map(|doc| [doc % 20, 20 + doc * 7 % 23, 43 + doc * 5 % 17]).collect();
-        let values: Vec<f32> = (0..1200u32).map(|place| (1 + place * 31 % 11) as f32).collect();
-        let offsets: Vec<u64> = (0..=400).map(|doc| 3 * doc).collect();
-        let rows = UnitRows::new(SparseRows::from_parts(60, offsets, terms, values).unwrap());
-        let seeds = |max_entries| {
-            let search = Search::new(&rows, RowWeights::UNIFORM);
-            draw_with(Pool::new(max_entries), search, 60, 3, &mut SeedRng::new(1, 0), &mut |_| Ok(()))
-                .unwrap()
-        };
-        assert_eq!(seeds(0), seeds(usize::MAX));
-        assert_eq!(seeds(100), seeds(usize::MAX));
+        Ok(None)
     }
 }

@@ -14,14 +14,20 @@ mod draw;
 mod greedy;
 mod order;
 mod plus_plus;
+mod pooled;
 mod random;
 mod search;
+mod seed_weights;
+mod source;
 
 use draw::SeedRng;
 
+pub(crate) use order::{Buckets, content_hash};
+pub(crate) use search::Search;
+pub(crate) use source::{Drawable, Lowered, Seed, SeedSource};
+
+use crate::centroids::{Centroid, Centroids};
 use crate::error::Result;
-use crate::update::{Centroid, Centroids};
-use crate::vectors::{RowWeights, UnitRows};
 
 /// How the first centroids are found.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,12 +77,13 @@ impl Init {
     }
 }
 
-/// What seeding works on.
+/// How the seeds of a run are found.
 pub(crate) struct Seeding<'a> {
-    pub(crate) rows: &'a UnitRows<'a>,
-    pub(crate) weights: RowWeights<'a>,
+    pub(crate) init: &'a Init,
     pub(crate) n_clusters: usize,
+    pub(crate) n_terms: usize,
     pub(crate) seed: u64,
+    /// The number of the run.
     pub(crate) run: usize,
 }
 
@@ -84,23 +91,33 @@ impl Seeding<'_> {
     /// The first centroids. `progress` gets the number of seeds found so far, and may end it all.
     pub(crate) fn centroids(
         &self,
-        init: &Init,
+        source: &mut dyn SeedSource,
         progress: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Centroids> {
-        let (rows, weights, k) = (self.rows, self.weights, self.n_clusters);
-        let mut rng = SeedRng::new(self.seed, self.run);
-        let seeds = match init {
-            Init::Given(centroids) => return Ok(centroids.clone()),
-            Init::Random => random::draw_seeds(rows, weights, k, &mut rng, progress)?,
-            Init::PlusPlus => plus_plus::draw_seeds(rows, weights, k, &mut rng, progress)?,
-            Init::Greedy { .. } => {
-                let candidates = init.n_candidates().unwrap_or(1);
-                greedy::draw_seeds(rows, weights, k, candidates, &mut rng, progress)?
-            }
-        };
-        let mut list: Vec<Centroid> = seeds.iter().map(|&doc| Centroid::from_row(rows.row(doc))).collect();
+        if let Init::Given(centroids) = self.init {
+            return Ok(centroids.clone());
+        }
+        let seeds = self.draw(source, progress);
+        source.end_seeding()?;
+        let mut list = seeds?;
         // More clusters than distinct rows: the others start empty.
-        list.resize(k, Centroid::default());
-        Ok(Centroids::new(rows.n_terms(), list))
+        list.resize(self.n_clusters, Centroid::default());
+        Ok(Centroids::new(self.n_terms, list))
+    }
+
+    fn draw(
+        &self,
+        source: &mut dyn SeedSource,
+        progress: &mut dyn FnMut(usize) -> Result<()>,
+    ) -> Result<Vec<Centroid>> {
+        let (k, mut rng) = (self.n_clusters, SeedRng::new(self.seed, self.run));
+        match self.init {
+            Init::Random => random::draw_seeds(source, k, &mut rng, progress),
+            Init::PlusPlus => plus_plus::draw_seeds(source, k, &mut rng, progress),
+            _ => {
+                let candidates = self.init.n_candidates().unwrap_or(1);
+                greedy::draw_seeds(source, k, candidates, &mut rng, progress)
+            }
+        }
     }
 }

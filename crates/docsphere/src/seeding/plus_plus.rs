@@ -10,25 +10,24 @@
 //! References: Arthur, Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007, doi:10.5555/1283383.1283494;
 //! Endo, Miyamoto, "Spherical k-means++ clustering", MDAI 2015, doi:10.1007/978-3-319-23240-9_9.
 
-use super::draw::SeedRng;
-use super::search::Search;
+use super::draw::{SeedRng, Totals};
+use super::source::SeedSource;
+use crate::centroids::Centroid;
 use crate::error::Result;
-use crate::vectors::{RowWeights, UnitRows};
 
 /// Draws up to `k` seeds; fewer if all other documents coincide with one of them.
 pub(super) fn draw_seeds(
-    rows: &UnitRows<'_>,
-    weights: RowWeights<'_>,
+    source: &mut dyn SeedSource,
     k: usize,
     rng: &mut SeedRng,
     progress: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Vec<usize>> {
-    let mut search = Search::new(rows, weights);
+) -> Result<Vec<Centroid>> {
+    let mut totals = Totals::new(source.begin_seeding(true)?);
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
-        let Some(seed) = search.draw(rng) else { break };
-        search.absorb(seed);
-        seeds.push(seed);
+        let Some(seed) = totals.draw(source, rng)? else { break };
+        totals.lower(&source.absorb(&seed)?);
+        seeds.push(seed.row);
         progress(seeds.len())?;
     }
     Ok(seeds)

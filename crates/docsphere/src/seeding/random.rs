@@ -1,23 +1,23 @@
 //! Uniform random seeds: documents drawn without replacement, with a probability proportional to their row weight.
 
-use super::draw::{SeedRng, SeedWeights};
+use super::draw::{SeedRng, Totals};
+use super::source::SeedSource;
+use crate::centroids::Centroid;
 use crate::error::Result;
-use crate::vectors::{RowWeights, UnitRows};
 
 /// Draws up to `k` different documents; fewer only if fewer have weight.
 pub(super) fn draw_seeds(
-    rows: &UnitRows<'_>,
-    weights: RowWeights<'_>,
+    source: &mut dyn SeedSource,
     k: usize,
     rng: &mut SeedRng,
     progress: &mut dyn FnMut(usize) -> Result<()>,
-) -> Result<Vec<usize>> {
-    let mut weights = SeedWeights::new(rows, weights);
+) -> Result<Vec<Centroid>> {
+    let mut totals = Totals::new(source.begin_seeding(false)?);
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
-        let Some(doc) = weights.draw(rng) else { break };
-        weights.take(doc);
-        seeds.push(doc);
+        let Some(seed) = totals.draw(source, rng)? else { break };
+        totals.lower(&source.take(seed.doc)?);
+        seeds.push(seed.row);
         progress(seeds.len())?;
     }
     Ok(seeds)

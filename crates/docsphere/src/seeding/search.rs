@@ -30,7 +30,10 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::doc_index::{DocBlock, DocIndex, FoundLists, N_LEVELS, Split};
-use super::draw::{BLOCK_DOCS, SIMILARITY_STEPS, SeedRng, SeedWeights, WeightBlock};
+use super::order::Buckets;
+use super::pooled::Pooled;
+use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
+use super::source::{Drawable, Lowered};
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
 
@@ -62,11 +65,16 @@ pub(super) struct Improved {
     pub(super) similarity: f64,
 }
 
-/// The documents, their weights, and what it takes to find the improved ones.
-pub(super) struct Search<'a> {
-    rows: &'a UnitRows<'a>,
-    index: DocIndex,
+/// The weights of the documents of a shard, and what it takes to find the improved ones. Every call comes with the same rows.
+pub(crate) struct Search<'a> {
+    /// `None` if nothing will be searched.
+    index: Option<Index>,
     weights: SeedWeights<'a>,
+    pooled: Pooled,
+}
+
+struct Index {
+    docs: DocIndex,
     sample: Sample,
     n_seeds: usize,
     /// For each thread.
@@ -74,22 +82,36 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(rows: &'a UnitRows<'a>, weights: RowWeights<'a>) -> Self {
-        let (index, weights) = rayon::join(|| DocIndex::new(rows), || SeedWeights::new(rows, weights));
-        let sample = Sample::new(&index, rows.n_rows());
-        let scratch = (0..rayon::current_num_threads()).map(|_| Mutex::default()).collect();
-        Search { rows, index, weights, sample, n_seeds: 0, scratch }
+    /// Without `search`, documents can only be taken.
+    pub(crate) fn new(rows: &UnitRows<'_>, weights: RowWeights<'a>, buckets: Buckets, search: bool) -> Self {
+        // In a shard without rows there is nothing to find.
+        let search = search && rows.n_nonzero_rows() > 0;
+        let (index, weights) =
+            rayon::join(|| search.then(|| Index::new(rows)), || SeedWeights::new(rows, weights, buckets));
+        Search { index, weights, pooled: Pooled::for_nonzeros(rows.nnz()) }
     }
 
-    pub(super) fn draw(&self, rng: &mut SeedRng) -> Option<usize> {
-        self.weights.draw(rng)
+    /// The total weight of each bucket.
+    pub(crate) fn totals(&self) -> Vec<u64> {
+        self.weights.totals()
     }
 
-    /// Makes a document a seed.
-    pub(super) fn absorb(&mut self, seed: usize) {
-        let candidate = self.candidate(seed);
-        let (rows, scratch, blocks) = (self.rows, &self.scratch, self.index.blocks());
-        self.weights.raise_blocks(|number, block, weights| {
+    /// The documents of a bucket in the order of the draws.
+    pub(crate) fn drawable(&self, bucket: usize) -> Vec<Drawable> {
+        self.weights.drawable(bucket)
+    }
+
+    /// Takes a document out of all further draws.
+    pub(crate) fn take(&mut self, doc: u32) -> Lowered {
+        self.weights.take(doc)
+    }
+
+    /// Notes a new seed, wherever it comes from: which weights it lowers.
+    pub(crate) fn absorb(&mut self, rows: &UnitRows<'_>, seed: Row<'_>) -> Vec<Lowered> {
+        let Some(index) = &self.index else { return Vec::new() };
+        let candidate = index.candidate(rows, seed);
+        let (scratch, blocks) = (&index.scratch, index.docs.blocks());
+        let lowered = self.weights.raise_blocks(|number, block, weights| {
             let mut improved = Vec::new();
             candidate.improved(rows, &blocks[number], block, scratch, &mut improved);
             let first_doc = block.first_doc();
@@ -97,17 +119,60 @@ impl<'a> Search<'a> {
                 |entry: Improved| block.raise(weights, entry.doc as usize - first_doc, entry.similarity);
             improved.into_iter().map(raise).collect()
         });
-        self.taken(seed);
+        self.count_seed();
+        lowered
+    }
+
+    /// Finds the documents that each of these would improve as the next seed, and keeps their lists. By how much each would lower the
+    /// weights.
+    pub(crate) fn join(&mut self, rows: &UnitRows<'_>, first_member: u32, seeds: &[Row<'_>]) -> Vec<u64> {
+        let lists = self.improved(rows, seeds);
+        self.pooled.make_room();
+        let gains: Vec<u64> = lists.iter().map(|improved| self.gain(improved)).collect();
+        for (member, (improved, &gain)) in (first_member..).zip(lists.into_iter().zip(&gains)) {
+            self.pooled.insert(member, improved, gain);
+        }
+        gains
+    }
+
+    /// By how much a member of the pool would lower the weights now; `None` if its list had to go.
+    pub(crate) fn judge(&mut self, member: u32) -> Option<u64> {
+        let mut improved = self.pooled.remove(member)?;
+        improved.retain(|entry| entry.similarity > self.weights.best(entry.doc as usize));
+        let gain = self.gain(&improved);
+        self.pooled.insert(member, improved, gain);
+        Some(gain)
+    }
+
+    /// Whether the list of a member is there.
+    pub(crate) fn has_list(&self, member: u32) -> bool {
+        self.pooled.contains(member)
+    }
+
+    /// Notes that a member of the pool became a seed: which weights that lowers. Its list must be there.
+    pub(crate) fn absorb_member(&mut self, member: u32) -> Vec<Lowered> {
+        let improved = self.pooled.remove(member).unwrap_or_default();
+        let lowered = improved.iter().map(|entry| self.weights.raise(entry.doc, entry.similarity)).collect();
+        self.count_seed();
+        lowered
+    }
+
+    fn count_seed(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.n_seeds += 1;
+            index.sample.refresh(index.n_seeds, &self.weights);
+        }
     }
 
     /// The documents that each of these would improve as the next seed, in no particular order.
-    pub(super) fn improved(&self, docs: &[usize]) -> Vec<Vec<Improved>> {
-        let candidates: Vec<Candidate> = docs.iter().map(|&doc| self.candidate(doc)).collect();
-        let blocks: Vec<_> = self.index.blocks().iter().zip(self.weights.blocks()).collect();
+    fn improved(&self, rows: &UnitRows<'_>, seeds: &[Row<'_>]) -> Vec<Vec<Improved>> {
+        let Some(index) = &self.index else { return vec![Vec::new(); seeds.len()] };
+        let candidates: Vec<Candidate> = seeds.iter().map(|&seed| index.candidate(rows, seed)).collect();
+        let blocks: Vec<_> = index.docs.blocks().iter().zip(self.weights.blocks()).collect();
         let by_block = |candidate: &Candidate| -> Vec<Vec<Improved>> {
-            let of_block = |&(index, block): &(&DocBlock, &WeightBlock)| {
+            let of_block = |&(docs, block): &(&DocBlock, &WeightBlock)| {
                 let mut improved = Vec::new();
-                candidate.improved(self.rows, index, block, &self.scratch, &mut improved);
+                candidate.improved(rows, docs, block, &index.scratch, &mut improved);
                 improved
             };
             blocks.par_iter().map(of_block).collect()
@@ -115,40 +180,29 @@ impl<'a> Search<'a> {
         candidates.par_iter().map(|candidate| by_block(candidate).concat()).collect()
     }
 
-    /// Keeps the documents that a candidate still improves.
-    pub(super) fn keep_improved(&self, improved: &mut Vec<Improved>) {
-        improved.retain(|entry| entry.similarity > self.weights.best(entry.doc as usize));
-    }
-
     /// By how much a seed lowers the total weight that improves just these documents.
-    pub(super) fn gain(&self, improved: &[Improved]) -> u64 {
-        improved.iter().map(|entry| self.weights.gain(entry.doc as usize, entry.similarity)).sum()
+    fn gain(&self, improved: &[Improved]) -> u64 {
+        improved.iter().map(|entry| self.weights.gain(entry.doc, entry.similarity)).sum()
+    }
+}
+
+impl Index {
+    fn new(rows: &UnitRows<'_>) -> Self {
+        let docs = DocIndex::new(rows);
+        let sample = Sample::new(&docs, rows.n_rows());
+        let scratch = (0..rayon::current_num_threads()).map(|_| Mutex::default()).collect();
+        Index { docs, sample, n_seeds: 0, scratch }
     }
 
-    /// Makes a document a seed that improves just these documents.
-    pub(super) fn absorb_improved(&mut self, seed: usize, improved: &[Improved]) {
-        for entry in improved {
-            self.weights.raise(entry.doc as usize, entry.similarity);
-        }
-        self.taken(seed);
+    fn candidate(&self, rows: &UnitRows<'_>, seed: Row<'_>) -> Candidate {
+        let is_non_negative = rows.is_non_negative() && seed.values.iter().all(|&value| value >= 0.0);
+        let rough = is_non_negative && seed.nnz() <= MAX_ROUGH_TERMS;
+        let level = if rough { self.sample.cheapest(&self.docs.levels(seed), self.n_seeds) } else { 0 };
+        self.candidate_at(seed, level)
     }
 
-    fn taken(&mut self, seed: usize) {
-        self.weights.take(seed);
-        self.n_seeds += 1;
-        self.sample.refresh(self.n_seeds, &self.weights);
-    }
-
-    fn candidate(&self, doc: usize) -> Candidate {
-        let row = self.rows.row(doc);
-        let rough = self.rows.is_non_negative() && row.nnz() <= MAX_ROUGH_TERMS;
-        let level = if rough { self.sample.cheapest(&self.index.levels(row), self.n_seeds) } else { 0 };
-        self.candidate_at(doc, level)
-    }
-
-    fn candidate_at(&self, doc: usize, level: usize) -> Candidate {
-        let row = self.rows.row(doc);
-        Candidate::new(row, self.index.split(row, level))
+    fn candidate_at(&self, seed: Row<'_>, level: usize) -> Candidate {
+        Candidate::new(seed, self.docs.split(seed, level))
     }
 }
 
@@ -449,11 +503,11 @@ mod tests {
     }
 
     /// By the definition, for every document.
-    fn improved_by_definition(search: &Search<'_>, seed: usize) -> Vec<(u32, f64)> {
-        let seed = search.rows.row(seed);
+    fn improved_by_definition(search: &Search<'_>, rows: &UnitRows<'_>, seed: usize) -> Vec<(u32, f64)> {
+        let seed = rows.row(seed);
         let value = |term| seed.terms.binary_search(&term).map_or(0.0, |place| f64::from(seed.values[place]));
         let similarity = |row: Row<'_>| row.iter().map(|(term, x)| f64::from(x) * value(term)).sum::<f64>();
-        let similarities = search.rows.iter().map(similarity).enumerate();
+        let similarities = rows.iter().map(similarity).enumerate();
         let improved = similarities.filter(|&(doc, similarity)| similarity > search.weights.best(doc));
         improved.map(|(doc, similarity)| (doc as u32, similarity)).collect()
     }
@@ -462,22 +516,25 @@ mod tests {
     fn every_level_finds_just_the_improved_documents() {
         for negative in [false, true] {
             let rows = rows(3000, negative);
-            let mut search = Search::new(&rows, RowWeights::UNIFORM);
+            let mut search = Search::new(&rows, RowWeights::UNIFORM, Buckets::for_docs(3000), true);
             let mut n_left_out = 0;
             for seed in (0..3000).step_by(97) {
-                let expected = improved_by_definition(&search, seed);
-                let deepest = if negative { search.candidate(seed).split.level } else { N_LEVELS };
+                let expected = improved_by_definition(&search, &rows, seed);
+                let index = search.index.as_ref().unwrap();
+                let chosen = index.candidate(&rows, rows.row(seed)).split.level;
+                let deepest = if negative { chosen } else { N_LEVELS };
                 for level in 0..=deepest {
-                    let candidate = search.candidate_at(seed, level);
+                    let candidate = index.candidate_at(rows.row(seed), level);
                     n_left_out += rows.row(seed).nnz() - candidate.split.entries.len();
-                    let (index, block) = (&search.index.blocks()[0], &search.weights.blocks()[0]);
+                    let (docs, block) = (&index.docs.blocks()[0], &search.weights.blocks()[0]);
                     let mut improved = Vec::new();
-                    candidate.improved(&rows, index, block, &search.scratch, &mut improved);
+                    candidate.improved(&rows, docs, block, &index.scratch, &mut improved);
                     let improved: Vec<_> =
                         improved.iter().map(|entry| (entry.doc, entry.similarity)).collect();
                     assert_eq!(improved, expected, "level {level}");
                 }
-                search.absorb(seed);
+                search.absorb(&rows, rows.row(seed));
+                search.take(seed as u32);
             }
             assert_eq!(n_left_out > 1000, !negative, "levels leave terms out: {n_left_out}");
         }
@@ -513,11 +570,14 @@ mod tests {
     #[test]
     fn late_in_a_run_frequent_terms_are_left_out() {
         let rows = rows(30_000, false);
-        let mut search = Search::new(&rows, RowWeights::UNIFORM);
-        let level = |search: &Search<'_>| search.candidate(29_999).split.level;
+        let mut search = Search::new(&rows, RowWeights::UNIFORM, Buckets::for_docs(30_000), true);
+        let level = |search: &Search<'_>| {
+            search.index.as_ref().unwrap().candidate(&rows, rows.row(29_999)).split.level
+        };
         assert_eq!(level(&search), 0);
         for seed in 0..1500 {
-            search.absorb(seed * 17);
+            search.absorb(&rows, rows.row(seed * 17));
+            search.take(seed as u32 * 17);
         }
         assert!(level(&search) > 0);
     }

@@ -7,8 +7,8 @@
 //! doi:10.1016/j.eswa.2020.113288).
 
 use super::Keyword;
+use crate::centroids::Centroids;
 use crate::ids::TermId;
-use crate::update::Centroids;
 use crate::vectors::Row;
 
 /// The weight of every term in all centroids together.

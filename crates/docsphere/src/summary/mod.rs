@@ -8,9 +8,9 @@ mod representatives;
 
 use rayon::prelude::*;
 
-use crate::assign::Labels;
 use crate::error::{ErrorKind, Result};
 use crate::ids::{ClusterId, DocId, TermId};
+use crate::labels::Labels;
 use crate::model::{Model, Neighbour};
 use crate::vectors::UnitRows;
 

@@ -1,110 +1,112 @@
 //! What happens to empty clusters: each takes the worst-fitting document that may be taken.
 //!
 //! A document may be taken if it has weight, if it does not sit on its own centroid (else a heap of equal rows would
-//! only be split), if its cluster keeps a member, and if no equal row has been taken in the same update. Worst first, then by
-//! document number; clusters in ascending order. So the outcome depends on labels and similarities alone.
+//! only be split), if its cluster keeps a member, and if no equal row has been taken in the same update. Worst first, then
+//! by document number; clusters in ascending order. Documents without a label have similarity 0, so they come before all
+//! others, and no cluster loses them. So the outcome depends on labels and similarities alone.
+//!
+//! The documents come in pages, worst first, from wherever they live: any number of them may turn out not to be allowed.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::cmp::Ordering;
+use std::collections::HashSet;
 
-use super::Assignment;
-use crate::vectors::{RowWeights, UnitRows};
-
-/// Two unit vectors whose similarity falls short of one by less than this are taken to coincide.
-///
-/// A unit row kept as it is may have a squared length of `1 - 1e-6`, so this is what rounding alone can explain, twice.
-pub(crate) const COINCIDENT: f64 = 2e-6;
+use crate::error::Result;
 
 /// A document given to an empty cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refill {
+    pub(crate) doc: u32,
+    pub(crate) cluster: u32,
+}
+
+/// How badly a document fits, of two equal ones by number: the worst is the least.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Refill {
-    pub(super) doc: u32,
-    pub(super) cluster: u32,
+pub(crate) struct Fitting {
+    pub(crate) similarity: f64,
+    pub(crate) doc: u32,
+}
+
+impl Fitting {
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        self.similarity.total_cmp(&other.similarity).then(self.doc.cmp(&other.doc))
+    }
+}
+
+/// A document that may be taken as far as its shard can tell: it has weight and does not sit on its centroid.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Candidate {
+    pub(crate) fitting: Fitting,
+    /// [`NO_LABEL`](crate::labels::Assignment::NO_LABEL) if it has none: then no cluster loses a member.
+    pub(crate) label: u32,
+    pub(crate) terms: Box<[u32]>,
+    pub(crate) values: Box<[f32]>,
 }
 
 /// Chooses a document for each empty cluster, as long as there are any. `n_members` is kept up to date.
-pub(super) fn choose(
-    rows: &UnitRows<'_>,
-    weights: &RowWeights<'_>,
-    assignment: &Assignment,
+///
+/// `page` gives some candidates that come after one, worst first; none if there are no more.
+pub(crate) fn choose(
     n_members: &mut [u32],
-) -> Vec<Refill> {
+    mut page: impl FnMut(Option<Fitting>, usize) -> Result<Vec<Candidate>>,
+) -> Result<Vec<Refill>> {
     let empty: Vec<u32> = (0..n_members.len()).filter(|&j| n_members[j] == 0).map(|j| j as u32).collect();
-    if empty.is_empty() {
-        return Vec::new();
-    }
-    let mut candidates = worst_first(weights, assignment, n_members);
-    let mut taken_rows: HashSet<(&[u32], Vec<u32>)> = HashSet::new();
     let mut refills = Vec::new();
-    for cluster in empty {
-        let found = std::iter::from_fn(|| candidates.pop()).find(|candidate| {
-            let row = rows.row(candidate.doc as usize);
-            n_members[assignment.labels[candidate.doc as usize] as usize] > 1
-                && taken_rows.insert((row.terms, row.values.iter().map(|v| v.to_bits()).collect()))
-        });
-        let Some(Candidate { doc, .. }) = found else { break };
-        n_members[assignment.labels[doc as usize] as usize] -= 1;
-        n_members[cluster as usize] = 1;
-        refills.push(Refill { doc, cluster });
+    let mut clusters = empty.iter().peekable();
+    let mut taken_rows: HashSet<(Box<[u32]>, Vec<u32>)> = HashSet::new();
+    let (mut after, mut n_wanted) = (None, 2 * empty.len() + 64);
+    while clusters.peek().is_some() {
+        let candidates = page(after, n_wanted)?;
+        let Some(last) = candidates.last() else { break };
+        after = Some(last.fitting);
+        // So that a heap of equal rows takes few pages.
+        n_wanted *= 2;
+        for candidate in candidates {
+            let Some(&&cluster) = clusters.peek() else { break };
+            let Candidate { fitting, label, terms, values } = candidate;
+            let donor = n_members.get_mut(label as usize);
+            if donor.as_ref().is_none_or(|donor| **donor > 1)
+                && taken_rows.insert((terms, values.iter().map(|value| value.to_bits()).collect()))
+            {
+                donor.into_iter().for_each(|donor| *donor -= 1);
+                n_members[cluster as usize] = 1;
+                refills.push(Refill { doc: fitting.doc, cluster });
+                clusters.next();
+            }
+        }
     }
-    refills
-}
-
-/// A document that may be taken. The greatest of them is the worst-fitting one.
-#[derive(PartialEq)]
-struct Candidate {
-    similarity: f64,
-    doc: u32,
-}
-
-impl Eq for Candidate {}
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.similarity.total_cmp(&self.similarity).then(other.doc.cmp(&self.doc))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-fn worst_first(
-    weights: &RowWeights<'_>,
-    assignment: &Assignment,
-    n_members: &[u32],
-) -> BinaryHeap<Candidate> {
-    let docs = assignment.labels.iter().zip(&assignment.similarities).enumerate();
-    docs.filter(|&(doc, (&label, &similarity))| {
-        label != Assignment::NO_LABEL
-            && weights.weight(doc) > 0.0
-            && n_members[label as usize] > 1
-            && 1.0 - similarity >= COINCIDENT
-    })
-    .map(|(doc, (_, &similarity))| Candidate { similarity, doc: doc as u32 })
-    .collect()
+    Ok(refills)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors::SparseRows;
 
-    fn one_term_rows(terms: &[u32]) -> UnitRows<'static> {
-        let offsets = (0..=terms.len() as u64).collect::<Vec<_>>();
-        UnitRows::new(SparseRows::from_parts(100, offsets, terms.to_vec(), vec![1.0; terms.len()]).unwrap())
-    }
-
+    /// Candidates of one term each, in pages of `page_size` whatever is asked for.
     fn choose_for(terms: &[u32], labels: &[u32], similarities: &[f64], n_clusters: usize) -> Vec<(u32, u32)> {
-        let assignment = Assignment { labels: labels.to_vec(), similarities: similarities.to_vec() };
         let mut n_members = vec![0; n_clusters];
-        labels.iter().for_each(|&label| n_members[label as usize] += 1);
-        let rows = one_term_rows(terms);
-        choose(&rows, &RowWeights::UNIFORM, &assignment, &mut n_members)
-            .iter()
-            .map(|r| (r.doc, r.cluster))
-            .collect()
+        for &label in labels {
+            n_members.get_mut(label as usize).into_iter().for_each(|n| *n += 1);
+        }
+        let mut all: Vec<Candidate> = (0..terms.len())
+            .map(|doc| Candidate {
+                fitting: Fitting { similarity: similarities[doc], doc: doc as u32 },
+                label: labels[doc],
+                terms: [terms[doc]].into(),
+                values: [1.0].into(),
+            })
+            .collect();
+        all.sort_by(|a, b| a.fitting.compare(&b.fitting));
+        let outcome = |page_size: usize| {
+            let mut n_members = n_members.clone();
+            let page = |after: Option<Fitting>, _| {
+                let comes_after =
+                    |c: &&Candidate| after.is_none_or(|after| c.fitting.compare(&after).is_gt());
+                Ok(all.iter().filter(comes_after).take(page_size).cloned().collect())
+            };
+            choose(&mut n_members, page).unwrap().iter().map(|r| (r.doc, r.cluster)).collect::<Vec<_>>()
+        };
+        assert_eq!(outcome(1), outcome(100), "pages change nothing");
+        outcome(100)
     }
 
     #[test]
@@ -120,8 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn equal_rows_and_rows_on_their_centroid_are_not_taken() {
-        assert_eq!(choose_for(&[5, 5, 5, 5], &[0; 4], &[1.0; 4], 3), []);
+    fn documents_without_a_label_go_first_and_nobody_loses_them() {
+        let none = crate::labels::Assignment::NO_LABEL;
+        let chosen = choose_for(&[0, 1, 2], &[0, none, none], &[0.3, 0.0, 0.0], 4);
+        assert_eq!(chosen, [(1, 1), (2, 2)], "document 0 is the last of its cluster");
+    }
+
+    #[test]
+    fn equal_rows_are_not_taken_twice() {
         assert_eq!(choose_for(&[5, 5, 6, 7], &[0; 4], &[0.1, 0.1, 0.2, 0.3], 3), [(0, 1), (2, 2)]);
     }
 }

@@ -1,215 +1,115 @@
-//! Integer sums of the members of each cluster, kept up to date by the documents that moved.
+//! Integer sums of the members of each cluster, kept up to date by [`Delta`]s.
 //!
-//! A cluster's sum is a sparse vector of `i64` (see `vectors/weights.rs` for the fixed point). Only clusters that a
-//! document joined or left are touched. If many documents moved, the sum is loaded into a dense scratch row, one a thread and as long as the
-//! vocabulary; they are added or subtracted, and the entries that are not zero are read back in ascending order. If few moved, their entries are sorted and merged into the sum.
+//! A cluster's sum is a sparse vector of `i64`. Only clusters that a document joined or left are touched.
 //!
-//! **Cost.** Time: the nonzeros of the moved documents plus the entries of the touched sums. Memory: 12 bytes an entry,
-//! shared terms included; `8 * n_terms` a thread for the scratch; 12 bytes a moved document while they are grouped.
+//! **Cost.** Time: the entries of the touched sums and of the delta. Memory: 12 bytes per entry, shared terms included;
+//! 4 bytes per cluster.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::centroids::{Centroid, Centroids};
-use crate::vectors::{RowWeights, UnitRows};
+use super::Refill;
+use super::delta::{ClusterDelta, Delta, sum_of};
+use crate::centroids::{Centroid, Centroids, Moved, Movement};
 
 /// Clusters that are updated at the same time: enough for any number of threads.
 const BATCH_CLUSTERS: usize = 256;
 
-/// The integer sums of all clusters.
-pub(super) struct Sums {
+/// The integer sums and the numbers of members of all clusters.
+pub(crate) struct Sums {
     list: Vec<Sum>,
-    scratch: Mutex<Vec<Scratch>>,
-    n_terms: usize,
+    /// Documents with weight in each cluster.
+    n_members: Vec<u32>,
 }
 
 /// One sum: entries that are not zero, in ascending order of term.
-#[derive(Clone, Default)]
-pub(super) struct Sum {
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Sum {
     terms: Arc<[u32]>,
     values: Box<[i64]>,
 }
 
-/// A document that joined or left a cluster.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
-    pub(super) cluster: u32,
-    pub(super) doc: u32,
-    pub(super) joined: bool,
-}
-
-impl Change {
-    /// What it adds to the sum of the cluster.
-    fn entries<'a>(
-        &self,
-        rows: &'a UnitRows<'_>,
-        weights: &'a RowWeights<'_>,
-    ) -> impl Iterator<Item = (u32, i64)> + 'a {
-        let (doc, joined) = (self.doc as usize, self.joined);
-        rows.row(doc).iter().map(move |(term, x)| {
-            let value = weights.fixed(doc, f64::from(x));
-            (term, if joined { value } else { -value })
-        })
-    }
-}
-
-/// Entries of moved documents are merged into a sum if it has at least so many times as many.
-const MERGE_SHARE: usize = 4;
-
-struct Scratch {
-    /// One number a term; all zero between uses.
-    dense: Vec<i64>,
-    /// Entries to be merged.
-    sorted: Vec<(u32, i64)>,
-    /// Terms that were zero when something was added.
-    fresh: Vec<u32>,
-}
-
 impl Sums {
-    pub(super) fn new(n_clusters: usize, n_terms: usize) -> Self {
-        Sums { list: vec![Sum::default(); n_clusters], scratch: Mutex::default(), n_terms }
+    pub(crate) fn new(n_clusters: usize) -> Self {
+        Sums { list: vec![Sum::default(); n_clusters], n_members: vec![0; n_clusters] }
     }
 
-    /// Applies all changes. Hands over each touched cluster, ascending, with its new centroid and what `compare` says of it; `None` where the members cancel out.
+    /// Counts who joined and who left. Comes before [`Sums::apply`] of the same delta.
+    pub(crate) fn count(&mut self, delta: &Delta) {
+        for part in &delta.clusters {
+            let n_members = &mut self.n_members[part.cluster as usize];
+            *n_members = u32::try_from(i64::from(*n_members) + part.members).expect("who leaves was there");
+        }
+    }
+
+    /// Documents with weight in each cluster. Refills change it before they are applied.
+    pub(crate) fn n_members(&mut self) -> &mut [u32] {
+        &mut self.n_members
+    }
+
+    /// Brings the sums up to date, and moves `centroids` to their directions.
+    ///
+    /// A cluster without members gets an empty centroid. If the members cancel out, the centroid stays where it was. A refilled
+    /// cluster counts as changed even if its centroid does not: the document in it is new.
     ///
     /// Works in batches of clusters, so that old and new sums stand side by side only for a few of them.
-    pub(super) fn apply<T: Send>(
-        &mut self,
-        rows: &UnitRows<'_>,
-        weights: &RowWeights<'_>,
-        mut changes: Vec<Change>,
-        centroids: &mut Centroids,
-        compare: impl Fn(&Centroid, &Centroid) -> T + Sync,
-        mut updated: impl FnMut(&mut Centroids, usize, Option<(Centroid, T)>),
-    ) {
-        changes.par_sort_unstable_by_key(|change| (change.cluster, change.doc));
-        let groups: Vec<&[Change]> = changes.chunk_by(|a, b| a.cluster == b.cluster).collect();
-        for batch in groups.chunks(BATCH_CLUSTERS) {
+    pub(crate) fn apply(&mut self, delta: Delta, refills: &[Refill], centroids: &mut Centroids) -> Movement {
+        let mut movement = Movement::none(centroids.n_clusters());
+        let mut parts = delta.clusters.into_iter();
+        loop {
+            let batch: Vec<ClusterDelta> = parts.by_ref().take(BATCH_CLUSTERS).collect();
+            if batch.is_empty() {
+                break;
+            }
             let before = &*centroids;
-            let sums: Vec<(Sum, Option<(Centroid, T)>)> = batch
-                .par_iter()
+            let updated: Vec<(usize, Sum, Option<(Centroid, Option<Moved>)>)> = batch
+                .into_par_iter()
                 .with_max_len(1)
-                .map(|group| {
-                    let cluster = group[0].cluster as usize;
-                    let mut scratch = self.take_scratch();
-                    let sum = scratch.updated(&self.list[cluster], rows, weights, group);
-                    self.scratch.lock().expect("no holder panics").push(scratch);
+                .map(|part| {
+                    let cluster = part.cluster as usize;
+                    let sum = self.list[cluster].plus(part);
                     let centroid = sum.to_centroid().map(|centroid| {
-                        let compared = compare(before.get(cluster), &centroid);
-                        (centroid, compared)
+                        let moved = Moved::between(before.get(cluster), &centroid);
+                        (centroid, moved)
                     });
-                    (sum, centroid)
+                    (cluster, sum, centroid)
                 })
                 .collect();
-            for (group, (sum, centroid)) in batch.iter().zip(sums) {
-                let cluster = group[0].cluster as usize;
+            for (cluster, sum, centroid) in updated {
                 self.list[cluster] = sum;
-                updated(centroids, cluster, centroid);
-            }
-        }
-    }
-
-    fn take_scratch(&self) -> Scratch {
-        let pooled = self.scratch.lock().expect("no holder panics").pop();
-        pooled.unwrap_or_else(|| Scratch {
-            dense: vec![0; self.n_terms],
-            sorted: Vec::new(),
-            fresh: Vec::new(),
-        })
-    }
-}
-
-impl Scratch {
-    fn updated(
-        &mut self,
-        sum: &Sum,
-        rows: &UnitRows<'_>,
-        weights: &RowWeights<'_>,
-        changes: &[Change],
-    ) -> Sum {
-        let n_entries: usize = changes.iter().map(|change| rows.row(change.doc as usize).nnz()).sum();
-        if n_entries * MERGE_SHARE <= sum.terms.len() {
-            return self.merged(sum, rows, weights, changes);
-        }
-        let dense = &mut self.dense;
-        for (&term, &value) in sum.terms.iter().zip(&sum.values) {
-            dense[term as usize] = value;
-        }
-        for change in changes {
-            for (term, value) in change.entries(rows, weights) {
-                let entry = &mut dense[term as usize];
-                if *entry == 0 {
-                    self.fresh.push(term);
+                if let Some((centroid, Some(moved))) = centroid.filter(|_| self.n_members[cluster] > 0) {
+                    movement.record(cluster, moved);
+                    centroids.set(cluster, centroid);
                 }
-                *entry += value;
             }
         }
-        if self.fresh.is_empty() {
-            // The usual case in later iterations: no term is new, and none vanishes.
-            let values: Box<[i64]> =
-                sum.terms.iter().map(|&term| std::mem::take(&mut dense[term as usize])).collect();
-            if !values.contains(&0) {
-                return Sum { terms: Arc::clone(&sum.terms), values };
-            }
-            let kept = sum.terms.iter().copied().zip(values).filter(|&(_, value)| value != 0);
-            let (terms, values): (Vec<u32>, Vec<i64>) = kept.unzip();
-            return Sum { terms: terms.into(), values: values.into() };
-        }
-        // A term can be fresh several times, and also stand in the old sum, if it passed through zero.
-        self.fresh.sort_unstable();
-        self.fresh.dedup();
-        let mut terms = Vec::with_capacity(sum.terms.len() + self.fresh.len());
-        let mut values = Vec::with_capacity(terms.capacity());
-        for term in merged(&sum.terms, &self.fresh) {
-            let value = std::mem::take(&mut dense[term as usize]);
-            if value != 0 {
-                terms.push(term);
-                values.push(value);
+        for (cluster, _) in self.n_members.iter().enumerate().filter(|&(_, &n)| n == 0) {
+            if let Some(moved) = Moved::between(centroids.get(cluster), &Centroid::default()) {
+                movement.record(cluster, moved);
+                centroids.set(cluster, Centroid::default());
             }
         }
-        self.fresh.clear();
-        Sum { terms: terms.into(), values: values.into() }
-    }
-
-    /// The same, for few changes: what lies between their terms is copied.
-    fn merged(
-        &mut self,
-        sum: &Sum,
-        rows: &UnitRows<'_>,
-        weights: &RowWeights<'_>,
-        changes: &[Change],
-    ) -> Sum {
-        self.sorted.clear();
-        for change in changes {
-            self.sorted.extend(change.entries(rows, weights));
-        }
-        self.sorted.sort_unstable_by_key(|entry| entry.0);
-        let mut terms = Vec::with_capacity(sum.terms.len() + self.sorted.len());
-        let mut values = Vec::with_capacity(terms.capacity());
-        let (mut from, mut same_terms) = (0, true);
-        for entries in self.sorted.chunk_by(|a, b| a.0 == b.0) {
-            let term = entries[0].0;
-            let to = from + sum.terms[from..].partition_point(|&other| other < term);
-            terms.extend_from_slice(&sum.terms[from..to]);
-            values.extend_from_slice(&sum.values[from..to]);
-            let before = sum.terms.get(to).filter(|&&other| other == term).map(|_| sum.values[to]);
-            from = to + usize::from(before.is_some());
-            let value = before.unwrap_or(0) + entries.iter().map(|entry| entry.1).sum::<i64>();
-            if value != 0 {
-                terms.push(term);
-                values.push(value);
+        for refill in refills {
+            let cluster = refill.cluster as usize;
+            if !movement.is_changed(cluster) {
+                movement.record(cluster, Moved::default());
             }
-            same_terms &= before.is_some() == (value != 0);
         }
-        terms.extend_from_slice(&sum.terms[from..]);
-        values.extend_from_slice(&sum.values[from..]);
-        let terms = if same_terms { Arc::clone(&sum.terms) } else { terms.into() };
-        Sum { terms, values: values.into() }
+        movement.sort();
+        movement
     }
 }
 
 impl Sum {
+    fn plus(&self, delta: ClusterDelta) -> Sum {
+        if self.terms.is_empty() {
+            return Sum { terms: delta.terms, values: delta.values };
+        }
+        let (terms, values) = sum_of(&self.terms, &self.values, &delta.terms, &delta.values);
+        Sum { terms: terms.unwrap_or_else(|| Arc::clone(&self.terms)), values }
+    }
+
     /// The unit vector in the sum's direction, or `None` if the sum is zero.
     fn to_centroid(&self) -> Option<Centroid> {
         if self.terms.is_empty() {
@@ -221,56 +121,37 @@ impl Sum {
     }
 }
 
-/// Two strictly ascending lists as one; what stands in both comes twice, in a row.
-fn merged<'a>(a: &'a [u32], b: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
-    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
-    std::iter::from_fn(move || match (a.peek(), b.peek()) {
-        (Some(x), Some(y)) if x <= y => a.next(),
-        (Some(_), None) => a.next(),
-        _ => b.next(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectors::SparseRows;
+    use crate::update::delta::{Change, DeltaScratch};
+    use crate::vectors::{RowWeights, SparseRows, UnitRows};
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn joining_and_leaving_gives_the_sum_of_those_who_stayed(
-            mut docs in prop::collection::vec(prop::collection::btree_map(0u32..12, -3i8..4, 1..6), 1..12),
+            docs in prop::collection::vec(prop::collection::btree_map(0u32..12, -3i8..4, 1..6), 1..12),
             stay in prop::collection::vec(any::<bool>(), 12),
-            long in any::<bool>(),
         ) {
-            if long {
-                // So much that all other documents are merged into the sum.
-                docs.push((0..12).flat_map(|term| (0..24).map(move |part| (12 + 12 * part + term, 1))).collect());
-            }
-            let stay = |doc: usize| stay.get(doc).copied().unwrap_or(true);
-            let rows = UnitRows::new(SparseRows::from_maps(300, &docs));
-            let change = |doc: usize, joined| Change { cluster: 0, doc: doc as u32, joined };
-            let mut centroids = Centroids::new(300, vec![Centroid::default()]);
-            let mut apply = |sums: &mut Sums, changes| {
-                sums.apply(&rows, &RowWeights::UNIFORM, changes, &mut centroids, |_, _| (), |_, _, _| ());
+            let rows = UnitRows::new(SparseRows::from_maps(12, &docs));
+            let (weights, scratch) = (RowWeights::UNIFORM, DeltaScratch::default());
+            let change = |doc: usize, joined: bool| Change { cluster: 0, doc: doc as u32, joined };
+            let after = |steps: Vec<Vec<Change>>| {
+                let mut sums = Sums::new(1);
+                let mut centroids =
+                    Centroids::from_rows(SparseRows::from_parts(12, vec![0u64, 0], Vec::new(), Vec::new()).unwrap());
+                for changes in steps {
+                    let delta = Delta::of(&rows, &weights, changes, &scratch);
+                    sums.count(&delta);
+                    sums.apply(delta, &[], &mut centroids);
+                }
+                (sums.list, sums.n_members)
             };
-
-            let mut incremental = Sums::new(1, 300);
-            apply(&mut incremental, (0..docs.len()).map(|doc| change(doc, true)).collect());
-            apply(&mut incremental, (0..docs.len()).filter(|&d| !stay(d)).map(|doc| change(doc, false)).collect());
-            let mut direct = Sums::new(1, 300);
-            apply(&mut direct, (0..docs.len()).filter(|&d| stay(d)).map(|doc| change(doc, true)).collect());
-
-            prop_assert_eq!(&incremental.list[0].terms, &direct.list[0].terms);
-            prop_assert_eq!(&incremental.list[0].values, &direct.list[0].values);
-            prop_assert!(incremental.list[0].values.iter().all(|&v| v != 0));
-            prop_assert!(incremental.scratch.lock().unwrap().iter().all(|s| s.dense.iter().all(|&v| v == 0)));
+            let all: Vec<Change> = (0..docs.len()).map(|doc| change(doc, true)).collect();
+            let leave = (0..docs.len()).filter(|&doc| !stay[doc]).map(|doc| change(doc, false)).collect();
+            let join = (0..docs.len()).filter(|&doc| stay[doc]).map(|doc| change(doc, true)).collect();
+            prop_assert_eq!(after(vec![all, leave]), after(vec![join]));
         }
-    }
-
-    #[test]
-    fn a_sum_of_nothing_has_no_direction() {
-        assert!(Sum::default().to_centroid().is_none());
     }
 }

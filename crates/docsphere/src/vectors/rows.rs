@@ -149,6 +149,22 @@ impl<'a> SparseRows<'a> {
         size_of_val(self.offsets()) + size_of_val(self.terms()) + size_of_val(self.values())
     }
 
+    /// Some consecutive rows. Nothing is copied but the offsets, and not even those of all rows.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> SparseRows<'_> {
+        let offsets = &self.offsets[range.start..=range.end];
+        let nonzeros = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
+        SparseRows {
+            n_terms: self.n_terms,
+            offsets: if range.start == 0 {
+                Cow::Borrowed(offsets)
+            } else {
+                offsets.iter().map(|offset| offset - offsets[0]).collect()
+            },
+            terms: Cow::Borrowed(&self.terms[nonzeros.clone()]),
+            values: Cow::Borrowed(&self.values[nonzeros]),
+        }
+    }
+
     /// The same rows with other finite values, one for each nonzero. What has become zero is dropped.
     pub(crate) fn with_values(self, values: Vec<f32>) -> Self {
         debug_assert_eq!(values.len(), self.terms.len());

@@ -9,6 +9,12 @@ use crate::ids::DocId;
 /// come with a few 1e-7. So normalising is idempotent, and a matrix that is already normalised is not copied.
 pub const UNIT_TOLERANCE: f64 = 5e-7;
 
+/// Two unit vectors whose similarity falls short of one by less than this are taken to coincide.
+///
+/// A unit row kept as it is may have a squared length of `1 - 1e-6`, so this is what rounding alone
+/// can explain, twice.
+pub(crate) const COINCIDENT: f64 = 2e-6;
+
 /// Sparse rows of length one, and apart from them the *zero rows*: documents without any term, which have no direction
 /// and cannot be clustered.
 ///
@@ -57,6 +63,24 @@ impl<'a> UnitRows<'a> {
         };
         let non_negative = rows.values().iter().all(|&value| value >= 0.0);
         UnitRows { rows, zero_rows, non_negative, max_row_nnz }
+    }
+
+    /// Some consecutive rows, without a copy of terms and values.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> UnitRows<'_> {
+        let rows = self.rows.part(range.clone());
+        if range == (0..self.n_rows()) {
+            let UnitRows { zero_rows, non_negative, max_row_nnz, .. } = self;
+            let (non_negative, max_row_nnz) = (*non_negative, *max_row_nnz);
+            return UnitRows { rows, zero_rows: zero_rows.clone(), non_negative, max_row_nnz };
+        }
+        let of_part = |doc: &&DocId| range.contains(&doc.index());
+        let within = |doc: &DocId| DocId::new((doc.index() - range.start) as u32);
+        UnitRows {
+            zero_rows: self.zero_rows.iter().filter(of_part).map(within).collect(),
+            non_negative: rows.values().iter().all(|&value| value >= 0.0),
+            max_row_nnz: rows.iter().map(Row::nnz).max().unwrap_or(0),
+            rows,
+        }
     }
 
     /// The number of rows, zero rows included.

@@ -2,7 +2,7 @@
 //!
 //! Integer sums do not depend on the order of addition: documents can join and leave for ever, and threads or machines can
 //! add in any order, without changing a bit. A value `x` of a unit row counts as `q = round(x * 2^32)`; with row weights as
-//! `round(q * w * 2^e)`, where the power of two `2^e` brings the total weight into `(2^29, 2^30]`. So
+//! `round(q * w * 2^e)`, where the power of two `2^e` brings the total weight (a sum of integers, too) into `(2^29, 2^30]`. So
 //!
 //! - no sum can overflow: its magnitude stays below `2^30 * 2^32 * (1 + 5e-7) < 2^63`;
 //! - weights of one give the same centroids as no weights, bit for bit, for a power of two cancels out in `sum / |sum|`;
@@ -14,17 +14,30 @@ use crate::error::{ErrorKind, Result, RowProblem};
 
 const ONE: f64 = (1u64 << 32) as f64;
 
+/// One, in the fixed point of the objective: 40 binary places.
+const PLACES: f64 = (1u64 << 40) as f64;
+
 /// The weight of every row, checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RowWeights<'a> {
     given: Option<&'a [f64]>,
-    /// `2^e` as two factors, since it may be too large for a float where the weights are very small.
-    scale: [f64; 2],
+    scale: WeightScale,
+}
+
+/// `2^e` as two factors, since it may be too large for a float where the weights are very small.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct WeightScale([f64; 2]);
+
+impl WeightScale {
+    /// The objective from the [sum](RowWeights::fixed_sum) over all documents.
+    pub(crate) fn objective(self, fixed_sum: i128) -> f64 {
+        fixed_sum as f64 / PLACES / self.0[0] / self.0[1]
+    }
 }
 
 impl<'a> RowWeights<'a> {
     /// Every row counts once.
-    pub(crate) const UNIFORM: RowWeights<'static> = RowWeights { given: None, scale: [1.0; 2] };
+    pub(crate) const UNIFORM: RowWeights<'static> = RowWeights { given: None, scale: WeightScale([1.0; 2]) };
 
     /// Checks one weight for each of `n_rows` rows.
     pub(crate) fn new(weights: &'a [f64], n_rows: usize) -> Result<Self> {
@@ -40,16 +53,16 @@ impl<'a> RowWeights<'a> {
             let problem = RowProblem::BadWeight { weight: weights[row] };
             return Err(ErrorKind::Row { row: row as u64, problem }.into());
         }
-        let total: f64 = weights.iter().sum();
-        if !total.is_normal() {
+        let total = WeightTotal::of(weights, WeightTotal::ceiling(weights));
+        if !total.value().is_normal() {
             return Err(ErrorKind::Mismatch {
                 what: "the total of the row weights",
                 expected: format!("a finite number, at least {:e}", f64::MIN_POSITIVE),
-                got: format!("{total:e}"),
+                got: format!("{:e}", total.value()),
             }
             .into());
         }
-        Ok(RowWeights { given: Some(weights), scale: power_of_two_scale(total) })
+        Ok(RowWeights { given: Some(weights), scale: WeightScale(total.scale()) })
     }
 
     /// Whether the caller gave weights.
@@ -73,14 +86,23 @@ impl<'a> RowWeights<'a> {
         }
     }
 
-    /// The sum over documents of weight times value, computed in integers (40 binary places): independent of order.
-    pub(crate) fn weighted_sum(&self, values: &[f64]) -> f64 {
-        const PLACES: f64 = (1u64 << 40) as f64;
+    /// The weights of some consecutive rows, on the same scale.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> RowWeights<'a> {
+        RowWeights { given: self.given.map(|weights| &weights[range]), scale: self.scale }
+    }
+
+    /// What turns integers back into weights.
+    pub(crate) fn scale(&self) -> WeightScale {
+        self.scale
+    }
+
+    /// The sum over documents of weight times value, in integers ([`PLACES`]): independent of order.
+    pub(crate) fn fixed_sum(&self, values: &[f64]) -> i128 {
         // Similarities are below 2, so that so many of them stay below 2^63 in fixed point; with weights, each may need more.
         const CHUNK: usize = 1 << 20;
         let size = CHUNK.min(values.len() / 64 + 1);
         let chunks = values.par_chunks(size).enumerate();
-        let sum: i128 = match self.given {
+        match self.given {
             None => chunks
                 .map(|(_, values)| i128::from(values.iter().map(|v| rounded(v * PLACES)).sum::<i64>()))
                 .sum(),
@@ -95,14 +117,13 @@ impl<'a> RowWeights<'a> {
                         .sum::<i128>()
                 })
                 .sum(),
-        };
-        sum as f64 / PLACES / self.scale[0] / self.scale[1]
+        }
     }
 
     /// `q` times the scaled weight, not yet rounded.
     #[inline]
     fn scaled(&self, doc: usize, q: f64) -> f64 {
-        self.given.map_or(q, |weights| q * (weights[doc] * self.scale[0] * self.scale[1]))
+        self.given.map_or(q, |weights| q * (weights[doc] * self.scale.0[0] * self.scale.0[1]))
     }
 }
 
@@ -114,18 +135,50 @@ fn rounded(value: f64) -> i64 {
     whole.saturating_add(i64::from(rest >= 0.5)).saturating_sub(i64::from(rest <= -0.5))
 }
 
-/// The power of two that brings `total` into (2^29, 2^30], as two factors.
-fn power_of_two_scale(mut total: f64) -> [f64; 2] {
-    const TOP: f64 = (1u64 << 30) as f64;
-    let mut exponent = 0;
-    while total > TOP {
-        total /= 2.0;
-        exponent -= 1;
+/// The total of some weights as an integer: totals of parts, each with the same ceiling, add up to that of the whole in any order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct WeightTotal {
+    /// The least p for which no weight is above `2^p`.
+    ceiling: i32,
+    /// Each weight counts as `round(w * 2^(63-p))`.
+    sum: u128,
+}
+
+impl WeightTotal {
+    /// The least p for which none of these is above `2^p`; of parts, the greatest is that of the whole.
+    fn ceiling(weights: &[f64]) -> i32 {
+        let greatest = weights.iter().copied().fold(0.0, f64::max);
+        if greatest == 0.0 {
+            return i32::MIN / 2;
+        }
+        // The exponent of a normal number; subnormal ones are brought up first.
+        let (normal, shift) = if greatest.is_normal() { (greatest, 0) } else { (greatest * ONE * ONE, 64) };
+        let exponent = ((normal.to_bits() >> 52) as i32) - 1023;
+        let is_power = normal.to_bits() & ((1 << 52) - 1) == 0;
+        exponent + i32::from(!is_power) - shift
     }
-    while total <= TOP / 2.0 {
-        total *= 2.0;
-        exponent += 1;
+
+    fn of(weights: &[f64], ceiling: i32) -> Self {
+        let [a, b] = power_of_two(63 - ceiling.max(-1100));
+        WeightTotal { ceiling, sum: weights.iter().map(|w| (w * a * b).round() as u128).sum() }
     }
+
+    /// The total, for messages.
+    fn value(self) -> f64 {
+        let [a, b] = power_of_two(self.ceiling.max(-1100) - 63);
+        self.sum as f64 * a * b
+    }
+
+    /// The power of two that brings the total into (2^29, 2^30], as two factors.
+    fn scale(self) -> [f64; 2] {
+        // The least b for which the sum is not above 2^b.
+        let bits = 128 - (self.sum - 1).leading_zeros() as i32;
+        power_of_two(30 - (bits + self.ceiling - 63))
+    }
+}
+
+/// `2^exponent` as two factors.
+fn power_of_two(exponent: i32) -> [f64; 2] {
     [2f64.powi(exponent / 2), 2f64.powi(exponent - exponent / 2)]
 }
 
@@ -135,11 +188,28 @@ mod tests {
 
     #[test]
     fn the_scale_is_the_power_of_two_that_fits() {
-        let scale = |total| power_of_two_scale(total).iter().product::<f64>();
-        assert_eq!(scale(f64::from(1 << 30)), 1.0);
-        assert_eq!(scale(3.0), f64::from(1 << 28));
-        assert_eq!(scale(f64::from(1 << 30) * 1.5), 0.5);
-        assert!(power_of_two_scale(f64::MIN_POSITIVE).iter().all(|factor| factor.is_finite()));
+        let scale = |weights: &[f64]| {
+            WeightTotal::of(weights, WeightTotal::ceiling(weights)).scale().iter().product::<f64>()
+        };
+        assert_eq!(scale(&[f64::from(1 << 30)]), 1.0);
+        assert_eq!(scale(&[3.0]), f64::from(1 << 28));
+        assert_eq!(scale(&[2.0, 1.0]), f64::from(1 << 28));
+        assert_eq!(scale(&[f64::from(1 << 30), f64::from(1 << 29)]), 0.5);
+        let tiny = [f64::MIN_POSITIVE];
+        let total = WeightTotal::of(&tiny, WeightTotal::ceiling(&tiny));
+        assert!(total.scale().iter().all(|factor| factor.is_finite()) && total.value() == tiny[0]);
+    }
+
+    #[test]
+    fn totals_of_parts_add_up_in_any_order() {
+        let weights: Vec<f64> =
+            (0..1000).map(|i| 1e-9 * f64::from(1 + i * i % 977) * 1.7f64.powi(i % 40)).collect();
+        let ceiling = WeightTotal::ceiling(&weights);
+        assert_eq!(weights.chunks(37).map(WeightTotal::ceiling).max(), Some(ceiling));
+        let whole = WeightTotal::of(&weights, ceiling);
+        let parts = weights.chunks(37).rev().map(|part| WeightTotal::of(part, ceiling).sum).sum::<u128>();
+        assert_eq!(parts, whole.sum);
+        assert!((whole.value() / weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -156,8 +226,9 @@ mod tests {
     fn the_weighted_sum_is_that_of_the_given_weights() {
         let weights = [0.5, 3.0, 0.0];
         let weights = RowWeights::new(&weights, 3).unwrap();
-        assert_eq!(weights.weighted_sum(&[0.25, 0.75, 9.0]), 2.375);
-        assert_eq!(RowWeights::UNIFORM.weighted_sum(&[0.25, -0.75, 9.0]), 8.5);
+        assert_eq!(weights.scale().objective(weights.fixed_sum(&[0.25, 0.75, 9.0])), 2.375);
+        let uniform = RowWeights::UNIFORM;
+        assert_eq!(uniform.scale().objective(uniform.fixed_sum(&[0.25, -0.75, 9.0])), 8.5);
     }
 
     #[test]

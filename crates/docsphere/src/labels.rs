@@ -1,7 +1,6 @@
-//! Labels as callers see them.
+//! Labels: as callers see them, and as a run keeps them.
 
 use crate::ids::{ClusterId, DocId};
-use crate::update::Assignment;
 
 /// The cluster of every document, -1 for a zero row.
 ///
@@ -50,6 +49,24 @@ impl From<Vec<i32>> for Labels {
 impl From<Labels> for Vec<i32> {
     fn from(labels: Labels) -> Self {
         labels.0
+    }
+}
+
+/// The label of some documents and their similarity to the centroid of that cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Assignment {
+    /// Cluster numbers; [`Assignment::NO_LABEL`] where there is none.
+    pub(crate) labels: Vec<u32>,
+    /// Similarity to the own centroid as of the last assignment; 0 where there is no label.
+    pub(crate) similarities: Vec<f64>,
+}
+
+impl Assignment {
+    /// No cluster. As an `i32` this is -1.
+    pub(crate) const NO_LABEL: u32 = u32::MAX;
+
+    pub(crate) fn none(n_rows: usize) -> Self {
+        Assignment { labels: vec![Self::NO_LABEL; n_rows], similarities: vec![0.0; n_rows] }
     }
 }
 

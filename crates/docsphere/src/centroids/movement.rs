@@ -1,6 +1,6 @@
 //! What an update did to the centroids.
 
-use super::centroids::Centroid;
+use super::Centroid;
 
 /// Which centroids changed in an update, and how far each moved.
 #[derive(Clone, Debug, PartialEq)]
@@ -8,8 +8,6 @@ pub(crate) struct Movement {
     changed: Vec<bool>,
     changed_list: Vec<u32>,
     moved: Vec<Moved>,
-    n_docs_in_changed: u64,
-    refilled_docs: Vec<u32>,
 }
 
 /// How far one centroid moved.
@@ -23,7 +21,7 @@ pub(crate) struct Moved {
 
 impl Moved {
     /// From one centroid to another; `None` if they are the same to the bit.
-    pub(super) fn between(before: &Centroid, after: &Centroid) -> Option<Self> {
+    pub(crate) fn between(before: &Centroid, after: &Centroid) -> Option<Self> {
         if before == after {
             return None;
         }
@@ -52,31 +50,23 @@ impl Moved {
 }
 
 impl Movement {
-    pub(super) fn none(n_clusters: usize) -> Self {
+    pub(crate) fn none(n_clusters: usize) -> Self {
         Movement {
             changed: vec![false; n_clusters],
             changed_list: Vec::new(),
             moved: vec![Moved::default(); n_clusters],
-            n_docs_in_changed: 0,
-            refilled_docs: Vec::new(),
         }
     }
 
-    /// Records the change of a cluster with so many members. Call [`Movement::sort`] after the last.
-    pub(super) fn record(&mut self, cluster: usize, moved: Moved, n_members: u32) {
+    /// Records the change of a cluster. Call [`Movement::sort`] after the last.
+    pub(crate) fn record(&mut self, cluster: usize, moved: Moved) {
         self.changed[cluster] = true;
         self.changed_list.push(cluster as u32);
         self.moved[cluster] = moved;
-        self.n_docs_in_changed += u64::from(n_members);
-    }
-
-    /// Records a document that was given to an empty cluster.
-    pub(super) fn record_refill(&mut self, doc: u32) {
-        self.refilled_docs.push(doc);
     }
 
     /// Brings the changed clusters into ascending order.
-    pub(super) fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         self.changed_list.sort_unstable();
     }
 
@@ -91,11 +81,6 @@ impl Movement {
         &self.changed_list
     }
 
-    /// How many documents belong to changed clusters.
-    pub(crate) fn n_docs_in_changed(&self) -> u64 {
-        self.n_docs_in_changed
-    }
-
     /// The largest squared distance that any centroid moved.
     pub(crate) fn max_squared_distance(&self) -> f64 {
         self.moved.iter().map(|moved| moved.squared_distance).fold(0.0, f64::max)
@@ -104,11 +89,6 @@ impl Movement {
     /// How far a centroid moved; not at all if it did not change.
     pub(crate) fn moved(&self, cluster: usize) -> Moved {
         self.moved[cluster]
-    }
-
-    /// The documents that were given to empty clusters: their labels are not those of the last assignment.
-    pub(crate) fn refilled_docs(&self) -> &[u32] {
-        &self.refilled_docs
     }
 }
 

@@ -1,6 +1,12 @@
-//! Unit centroids, stored sparse.
+//! Stage 4: unit centroids, stored sparse, and how far they moved.
+//!
+//! Made by seeding, by the update and by callers; read by every later stage.
+
+mod movement;
 
 use std::sync::Arc;
+
+pub(crate) use movement::{Moved, Movement};
 
 use crate::container::Kind;
 use crate::error::Result;
@@ -19,8 +25,8 @@ pub struct Centroids {
 /// One centroid. The terms are shared with the integer sum that it was computed from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Centroid {
-    pub(super) terms: Arc<[u32]>,
-    pub(super) values: Box<[f32]>,
+    pub(crate) terms: Arc<[u32]>,
+    pub(crate) values: Box<[f32]>,
 }
 
 impl Centroid {

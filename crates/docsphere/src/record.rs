@@ -1,0 +1,253 @@
+//! Facts about a run: the strategy, counts that prove where work was saved, seconds, why it ended. Plain data, no code.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind};
+
+/// How labels are found. All strategies return the same bits; they differ in time and memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Strategy {
+    /// The fastest of the others, chosen anew in each iteration by an estimate of their cost.
+    #[default]
+    Auto,
+    /// Every document against every centroid, one dot product each.
+    Baseline,
+    /// The paper's non-changing clusters (section 3.1).
+    Ncc,
+    /// The paper's dot-product index with several thresholds (section 3.2).
+    Index,
+    /// The paper's full approach: both.
+    NccIndex,
+    /// Posting lists over the centroids, all similarities of a document at once.
+    Inverted,
+    /// Only the centroids that moved further than the document's slack, by upper bounds in small integers.
+    Drift,
+}
+
+impl Strategy {
+    /// All strategies.
+    pub const ALL: [Strategy; 7] = [
+        Strategy::Auto,
+        Strategy::Baseline,
+        Strategy::Ncc,
+        Strategy::Index,
+        Strategy::NccIndex,
+        Strategy::Inverted,
+        Strategy::Drift,
+    ];
+
+    /// The name on the command line, in files and in traces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Strategy::Auto => "auto",
+            Strategy::Baseline => "baseline",
+            Strategy::Ncc => "ncc",
+            Strategy::Index => "index",
+            Strategy::NccIndex => "ncc-index",
+            Strategy::Inverted => "inverted",
+            Strategy::Drift => "drift",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or_else(|| {
+            let names = Strategy::ALL.map(Strategy::name).join(", ");
+            ErrorKind::Parameter {
+                name: "strategy",
+                expected: format!("one of {names}"),
+                got: format!("\"{name}\""),
+            }
+            .into()
+        })
+    }
+}
+
+/// What an assignment cost, in counts that do not depend on the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Pairs of document and centroid whose similarity was computed.
+    pub similarities: u64,
+    /// Postings of an index over the centroids that were read.
+    pub postings: u64,
+    /// Documents whose label was settled without computing anything.
+    pub skipped_docs: u64,
+}
+
+impl Counters {
+    /// The sum of two counts.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Counters {
+            similarities: self.similarities + other.similarities,
+            postings: self.postings + other.postings,
+            skipped_docs: self.skipped_docs + other.skipped_docs,
+        }
+    }
+}
+
+/// How the paper's index was used in one assignment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IndexUse {
+    /// Seconds to build it: the maps G and P for all thresholds.
+    pub build_seconds: f64,
+    /// The thresholds, ascending.
+    pub lambdas: Vec<f64>,
+    /// Documents that asked without a threshold, because their similarity to the own centroid was not known yet or below all of them; then those that asked with each threshold.
+    pub docs: Vec<u64>,
+    /// The candidates that those documents were given, before candidates whose centroid did not change are dropped.
+    pub candidates: Vec<u64>,
+}
+
+impl IndexUse {
+    /// What two shards did together.
+    pub(crate) fn plus(mut self, other: &Self) -> Self {
+        self.build_seconds += other.build_seconds;
+        self.docs.iter_mut().zip(&other.docs).for_each(|(sum, docs)| *sum += docs);
+        self.candidates.iter_mut().zip(&other.candidates).for_each(|(sum, more)| *sum += more);
+        self
+    }
+}
+
+/// The record of one iteration. Iteration 0 is the first assignment, to the seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct IterationRecord {
+    /// The number of the iteration.
+    pub iteration: usize,
+    /// The strategy that was used: for `auto` the one it picked, for `ncc-index` `ncc` while the index is off.
+    pub strategy: Strategy,
+    /// Whether a filter of the strategy was switched off because the rows or centroids hold negative values.
+    pub filters_off: bool,
+    /// Documents whose label changed.
+    pub moved_docs: u64,
+    /// Clusters whose centroid changed before this assignment; all in iteration 0.
+    pub changed_clusters: u64,
+    /// Documents whose own centroid changed before this assignment; all in iteration 0. The others need only be compared with the changed centroids (the paper's section 3.1).
+    pub unsettled_docs: u64,
+    /// Empty clusters that were given a document before this assignment.
+    pub refilled_clusters: u64,
+    /// What the assignment cost, in counts.
+    #[serde(flatten)]
+    pub counters: Counters,
+    /// How the paper's index was used, by the strategies that have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<IndexUse>,
+    /// The objective after this assignment: the weighted sum of the similarities to the own centroid.
+    pub objective: f64,
+    /// The largest squared distance that a centroid moved before this assignment.
+    pub max_squared_movement: f64,
+    /// Where the time went.
+    pub seconds: StageSeconds,
+    /// Bytes held by the strategy beside rows and centroids.
+    pub strategy_bytes: u64,
+}
+
+/// Seconds by stage of an iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StageSeconds {
+    /// Labels to centroids.
+    pub update: f64,
+    /// Building what the strategy needs.
+    pub prepare: f64,
+    /// Rows to labels.
+    pub assign: f64,
+}
+
+impl StageSeconds {
+    /// All stages together.
+    pub fn total(self) -> f64 {
+        self.update + self.prepare + self.assign
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// No document changed its cluster: nothing can change any more.
+    NoLabelChanged,
+    /// No centroid moved by `tol` or more.
+    CentroidsStandStill,
+    /// `max_iter` iterations were done.
+    MaxIter,
+    /// The observer asked for it.
+    Observer,
+}
+
+impl StopReason {
+    /// Whether the run came to its end by itself.
+    pub const fn is_converged(self) -> bool {
+        matches!(self, StopReason::NoLabelChanged | StopReason::CentroidsStandStill)
+    }
+}
+
+/// One run of the `n_init`, in brief.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunRecord {
+    /// The number of the run, from 0.
+    pub run: usize,
+    /// Its final objective.
+    pub objective: f64,
+    /// Its iterations.
+    pub n_iter: usize,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Seconds that its seeding took.
+    pub seeding_seconds: f64,
+}
+
+/// The record of a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Trace {
+    /// All runs in brief.
+    pub runs: Vec<RunRecord>,
+    /// The run whose result was kept.
+    pub best_run: usize,
+    /// The iterations of that run, iteration 0 first.
+    pub iterations: Vec<IterationRecord>,
+}
+
+impl Trace {
+    /// The counts of all iterations added up.
+    pub fn total(&self) -> Counters {
+        self.iterations.iter().fold(Counters::default(), |sum, record| sum.plus(record.counters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_is_found_by_its_name() {
+        for strategy in Strategy::ALL {
+            assert_eq!(strategy.name().parse::<Strategy>().unwrap(), strategy);
+            assert_eq!(serde_json::to_string(&strategy).unwrap(), format!("\"{strategy}\""));
+        }
+        assert_eq!(
+            "fast".parse::<Strategy>().unwrap_err().to_string(),
+            "strategy must be one of auto, baseline, ncc, index, ncc-index, inverted, drift, got \"fast\""
+        );
+    }
+}

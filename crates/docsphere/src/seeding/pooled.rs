@@ -1,0 +1,86 @@
+//! What a shard keeps of the members of a greedy pool: the documents that each would improve.
+//!
+//! The lists only become shorter: judging a member again means going through its list, not through the index, and the list of the winner is all
+//! that has to be done for the new seed. They may take up to 4 bytes per nonzero of the rows; beyond that the members with the lowest gains lose
+//! theirs, and are looked up through the index should they come up again.
+//!
+//! **Cost.** 16 bytes per entry of a list.
+
+use std::collections::BTreeMap;
+
+use super::search::Improved;
+
+/// All lists together have at most one entry for so many nonzeros of the rows.
+const NONZEROS_PER_ENTRY: usize = 4;
+
+/// See the [module](self).
+pub(super) struct Pooled {
+    lists: BTreeMap<u32, List>,
+    n_entries: usize,
+    max_entries: usize,
+}
+
+struct List {
+    improved: Vec<Improved>,
+    /// By how much the member would lower the weights of these documents, when it was last judged.
+    gain: u64,
+}
+
+impl Pooled {
+    pub(super) fn for_nonzeros(nnz: usize) -> Self {
+        Pooled { lists: BTreeMap::new(), n_entries: 0, max_entries: nnz / NONZEROS_PER_ENTRY }
+    }
+
+    /// Makes room for new lists: if there are too many entries, those with the lowest gains go until they take half the room.
+    pub(super) fn make_room(&mut self) {
+        if self.n_entries <= self.max_entries {
+            return;
+        }
+        let mut by_gain: Vec<(u64, u32)> =
+            self.lists.iter().map(|(&number, list)| (list.gain, number)).collect();
+        by_gain.sort_unstable();
+        for (_, number) in by_gain {
+            if self.n_entries <= self.max_entries / 2 {
+                break;
+            }
+            self.remove(number);
+        }
+    }
+
+    pub(super) fn insert(&mut self, member: u32, improved: Vec<Improved>, gain: u64) {
+        self.remove(member);
+        self.n_entries += improved.len();
+        self.lists.insert(member, List { improved, gain });
+    }
+
+    pub(super) fn contains(&self, member: u32) -> bool {
+        self.lists.contains_key(&member)
+    }
+
+    /// Takes a list out; `None` if it had to go.
+    pub(super) fn remove(&mut self, member: u32) -> Option<Vec<Improved>> {
+        let list = self.lists.remove(&member)?;
+        self.n_entries -= list.improved.len();
+        Some(list.improved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_gains_go_first_until_half_the_room_is_left() {
+        let mut pooled = Pooled::for_nonzeros(40);
+        let list = |n: usize| vec![Improved { doc: 0, similarity: 0.5 }; n];
+        for (member, n, gain) in [(0, 4, 9), (1, 4, 3), (2, 4, 7)] {
+            pooled.make_room();
+            pooled.insert(member, list(n), gain);
+        }
+        assert!([0, 1, 2].into_iter().all(|member| pooled.contains(member)), "new lists stay at first");
+        pooled.make_room();
+        assert_eq!([0, 1, 2].map(|member| pooled.contains(member)), [true, false, false]);
+        assert_eq!(pooled.remove(0).map(|list| list.len()), Some(4));
+        assert_eq!((pooled.n_entries, pooled.remove(0).is_none()), (0, true));
+    }
+}

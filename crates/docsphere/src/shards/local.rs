@@ -1,0 +1,423 @@
+//! Shards in this process: consecutive rows of one matrix.
+//!
+//! One shard is the usual case. They are passed one after the other, each on all threads.
+//!
+//! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12 more for the best of several
+//! runs; 16 while empty clusters are refilled.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::{Checksums, PassSeconds, Passed, RowFacts, Shards};
+use crate::assign::{self, Assigned, Assigner, AssignerSettings, ShardStep, Step};
+use crate::centroids::Centroid;
+use crate::error::{ErrorKind, Result};
+use crate::labels::Assignment;
+use crate::record::Strategy;
+use crate::seeding::{Buckets, Drawable, Lowered, Search, Seed, SeedSource, content_hash};
+use crate::update::{Candidate, Change, Delta, DeltaScratch, Fitting, Refill};
+use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
+
+/// How a shard finds labels.
+#[derive(Clone, Debug)]
+pub(crate) struct ShardSettings {
+    pub(crate) strategy: Strategy,
+    pub(crate) assigner: AssignerSettings,
+}
+
+/// See the [module](self).
+pub(crate) struct LocalShards<'a> {
+    list: Vec<LocalShard<'a>>,
+}
+
+struct LocalShard<'a> {
+    /// The number of the first document.
+    first_doc: usize,
+    rows: UnitRows<'a>,
+    weights: RowWeights<'a>,
+    settings: &'a ShardSettings,
+    assigner: Box<dyn Assigner>,
+    assignment: Assignment,
+    /// The labels that the sums stand for.
+    summed: Vec<u32>,
+    /// Documents that were given to an empty cluster since the last pass, and the labels they had before.
+    refilled: Vec<(u32, u32)>,
+    kept: Option<Assignment>,
+    scratch: DeltaScratch,
+    /// While a run is seeded.
+    search: Option<Search<'a>>,
+}
+
+impl<'a> LocalShards<'a> {
+    /// Divides the rows before each of these, which ascend.
+    pub(crate) fn new(
+        rows: &'a UnitRows<'a>,
+        weights: RowWeights<'a>,
+        cuts: &[usize],
+        settings: &'a ShardSettings,
+    ) -> Self {
+        let starts = std::iter::once(0).chain(cuts.iter().copied());
+        let ends = cuts.iter().copied().chain([rows.n_rows()]);
+        let shard = |range: Range<usize>| LocalShard {
+            first_doc: range.start,
+            rows: rows.part(range.clone()),
+            weights: weights.part(range),
+            settings,
+            assigner: assign::assigner(settings.strategy, &settings.assigner),
+            assignment: Assignment::default(),
+            summed: Vec::new(),
+            refilled: Vec::new(),
+            kept: None,
+            scratch: DeltaScratch::default(),
+            search: None,
+        };
+        LocalShards { list: starts.zip(ends).map(|(start, end)| shard(start..end)).collect() }
+    }
+
+    /// What was kept, of all documents in order.
+    pub(crate) fn into_kept(self) -> Assignment {
+        let mut parts = self.list.into_iter().map(|shard| shard.kept.expect("a run was kept"));
+        let mut whole = parts.next().unwrap_or_default();
+        for part in parts {
+            whole.labels.extend(part.labels);
+            whole.similarities.extend(part.similarities);
+        }
+        whole
+    }
+
+    /// The number of the shard of a document.
+    fn shard_of(&self, doc: u32) -> usize {
+        self.list.partition_point(|shard| shard.first_doc <= doc as usize) - 1
+    }
+}
+
+impl SeedSource for LocalShards<'_> {
+    fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
+        let buckets = Buckets::for_docs(self.facts().n_rows);
+        let mut totals: Vec<u64> = Vec::new();
+        for shard in &mut self.list {
+            let found =
+                shard.search.insert(Search::new(&shard.rows, shard.weights, buckets, search)).totals();
+            totals.resize(found.len(), 0);
+            totals.iter_mut().zip(found).for_each(|(total, found)| *total += found);
+        }
+        Ok(totals)
+    }
+
+    fn drawable(&self, bucket: usize) -> Result<Vec<Drawable>> {
+        let mut all: Vec<Drawable> = self.list.iter().flat_map(|shard| shard.drawable(bucket)).collect();
+        if self.list.len() > 1 {
+            // Within a shard they are in this order.
+            all.sort_by_cached_key(|drawable| {
+                let shard = &self.list[self.shard_of(drawable.doc)];
+                (content_hash(shard.rows.row(shard.position(drawable.doc))), drawable.doc)
+            });
+        }
+        Ok(all)
+    }
+
+    fn row(&self, doc: u32) -> Result<Centroid> {
+        let shard = &self.list[self.shard_of(doc)];
+        Ok(Centroid::from_row(shard.rows.row(shard.position(doc))))
+    }
+
+    fn take(&mut self, doc: u32) -> Result<Vec<Lowered>> {
+        let shard = self.shard_of(doc);
+        let shard = &mut self.list[shard];
+        let position = shard.position(doc) as u32;
+        Ok(vec![shard.search_mut().take(position)])
+    }
+
+    fn absorb(&mut self, seed: &Seed) -> Result<Vec<Lowered>> {
+        let mut lowered = Vec::new();
+        for shard in &mut self.list {
+            let search = shard.search.as_mut().expect(BEGUN);
+            lowered.extend(search.absorb(&shard.rows, seed.row.as_row()));
+        }
+        lowered.extend(self.take(seed.doc)?);
+        Ok(lowered)
+    }
+
+    fn join(&mut self, first_member: u32, seeds: &[Seed]) -> Result<Vec<u64>> {
+        let rows: Vec<Row<'_>> = seeds.iter().map(|seed| seed.row.as_row()).collect();
+        let mut gains = vec![0; seeds.len()];
+        for shard in &mut self.list {
+            let found = shard.search.as_mut().expect(BEGUN).join(&shard.rows, first_member, &rows);
+            gains.iter_mut().zip(found).for_each(|(gain, found)| *gain += found);
+        }
+        Ok(gains)
+    }
+
+    fn judge(&mut self, member: u32) -> Result<Option<u64>> {
+        // Every one of them, so that all lists are up to date.
+        let found: Vec<Option<u64>> =
+            self.list.iter_mut().map(|shard| shard.search_mut().judge(member)).collect();
+        Ok(found.into_iter().sum())
+    }
+
+    fn absorb_member(&mut self, member: u32, doc: u32) -> Result<Option<Vec<Lowered>>> {
+        if !self.list.iter().all(|shard| shard.search.as_ref().is_some_and(|search| search.has_list(member)))
+        {
+            return Ok(None);
+        }
+        let mut lowered = Vec::new();
+        for shard in &mut self.list {
+            lowered.extend(shard.search_mut().absorb_member(member));
+        }
+        lowered.extend(self.take(doc)?);
+        Ok(Some(lowered))
+    }
+
+    fn end_seeding(&mut self) -> Result<()> {
+        self.list.iter_mut().for_each(|shard| shard.search = None);
+        Ok(())
+    }
+}
+
+/// Why a search is there.
+const BEGUN: &str = "seeding has begun";
+
+impl Shards for LocalShards<'_> {
+    fn facts(&self) -> RowFacts {
+        let rows = |shard: &LocalShard<'_>| shard.rows.n_rows();
+        let is_usable =
+            |shard: &LocalShard<'_>, doc| shard.rows.row(doc).nnz() > 0 && shard.weights.weight(doc) > 0.0;
+        let usable = |shard: &LocalShard<'_>| (0..rows(shard)).filter(|&doc| is_usable(shard, doc)).count();
+        RowFacts {
+            n_rows: self.list.iter().map(rows).sum(),
+            n_terms: self.list[0].rows.n_terms(),
+            nnz: self.list.iter().map(|shard| shard.rows.nnz()).sum(),
+            n_usable: self.list.iter().map(usable).sum(),
+        }
+    }
+
+    fn checksums(&self) -> Result<Checksums> {
+        let [mut rows, mut weights] = [crc32fast::Hasher::new(), crc32fast::Hasher::new()];
+        for [of_rows, of_weights] in self.list.iter().map(LocalShard::checksums) {
+            rows.combine(&of_rows);
+            weights.combine(&of_weights);
+        }
+        Ok(Checksums { rows: rows.finalize(), weights: weights.finalize() })
+    }
+
+    fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
+        for shard in &mut self.list {
+            let range = shard.first_doc..shard.first_doc + shard.rows.n_rows();
+            shard.start(labels.map(|labels| &labels[range]))?;
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
+        let mut all: Option<Passed> = None;
+        for shard in &mut self.list {
+            let passed = shard.pass(step)?;
+            match &mut all {
+                Some(all) => all.add(passed),
+                None => all = Some(passed),
+            }
+        }
+        Ok(all.expect("there is a shard"))
+    }
+
+    fn worst(&self, after: Option<Fitting>, n: usize) -> Result<Vec<Candidate>> {
+        let mut all: Vec<Candidate> = self.list.iter().flat_map(|shard| shard.worst(after, n)).collect();
+        all.sort_unstable_by(|a, b| a.fitting.compare(&b.fitting));
+        all.truncate(n);
+        Ok(all)
+    }
+
+    fn refill(&mut self, refills: &[Refill]) -> Result<Delta> {
+        for refill in refills {
+            let shard = self.shard_of(refill.doc);
+            self.list[shard].refill(refill);
+        }
+        let mut delta = Delta::default();
+        for shard in &mut self.list {
+            delta.add(shard.refilled_delta());
+        }
+        Ok(delta)
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        for shard in &mut self.list {
+            shard.kept = Some(std::mem::take(&mut shard.assignment));
+        }
+        Ok(())
+    }
+
+    fn labels(&self) -> Result<Vec<u32>> {
+        Ok(self.list.iter().flat_map(|shard| &shard.assignment.labels).copied().collect())
+    }
+
+    fn kept_labels(&self) -> Result<Vec<u32>> {
+        let kept = self.list.iter().filter_map(|shard| shard.kept.as_ref());
+        Ok(kept.flat_map(|kept| &kept.labels).copied().collect())
+    }
+}
+
+impl<'a> LocalShard<'a> {
+    /// The place of a document among those of the shard.
+    fn position(&self, doc: u32) -> usize {
+        doc as usize - self.first_doc
+    }
+
+    fn search_mut(&mut self) -> &mut Search<'a> {
+        self.search.as_mut().expect(BEGUN)
+    }
+
+    fn drawable(&self, bucket: usize) -> Vec<Drawable> {
+        let mut found = self.search.as_ref().expect(BEGUN).drawable(bucket);
+        found.iter_mut().for_each(|drawable| drawable.doc += self.first_doc as u32);
+        found
+    }
+
+    /// The checksums of rows and weights, to be combined with those of other shards.
+    fn checksums(&self) -> [crc32fast::Hasher; 2] {
+        const TASK_ROWS: usize = 1 << 13;
+        let n_rows = self.rows.n_rows();
+        let starts: Vec<usize> = (0..n_rows).step_by(TASK_ROWS).collect();
+        let (rows, weights) = (&self.rows, &self.weights);
+        let parts: Vec<[crc32fast::Hasher; 2]> = starts
+            .into_par_iter()
+            .map(|start| {
+                let mut hashers = [crc32fast::Hasher::new(), crc32fast::Hasher::new()];
+                let mut bytes = Vec::new();
+                for doc in start..n_rows.min(start + TASK_ROWS) {
+                    let row = rows.row(doc);
+                    bytes.clear();
+                    bytes.extend((row.nnz() as u64).to_le_bytes());
+                    row.terms.iter().for_each(|term| bytes.extend(term.to_le_bytes()));
+                    row.values.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
+                    hashers[0].update(&bytes);
+                    hashers[1].update(&weights.weight(doc).to_le_bytes());
+                }
+                hashers
+            })
+            .collect();
+        let mut whole = [crc32fast::Hasher::new(), crc32fast::Hasher::new()];
+        for part in &parts {
+            whole.iter_mut().zip(part).for_each(|(whole, part)| whole.combine(part));
+        }
+        whole
+    }
+
+    fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
+        let n_rows = self.rows.n_rows();
+        self.assigner = assign::assigner(self.settings.strategy, &self.settings.assigner);
+        self.assigner.attach(&self.rows)?;
+        self.assignment = Assignment::none(n_rows);
+        if let Some(labels) = labels {
+            self.assignment.labels.copy_from_slice(labels);
+        }
+        self.summed = vec![Assignment::NO_LABEL; n_rows];
+        self.refilled.clear();
+        Ok(())
+    }
+
+    fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
+        let unsettled_docs = self.unsettled(step);
+        let start = Instant::now();
+        let refilled: Vec<u32> = self.refilled.iter().map(|&(doc, _)| doc).collect();
+        let of_shard = ShardStep::new(step, &self.rows, &refilled);
+        let Assigned { counters, strategy, filters_off, index, prepare_seconds } =
+            self.assigner.assign(&of_shard, &mut self.assignment)?;
+        if step.is_cancelled() {
+            return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
+        }
+        let assign_seconds = start.elapsed().as_secs_f64();
+        let labels = &self.assignment.labels;
+        let mut moved_docs = n_different(&self.summed, labels);
+        // Whether these moved is a matter of the labels that they had before the refill.
+        for (doc, before) in self.refilled.drain(..) {
+            let now = labels[doc as usize];
+            moved_docs -= u64::from(now != self.summed[doc as usize]);
+            moved_docs += u64::from(now != before);
+        }
+        let changes = Change::between(&self.summed, labels);
+        let delta = Delta::of(&self.rows, &self.weights, changes, &self.scratch);
+        self.summed.copy_from_slice(labels);
+        let objective = self.weights.fixed_sum(&self.assignment.similarities);
+        Ok(Passed {
+            delta,
+            objective,
+            moved_docs,
+            unsettled_docs,
+            counters,
+            strategy,
+            filters_off,
+            index,
+            seconds: PassSeconds {
+                prepare: prepare_seconds,
+                assign: assign_seconds - prepare_seconds,
+                sum: start.elapsed().as_secs_f64() - assign_seconds,
+            },
+            strategy_bytes: self.assigner.memory_bytes() as u64,
+        })
+    }
+
+    /// Documents whose own centroid changed.
+    fn unsettled(&self, step: &Step<'_>) -> u64 {
+        if step.movement.is_none() {
+            return self.rows.n_nonzero_rows() as u64;
+        }
+        let labels = self.assignment.labels.par_iter().with_min_len(1 << 13);
+        labels.filter(|&&label| !step.is_settled(label)).count() as u64
+    }
+
+    fn worst(&self, after: Option<Fitting>, n: usize) -> Vec<Candidate> {
+        let (Assignment { labels, similarities }, rows, weights, first_doc) =
+            (&self.assignment, &self.rows, &self.weights, self.first_doc);
+        let docs = labels.par_iter().zip(similarities).with_min_len(1 << 13).enumerate();
+        let mut found: Vec<Fitting> = docs
+            .filter_map(|(position, (&label, &similarity))| {
+                let fitting = Fitting { similarity, doc: (first_doc + position) as u32 };
+                let may_be_taken = (label != Assignment::NO_LABEL || rows.row(position).nnz() > 0)
+                    && weights.weight(position) > 0.0
+                    && 1.0 - similarity >= COINCIDENT
+                    && after.is_none_or(|after| fitting.compare(&after).is_gt());
+                may_be_taken.then_some(fitting)
+            })
+            .collect();
+        if found.len() > n {
+            found.select_nth_unstable_by(n, Fitting::compare);
+            found.truncate(n);
+        }
+        found.sort_unstable_by(Fitting::compare);
+        let candidate = |fitting: Fitting| {
+            let position = fitting.doc as usize - self.first_doc;
+            let row = self.rows.row(position);
+            Candidate { fitting, label: labels[position], terms: row.terms.into(), values: row.values.into() }
+        };
+        found.into_iter().map(candidate).collect()
+    }
+
+    fn refill(&mut self, refill: &Refill) {
+        let position = refill.doc as usize - self.first_doc;
+        let before = std::mem::replace(&mut self.assignment.labels[position], refill.cluster);
+        self.refilled.push((position as u32, before));
+    }
+
+    /// What all refills since the last pass change.
+    fn refilled_delta(&mut self) -> Delta {
+        let mut changes = Vec::with_capacity(2 * self.refilled.len());
+        for &(doc, before) in &self.refilled {
+            let cluster =
+                std::mem::replace(&mut self.summed[doc as usize], self.assignment.labels[doc as usize]);
+            debug_assert_eq!(cluster, before, "sums stand for the labels of the last pass");
+            if before != Assignment::NO_LABEL {
+                changes.push(Change { cluster: before, doc, joined: false });
+            }
+            changes.push(Change { cluster: self.summed[doc as usize], doc, joined: true });
+        }
+        Delta::of(&self.rows, &self.weights, changes, &self.scratch)
+    }
+}
+
+/// How many documents have another label.
+fn n_different(before: &[u32], after: &[u32]) -> u64 {
+    let pairs = before.par_iter().with_min_len(1 << 13).zip(after);
+    pairs.filter(|(before, after)| before != after).count() as u64
+}

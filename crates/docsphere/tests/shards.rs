@@ -1,0 +1,121 @@
+//! However the rows are divided into shards, the result is that of one shard, to the bit.
+
+use docsphere::{Checkpoint, Event, FitOptions, Init, Simd, SphericalKMeans, Strategy, UnitRows};
+use docsphere_testkit::random_rows::random_rows;
+use docsphere_testkit::reference::{ReferenceParams, reference_fit};
+use proptest::prelude::*;
+use std::ops::ControlFlow;
+
+use crate::conformance::{assert_same, fit_like_with_options, fitted_to, random_case};
+
+/// Ascending cuts anywhere: several at one place make empty shards.
+fn cuts_at(places: &[prop::sample::Index], n_rows: usize) -> Vec<usize> {
+    let mut cuts: Vec<usize> = places.iter().map(|place| place.index(n_rows + 1)).collect();
+    cuts.sort_unstable();
+    cuts
+}
+
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").map_or(100, |cases| cases.parse().expect("a number"));
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn one_row_each(n_rows: usize) -> Vec<usize> {
+    (1..n_rows).collect()
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn any_cut_gives_the_reference_for_every_strategy(
+        (shape, params) in random_case(),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        n_threads in 1usize..4,
+    ) {
+        let rows = random_rows(&shape);
+        let Some(params) = fitted_to(&rows, &params) else { return Ok(()) };
+        let reference = reference_fit(&rows, &params);
+        for cuts in [cuts_at(&places, rows.n_rows()), one_row_each(rows.n_rows())] {
+            for strategy in Strategy::ALL {
+                let options = FitOptions::default().cuts(cuts.clone());
+                let fit = fit_like_with_options(&rows, &params, strategy, n_threads, Simd::Auto, options);
+                assert_same(&fit, &reference, &format!("{strategy}, cuts {cuts:?}"));
+            }
+        }
+    }
+
+    /// Several runs, stopped after some iterations and continued with other cuts and another strategy.
+    #[test]
+    fn any_cut_goes_through_checkpoints_and_several_runs(
+        (shape, params) in random_case(),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        others in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        which in any::<prop::sample::Index>(),
+        stop_after in 1usize..6,
+    ) {
+        let rows = random_rows(&shape);
+        let Some(params) = fitted_to(&rows, &params) else { return Ok(()) };
+        let strategy = Strategy::ALL[which.index(Strategy::ALL.len())];
+        let whole = several_runs(&rows, &params, strategy, FitOptions::default()).unwrap();
+        let cut = FitOptions::default().cuts(cuts_at(&places, rows.n_rows()));
+        prop_assert_eq!(comparable(whole.clone()), comparable(several_runs(&rows, &params, strategy, cut).unwrap()));
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("checkpoint");
+        let mut n_iterations = 0;
+        let mut stop = |event: &Event<'_>| {
+            n_iterations += usize::from(matches!(event, Event::Iteration(_)));
+            if n_iterations >= stop_after { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options =
+            FitOptions::default().cuts(cuts_at(&places, rows.n_rows())).checkpoint(&path, 1).observer(&mut stop);
+        several_runs(&rows, &params, strategy, options).unwrap();
+        // A run that came to its end before it was stopped leaves no checkpoint.
+        if let Ok(checkpoint) = Checkpoint::load(&path) {
+            let options = FitOptions::default().cuts(cuts_at(&others, rows.n_rows())).resume(checkpoint);
+            let continued = several_runs(&rows, &params, Strategy::Auto, options).unwrap();
+            prop_assert_eq!(continued.labels, whole.labels);
+            prop_assert_eq!(continued.similarities, whole.similarities);
+            prop_assert_eq!(continued.model.centroids(), whole.model.centroids());
+            prop_assert_eq!(continued.objective.to_bits(), whole.objective.to_bits());
+        }
+    }
+}
+
+/// Three runs with seeds of their own.
+fn several_runs<'a>(
+    rows: &UnitRows<'_>,
+    params: &'a ReferenceParams,
+    strategy: Strategy,
+    options: FitOptions<'a>,
+) -> docsphere::Result<docsphere::Fit> {
+    let checked = SphericalKMeans::params(params.n_clusters)
+        .init(Init::Greedy { candidates: Some(2) })
+        .n_init(3)
+        .seed(params.seed)
+        .max_iter(params.max_iter)
+        .tol(params.tol)
+        .strategy(strategy)
+        .index_min_changed(3)
+        .n_threads(2)
+        .check()?;
+    match &params.weights {
+        Some(weights) => checked.fit_with(rows, options.weights(weights)),
+        None => checked.fit_with(rows, options),
+    }
+}
+
+/// Without seconds, and bytes that each shard holds for itself.
+fn comparable(mut fit: docsphere::Fit) -> docsphere::Fit {
+    for record in &mut fit.trace.iterations {
+        record.seconds = docsphere::StageSeconds::default();
+        record.strategy_bytes = 0;
+        record.index = None;
+        record.counters = docsphere::Counters::default();
+        record.strategy = Strategy::Auto;
+        record.filters_off = false;
+    }
+    fit.trace.runs.iter_mut().for_each(|run| run.seeding_seconds = 0.0);
+    fit
+}
