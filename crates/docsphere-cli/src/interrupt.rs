@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::report::tell;
+use crate::console::tell;
 
 /// What the process returns when it was interrupted, as shells do: 128 + SIGINT.
 pub(crate) const EXIT_CODE: u8 = 130;

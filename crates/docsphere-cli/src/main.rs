@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod console;
 mod input;
 mod interrupt;
 mod memory;
@@ -46,7 +47,10 @@ impl Cli {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    let cli = match Cli::read(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(error) => return report::report_usage(error),
+    };
     interrupt::listen();
     match cli.command.run() {
         Ok(()) if interrupt::asked_to_stop() => ExitCode::from(interrupt::EXIT_CODE),

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use docsphere::{Event, IterationRecord, Observer};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::console::{escaped, tell};
 use crate::interrupt;
 use crate::memory;
 use crate::numbers::{counted, grouped};
-use crate::report::{in_words_of_the_command, tell};
+use crate::report::in_words_of_the_command;
 
 /// Shows the events of a run, and asks it to stop on Ctrl-C or when its time is over.
 pub(crate) struct Progress {
@@ -80,7 +81,7 @@ impl Progress {
 
     /// A line that stays, above the bar.
     pub(crate) fn say(&self, line: &str) {
-        if self.visible { self.bar.println(format!("docsphere: {line}")) } else { tell(line) }
+        if self.visible { self.bar.println(format!("docsphere: {}", escaped(line))) } else { tell(line) }
     }
 
     fn enter(&mut self, stage: Stage, length: u64, template: &str) {

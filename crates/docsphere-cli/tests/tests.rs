@@ -21,3 +21,5 @@ mod long_runs;
 mod options;
 // What every output file holds.
 mod results;
+// Standard output and standard error: escapes, closed pipes, full disks.
+mod terminal;

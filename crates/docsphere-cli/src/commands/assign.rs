@@ -1,6 +1,6 @@
 //! `docsphere assign`: labels for new documents by a model that was made before.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
 use crate::args::InputArgs;
+use crate::console::{data, tell};
 use crate::output::assignments::rounded;
 use crate::output::whole_file::write_whole;
 use crate::progress::Progress;
-use crate::report::tell;
 
 /// Find the clusters of new documents by a model
 #[derive(clap::Args)]
@@ -60,7 +60,7 @@ impl Args {
         progress.finish();
         let nearest = model.predictor().nearest(&rows.rows, self.top)?;
         match &self.output {
-            None => self.write(&rows, &nearest, io::stdout().lock())?,
+            None => self.write(&rows, &nearest, data())?,
             Some(path) => write_whole(path, |file| self.write(&rows, &nearest, file))?,
         }
         if !self.quiet {

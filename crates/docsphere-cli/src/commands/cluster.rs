@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,6 +12,7 @@ use docsphere::{
 };
 
 use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError, settings_of};
+use crate::console::{People, print_json, tell};
 use crate::input::{self, Loaded, Source};
 use crate::interrupt;
 use crate::memory::{self, Forecast, Limit};
@@ -27,7 +27,6 @@ use crate::output::remarks::Remarks;
 use crate::output::table;
 use crate::output::trace::{Seconds, TraceFile};
 use crate::progress::Progress;
-use crate::report::tell;
 
 /// A file that every result has: a folder without it is never replaced.
 pub(super) const MARK: &str = "clusters.json";
@@ -187,7 +186,7 @@ impl Args {
         })?;
         if self.output.json {
             remarks(&outcome.file, &loaded).iter().for_each(tell);
-            writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&outcome.file)?)?;
+            print_json(&outcome.file)?;
         } else if !self.output.quiet {
             self.show(&outcome, &loaded, progress.out_of_time)?;
         }
@@ -392,42 +391,42 @@ impl Args {
     /// Says what was found.
     fn show(&self, outcome: &Outcome, loaded: &Loaded, out_of_time: bool) -> Result<()> {
         let file = &outcome.file;
-        let mut out = anstream::stdout().lock();
-        writeln!(
-            out,
+        let mut out = People::new();
+        out.line(format_args!(
             "{}, {}, {}",
             counted(file.n_documents, "document"),
             counted(file.n_terms, "term"),
             counted(file.n_clusters - file.n_empty_clusters, "cluster")
-        )?;
+        ))?;
         let end = match (file.converged, out_of_time) {
             (true, _) => "converged",
             (false, true) => "stopped by the time limit",
             (false, false) if interrupt::asked_to_stop() => "interrupted",
             (false, false) => "not converged",
         };
-        writeln!(
-            out,
+        out.line(format_args!(
             "{end} after {}, objective {:.1}{}, {:.2} s",
             counted(file.iterations, "iteration"),
             file.objective,
             best_of(&outcome.fit.trace, self.cluster.n_init),
             outcome.seconds.total
-        )?;
+        ))?;
         if end == "not converged" {
-            writeln!(out, "note: raise --max-iter to go on")?;
+            out.line("note: raise --max-iter to go on")?;
         }
         if let (Some(path), false) = (&self.long_run.checkpoint, file.converged) {
-            writeln!(out, "note: to go on, give the same command with --resume {} --force", path.display())?;
+            let path = path.display();
+            out.line(format_args!("note: to go on, give the same command with --resume {path} --force"))?;
         }
         for remark in remarks(file, loaded).iter() {
-            writeln!(out, "{remark}")?;
+            out.line(remark)?;
         }
-        writeln!(out)?;
+        out.line("")?;
         table::write_largest(&mut out, &file.clusters, self.output.show)?;
-        writeln!(out, "\nwritten to {}", self.output.output.display())?;
+        out.line("")?;
+        out.line(format_args!("written to {}", self.output.output.display()))?;
         if outcome.map.is_some() {
-            writeln!(out, "look at it: {}", self.output.output.join(page::NAME).display())?;
+            out.line(format_args!("look at it: {}", self.output.output.join(page::NAME).display()))?;
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! `docsphere completions`: completion scripts for shells.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::Cli;
+use crate::console::data;
 
 /// Print a completion script for a shell
 #[derive(clap::Args)]
@@ -23,6 +24,8 @@ impl Args {
         // Into memory first: the generator panics if the reader goes away.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "docsphere", &mut script);
-        Ok(io::stdout().write_all(&script)?)
+        let mut out = data();
+        out.write_all(&script)?;
+        Ok(out.flush()?)
     }
 }

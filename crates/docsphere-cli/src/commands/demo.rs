@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::Command;
 use super::cluster::MARK;
 use crate::Cli;
+use crate::console::People;
 use crate::output::folder::ResultFolder;
 use crate::output::whole_file::write_whole;
 
@@ -70,15 +70,21 @@ impl Args {
             suited.push("--index");
         }
         let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        writeln!(io::stdout(), "$ {} \\\n    {}\n", shown.join(" "), suited.join(" "))?;
+        let mut out = People::new();
+        out.line(format_args!("$ {} \\", shown.join(" ")))?;
+        out.line(format_args!("    {}", suited.join(" ")))?;
+        out.line("")?;
+        drop(out);
         words.extend(suited.into_iter().map(OsStr::new));
         match Cli::read(words)?.command {
             Command::Cluster(args) => args.run()?,
             _ => unreachable!("the words above say cluster"),
         }
-        writeln!(io::stdout(), "\ntry next: docsphere inspect {output} --cluster 0")?;
+        let mut out = People::new();
+        out.line("")?;
+        out.line(format_args!("try next: docsphere inspect {output} --cluster 0"))?;
         if cfg!(feature = "serve") {
-            writeln!(io::stdout(), "          docsphere serve {output}")?;
+            out.line(format_args!("          docsphere serve {output}"))?;
         }
         Ok(())
     }

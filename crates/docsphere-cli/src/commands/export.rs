@@ -1,13 +1,13 @@
 //! `docsphere export`: a model's centroids for other programs.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use docsphere::{Model, TermId, formats};
 
 use super::vectorize::lines;
+use crate::console::People;
 use crate::numbers::counted;
 use crate::output::clusters::term_name;
 use crate::output::folder::ResultFolder;
@@ -39,13 +39,12 @@ impl Args {
             (0..centroids.n_terms()).map(|term| term_name(&model, TermId::new(term as u32))).collect();
         fs::write(folder.file("vocabulary.txt"), lines(names.iter().map(String::as_str)))?;
         folder.commit()?;
-        writeln!(
-            io::stdout(),
+        People::new().line(format_args!(
             "{} over {} written to {}",
             counted(centroids.n_clusters(), "centroid"),
             counted(centroids.n_terms(), "term"),
             self.output.display()
-        )?;
+        ))?;
         Ok(())
     }
 }

@@ -1,13 +1,13 @@
 //! `docsphere index`: the search index of a result, made after the run.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use docsphere::Corpus;
 
 use crate::args::{InputArgs, UsageError};
+use crate::console::People;
 use crate::numbers::counted;
 use crate::output::whole_file::make_whole;
 use crate::output::{assignments, clusters};
@@ -70,7 +70,8 @@ impl Args {
         progress.finish();
         written?;
         if !self.quiet {
-            writeln!(io::stdout(), "{} written to {}", counted(lines.len(), "document"), path.display())?;
+            let n_documents = counted(lines.len(), "document");
+            People::new().line(format_args!("{n_documents} written to {}", path.display()))?;
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! `docsphere inspect`: what a model or a result holds.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use docsphere::{ClusterId, Model, TermId};
 use serde_json::json;
 
+use crate::console::{People, escaped, print_json};
 use crate::numbers::counted;
 use crate::output::clusters::{self, ClusterEntry, ClustersFile, term_name};
 use crate::output::table;
@@ -52,7 +52,6 @@ impl Args {
     }
 
     fn show_model(&self, model: &Model, file: Option<&ClustersFile>) -> Result<()> {
-        let mut out = anstream::stdout().lock();
         let (info, centroids) = (model.info(), model.centroids());
         if self.json {
             let model = json!({
@@ -62,28 +61,27 @@ impl Args {
                 "info": info,
                 "text": model.text().map(|text| json!({"text": text.text_options(), "tfidf": text.tfidf_options()})),
             });
-            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&model)?)?);
+            return print_json(&model);
         }
-        writeln!(
-            out,
+        let mut out = People::new();
+        out.line(format_args!(
             "{} over {}, from {}",
             counted(centroids.n_clusters(), "cluster"),
             counted(centroids.n_terms(), "term"),
             counted(info.n_docs, "document")
-        )?;
-        writeln!(
-            out,
+        ))?;
+        out.line(format_args!(
             "{} after {}, objective {:.1}; init {}, seed {}",
             if info.converged { "converged" } else { "not converged" },
             counted(info.n_iter, "iteration"),
             info.objective,
             info.init,
             info.seed
-        )?;
+        ))?;
         let source = if model.text().is_some() { "text: new documents can be assigned" } else { "a matrix" };
-        writeln!(out, "made by docsphere {} from {source}", info.version)?;
+        out.line(format_args!("made by docsphere {} from {source}", info.version))?;
         if let Some(file) = file {
-            writeln!(out)?;
+            out.line("")?;
             table::write_largest(&mut out, &file.clusters, self.show)?;
         }
         Ok(())
@@ -91,38 +89,39 @@ impl Args {
 
     /// All that is known of a cluster of a result.
     fn show_cluster(&self, cluster: &ClusterEntry) -> Result<()> {
-        let mut out = io::stdout().lock();
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(cluster)?)?);
+            return print_json(cluster);
         }
-        writeln!(
-            out,
-            "cluster {}: {}, cohesion {:.3}\n",
+        let mut out = People::new();
+        out.line(format_args!(
+            "cluster {}: {}, cohesion {:.3}",
             cluster.id,
             counted(cluster.size, "document"),
             cluster.cohesion
-        )?;
-        writeln!(out, "keywords")?;
+        ))?;
+        out.line("")?;
+        out.line("keywords")?;
         for keyword in &cluster.keywords {
-            writeln!(out, "  {:.3}  {}", keyword.score, keyword.term)?;
+            out.line(format_args!("  {:.3}  {}", keyword.score, keyword.term))?;
         }
-        writeln!(out, "\nrepresentatives")?;
+        out.line("")?;
+        out.line("representatives")?;
         for representative in &cluster.representatives {
-            writeln!(out, "  {:.3}  {}", representative.similarity, representative.id)?;
+            out.line(format_args!("  {:.3}  {}", representative.similarity, representative.id))?;
             if let Some(text) = &representative.text {
-                writeln!(out, "         {}", shortened(text, table::width().saturating_sub(9)))?;
+                out.line(format_args!("         {}", shortened(text, table::width().saturating_sub(9))))?;
             }
         }
-        writeln!(out, "\nnearest clusters")?;
+        out.line("")?;
+        out.line("nearest clusters")?;
         for neighbour in &cluster.neighbours {
-            writeln!(out, "  {:.3}  {}", neighbour.similarity, neighbour.id)?;
+            out.line(format_args!("  {:.3}  {}", neighbour.similarity, neighbour.id))?;
         }
         Ok(())
     }
 
     /// Of a model alone, the heaviest terms of a centroid.
     fn show_centroid(&self, model: &Model, cluster: ClusterId) -> Result<()> {
-        let mut out = io::stdout().lock();
         let mut entries: Vec<(u32, f32)> = model.centroids().centroid(cluster).iter().collect();
         entries.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         entries.truncate(self.show);
@@ -130,11 +129,12 @@ impl Args {
         if self.json {
             let terms: Vec<_> = named.map(|(term, weight)| json!({"term": term, "weight": weight})).collect();
             let centroid = json!({"id": cluster.number(), "terms": terms});
-            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&centroid)?)?);
+            return print_json(&centroid);
         }
-        writeln!(out, "cluster {cluster}: heaviest terms of the centroid")?;
+        let mut out = People::new();
+        out.line(format_args!("cluster {cluster}: heaviest terms of the centroid"))?;
         for (term, weight) in named {
-            writeln!(out, "  {weight:.3}  {term}")?;
+            out.line(format_args!("  {weight:.3}  {term}"))?;
         }
         Ok(())
     }
@@ -142,9 +142,10 @@ impl Args {
 
 /// The first words of a text, on one line.
 fn shortened(text: &str, room: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = escaped(&words);
     if line.chars().count() <= room {
-        return line;
+        return line.into_owned();
     }
     let cut: String = line.chars().take(room.saturating_sub(1)).collect();
     format!("{cut}…")

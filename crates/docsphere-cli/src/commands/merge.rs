@@ -1,10 +1,10 @@
 //! `docsphere merge`: clusters joined to fewer groups.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
+use crate::console::{People, print_json};
 use crate::numbers::{counted, grouped};
 use crate::output::assignments;
 use crate::output::clusters;
@@ -69,20 +69,22 @@ impl Args {
             serde_json::to_writer_pretty(&mut *out, &file)?;
             Ok(out.write_all(b"\n")?)
         })?;
-        let mut out = anstream::stdout().lock();
         if self.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&file.groups)?)?);
+            return print_json(&file.groups);
         }
-        writeln!(
-            out,
-            "{} joined to {}\n",
+        let mut out = People::new();
+        out.line(format_args!(
+            "{} joined to {}",
             counted(file.n_clusters, "cluster"),
             counted(file.n_groups, "group")
-        )?;
+        ))?;
+        out.line("")?;
         table::write_groups(&mut out, &file.groups, self.show)?;
-        writeln!(out, "\nwritten to {}", self.result.join("groups.csv").display())?;
+        out.line("")?;
+        out.line(format_args!("written to {}", self.result.join("groups.csv").display()))?;
         if self.result.join(page::NAME).exists() {
-            writeln!(out, "for these groups in report.html: docsphere report {}", self.result.display())?;
+            let result = self.result.display();
+            out.line(format_args!("for these groups in report.html: docsphere report {result}"))?;
         }
         Ok(())
     }

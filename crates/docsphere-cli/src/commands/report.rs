@@ -1,14 +1,13 @@
 //! `docsphere report`: the page of a result, made again.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
 
 use crate::args::PageArgs;
+use crate::console::{People, tell};
 use crate::output::page::{self, StoredPage};
 use crate::output::whole_file::write_whole;
-use crate::report::tell;
 
 /// Write report.html of a result again: a page to look at, in one file
 #[derive(clap::Args)]
@@ -30,6 +29,6 @@ impl Args {
         }
         let path = self.result.join(page::NAME);
         write_whole(&path, |out| Ok(out.write_all(rendered.html.as_bytes())?))?;
-        Ok(writeln!(io::stdout(), "written to {}", path.display())?)
+        Ok(People::new().line(format_args!("written to {}", path.display()))?)
     }
 }

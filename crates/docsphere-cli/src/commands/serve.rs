@@ -1,16 +1,15 @@
 //! `docsphere serve`: the page of a result in a browser, with all of its documents behind it.
 
-use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
 use crate::args::PageArgs;
+use crate::console::{People, tell};
 use crate::interrupt;
 use crate::numbers::{counted, grouped};
 use crate::output::page::StoredPage;
-use crate::report::tell;
 use crate::serve::documents::{self, Documents};
 use crate::serve::server::{self, Site};
 
@@ -61,12 +60,9 @@ impl Args {
         drop(stored);
         interrupt::stop_calmly("shutting down");
         server::run(site, SocketAddr::new(self.address, self.port), |address| {
-            let _ = writeln!(
-                io::stdout(),
-                "serving {} at http://{address}/ (Ctrl-C ends it)",
-                self.result.display()
-            );
-            let _ = io::stdout().flush();
+            let result = self.result.display();
+            let _ =
+                People::new().line(format_args!("serving {result} at http://{address}/ (Ctrl-C ends it)"));
         })?;
         interrupt::settle();
         Ok(())

@@ -1,13 +1,13 @@
 //! `docsphere vectorize`: documents to a TF-IDF matrix for other programs.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
 use docsphere::formats;
 
 use crate::args::{InputArgs, TextArgs};
+use crate::console::People;
 use crate::input::{self, Source};
 use crate::numbers::counted;
 use crate::output::folder::ResultFolder;
@@ -57,18 +57,18 @@ impl Args {
         }
         folder.commit()?;
         if !self.quiet {
-            writeln!(
-                io::stdout(),
+            let mut out = People::new();
+            out.line(format_args!(
                 "{}, {}, {} written to {}",
                 counted(loaded.rows.n_rows(), "document"),
                 counted(loaded.rows.n_terms(), "term"),
                 counted(loaded.rows.nnz(), "nonzero"),
                 self.output.display()
-            )?;
+            ))?;
             let mut remarks = loaded.remarks();
             let n_without_terms = loaded.rows.zero_rows().len();
             remarks.add(n_without_terms, "document has no term", "documents have no term");
-            remarks.iter().try_for_each(|remark| writeln!(io::stdout(), "{remark}"))?;
+            remarks.iter().try_for_each(|remark| out.line(remark))?;
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! `docsphere verify`: is every document really in its nearest cluster? By brute force, without any of the engine's search.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
@@ -10,6 +9,7 @@ use serde_json::json;
 
 use super::model_rows::rows_for_model;
 use crate::args::InputArgs;
+use crate::console::{People, print_json};
 use crate::numbers::{counted, grouped};
 use crate::output::assignments::{self, ReadAssignment};
 use crate::progress::Progress;
@@ -85,26 +85,22 @@ impl Args {
             let list: Vec<_> = mismatches.iter().map(|m| json!({"id": ids[m.doc], "what": m.what})).collect();
             let report =
                 json!({"checked": n_checked, "clusters": k, "mismatches": mismatches.len(), "list": list});
-            writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+            print_json(&report)?;
         } else {
-            let mut out = io::stdout().lock();
+            let mut out = People::new();
             for mismatch in mismatches.iter().take(LISTED_MISMATCHES) {
-                writeln!(out, "{}: {}", ids[mismatch.doc], mismatch.what)?;
+                out.line(format_args!("{}: {}", ids[mismatch.doc], mismatch.what))?;
             }
             if mismatches.len() > LISTED_MISMATCHES {
-                writeln!(
-                    out,
-                    "and {} more; --json lists all",
-                    grouped(mismatches.len() - LISTED_MISMATCHES)
-                )?;
+                let n_more = grouped(mismatches.len() - LISTED_MISMATCHES);
+                out.line(format_args!("and {n_more} more; --json lists all"))?;
             }
-            writeln!(
-                out,
+            out.line(format_args!(
                 "checked {} against {}: {} mismatches",
                 counted(n_checked, "document"),
                 counted(k, "centroid"),
                 grouped(mismatches.len())
-            )?;
+            ))?;
         }
         ensure!(
             mismatches.is_empty(),

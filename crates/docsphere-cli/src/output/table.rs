@@ -1,19 +1,14 @@
-//! The table of clusters on the terminal. Made for 80 columns; colours only on a terminal, and not if `NO_COLOR` is set.
+//! The table of clusters on the terminal. Made for 80 columns.
 
-use std::io::{IsTerminal, Write};
-
-use anyhow::Result;
+use std::io::{self, IsTerminal};
 
 use super::clusters::ClusterEntry;
 use super::groups::GroupEntry;
+use crate::console::{People, escaped};
 use crate::numbers::{counted, grouped};
 
 /// The width where there is no terminal.
 const DEFAULT_WIDTH: usize = 80;
-
-const BOLD: &str = "\x1b[1m";
-const DIM: &str = "\x1b[2m";
-const PLAIN: &str = "\x1b[0m";
 
 /// The width of the terminal, within reason.
 pub(crate) fn width() -> usize {
@@ -21,35 +16,35 @@ pub(crate) fn width() -> usize {
     columns.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)).clamp(60, 160)
 }
 
-/// Writes the largest clusters, largest first. `out` takes colours out where they cannot be shown.
-pub(crate) fn write_largest(out: &mut impl Write, clusters: &[ClusterEntry], n_shown: usize) -> Result<()> {
+/// Writes the largest clusters, largest first.
+pub(crate) fn write_largest(out: &mut People, clusters: &[ClusterEntry], n_shown: usize) -> io::Result<()> {
     let mut order: Vec<&ClusterEntry> = clusters.iter().filter(|cluster| cluster.size > 0).collect();
     order.sort_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.id));
-    writeln!(out, "{BOLD}cluster     size  cohesion  keywords{PLAIN}")?;
+    out.bold("cluster     size  cohesion  keywords")?;
     for cluster in order.iter().take(n_shown) {
         let left = format!("{:>7} {:>8} {:>9.2}  ", cluster.id, grouped(cluster.size), cluster.cohesion);
         let room = width().saturating_sub(left.len());
-        writeln!(out, "{left}{}", fitting_keywords(cluster, room))?;
+        out.line(format_args!("{left}{}", fitting_keywords(cluster, room)))?;
     }
     if order.len() > n_shown {
-        writeln!(out, "{DIM}and {}{PLAIN}", counted(order.len() - n_shown, "more cluster"))?;
+        out.dim(format_args!("and {}", counted(order.len() - n_shown, "more cluster")))?;
     }
     Ok(())
 }
 
 /// Writes the largest groups, largest first.
-pub(crate) fn write_groups(out: &mut impl Write, groups: &[GroupEntry], n_shown: usize) -> Result<()> {
+pub(crate) fn write_groups(out: &mut People, groups: &[GroupEntry], n_shown: usize) -> io::Result<()> {
     let mut order: Vec<&GroupEntry> = groups.iter().collect();
     order.sort_by_key(|group| (std::cmp::Reverse(group.size), group.id));
-    writeln!(out, "{BOLD}  group     size  clusters  keywords{PLAIN}")?;
+    out.bold("  group     size  clusters  keywords")?;
     for group in order.iter().take(n_shown) {
         let left =
             format!("{:>7} {:>8} {:>9}  ", group.id, grouped(group.size), grouped(group.clusters.len()));
         let room = width().saturating_sub(left.len());
-        writeln!(out, "{left}{}", fitting(group.keywords.iter().map(String::as_str), room))?;
+        out.line(format_args!("{left}{}", fitting(group.keywords.iter().map(String::as_str), room)))?;
     }
     if order.len() > n_shown {
-        writeln!(out, "{DIM}and {}{PLAIN}", counted(order.len() - n_shown, "more group"))?;
+        out.dim(format_args!("and {}", counted(order.len() - n_shown, "more group")))?;
     }
     Ok(())
 }
@@ -61,13 +56,13 @@ fn fitting_keywords(cluster: &ClusterEntry, room: usize) -> String {
 
 fn fitting<'a>(keywords: impl Iterator<Item = &'a str>, room: usize) -> String {
     let mut text = String::new();
-    for keyword in keywords {
+    for keyword in keywords.map(escaped) {
         let separator = if text.is_empty() { "" } else { ", " };
         if text.chars().count() + separator.len() + keyword.chars().count() > room && !text.is_empty() {
             break;
         }
         text.push_str(separator);
-        text.push_str(keyword);
+        text.push_str(&keyword);
     }
     text.chars().take(room).collect()
 }

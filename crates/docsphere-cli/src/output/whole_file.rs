@@ -7,12 +7,14 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::folder::{parent_of, remove_left_behind, staging_of, staging_prefix};
+use crate::console::UntilClosed;
 use crate::interrupt;
 
 /// Writes `path` with what `write` gives, in place of a file that was there. Devices and pipes are written to directly.
 pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let put = |path: &Path, options: &OpenOptions| -> Result<()> {
-        let mut file = BufWriter::new(options.open(path)?);
+        // Of a pipe the reader may go away; a regular file is never closed.
+        let mut file = BufWriter::new(UntilClosed::new(options.open(path)?));
         write(&mut file)?;
         Ok(file.flush()?)
     };
