@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use docsphere::{Corpus, CorpusStats, TextModel, UnitRows, Vectorizer, formats};
+use docsphere::{Corpus, CorpusStats, TextModel, TextOptions, TfidfOptions, UnitRows, Vectorizer, formats};
 
-use crate::args::{InputArgs, TextArgs, UsageError};
+use crate::args::{InputArgs, UsageError};
 use crate::output::remarks::Remarks;
 use crate::progress::Progress;
 
@@ -53,10 +53,11 @@ pub(crate) struct LoadSeconds {
     pub(crate) vectorize: f64,
 }
 
-/// Reads everything and turns it into rows.
+/// Reads everything and turns it into rows. Options are given as objects: a file of stop words may be
+/// a pipe, which can be read only once.
 pub(crate) fn load(
     input: &InputArgs,
-    text: &TextArgs,
+    (text, tfidf): (TextOptions, TfidfOptions),
     threads: Option<usize>,
     progress: &mut Progress,
 ) -> Result<Loaded> {
@@ -64,7 +65,6 @@ pub(crate) fn load(
         return load_matrix(input, format, None);
     }
     input.check_for_documents()?;
-    let (text, tfidf) = text.options()?;
     let mut vectorizer = Vectorizer::new().text(text).tfidf(tfidf);
     if let Some(threads) = threads {
         vectorizer = vectorizer.n_threads(threads);

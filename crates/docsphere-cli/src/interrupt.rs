@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::console::tell;
@@ -15,6 +15,8 @@ use crate::console::tell;
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
+/// Whether a result has been put in its place.
+static IS_WRITTEN: AtomicBool = AtomicBool::new(false);
 /// What the first signal says, if it only asks for an end.
 static CALM_ANSWER: Mutex<Option<&'static str>> = Mutex::new(None);
 static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { results: Vec::new(), folders: Vec::new() });
@@ -47,7 +49,8 @@ pub(crate) fn listen() {
 /// Ends the process. The lock is never given back: whoever is about to put a result in place waits until the process is gone.
 fn stop_at_once() -> ! {
     let unfinished = unfinished();
-    tell("interrupted; nothing was written");
+    let is_written = IS_WRITTEN.load(Ordering::SeqCst);
+    tell(if is_written { "interrupted; the result is written" } else { "interrupted; nothing was written" });
     for path in &unfinished.results {
         let _ = if path.is_dir() { remove_folder(path) } else { fs::remove_file(path) };
     }
@@ -87,10 +90,14 @@ pub(crate) fn asked_to_stop() -> bool {
     SIGNALS.load(Ordering::SeqCst) > 0
 }
 
-/// Does a step that must not be cut off in the middle.
-pub(crate) fn uninterrupted<T>(step: impl FnOnce() -> T) -> T {
-    let _guard = unfinished();
-    step()
+/// Puts a result in its place: a step that must not be cut off in the middle. Afterwards these
+/// files or folders are no longer removed if the process is stopped: they may be something else.
+pub(crate) fn uninterrupted<T, E>(results: &[&Path], step: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    let mut unfinished = unfinished();
+    let outcome = step();
+    unfinished.results.retain(|other| !results.contains(&other.as_path()));
+    IS_WRITTEN.fetch_or(outcome.is_ok(), Ordering::SeqCst);
+    outcome
 }
 
 /// This file or folder is to be removed if the process is stopped at once.
@@ -98,9 +105,12 @@ pub(crate) fn remember_unfinished(path: &Path) {
     unfinished().results.push(path.to_owned());
 }
 
-/// This file or folder is complete, or gone.
-pub(crate) fn forget_unfinished(path: &Path) {
-    unfinished().results.retain(|other| other != path);
+/// This file or folder is complete, or gone. Tells whether it was remembered.
+pub(crate) fn forget_unfinished(path: &Path) -> bool {
+    let mut unfinished = unfinished();
+    let n_before = unfinished.results.len();
+    unfinished.results.retain(|other| other != path);
+    unfinished.results.len() < n_before
 }
 
 /// The library will write temporary files into this folder.

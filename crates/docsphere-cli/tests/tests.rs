@@ -19,7 +19,11 @@ mod help;
 mod long_runs;
 // What every option does.
 mod options;
+// Input that can be read only once.
+mod pipes;
 // What every output file holds.
 mod results;
+// What is never deleted or written over.
+mod safety;
 // Standard output and standard error: escapes, closed pipes, full disks.
 mod terminal;

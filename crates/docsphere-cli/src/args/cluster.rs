@@ -1,6 +1,6 @@
 //! How rows are clustered: the library's params under their own names.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
@@ -58,6 +58,12 @@ pub(crate) struct ClusterArgs {
 }
 
 impl ClusterArgs {
+    /// The file of centroids to begin with.
+    pub(crate) fn init_file(&self) -> Option<&Path> {
+        let is_method = matches!(self.init.as_str(), "random" | "k-means++" | "greedy-k-means++");
+        Some(Path::new(&self.init)).filter(|_| !is_method)
+    }
+
     /// The library's params, not yet checked.
     pub(crate) fn params(&self) -> Result<Params> {
         let mut params = SphericalKMeans::params(self.n_clusters)
@@ -80,7 +86,7 @@ impl ClusterArgs {
             "random" => Init::Random,
             "k-means++" => Init::PlusPlus,
             "greedy-k-means++" => Init::Greedy { candidates: self.candidates },
-            path if PathBuf::from(path).exists() => Init::Given(Centroids::from_rows(formats::read(path)?)),
+            path if Path::new(path).exists() => Init::Given(Centroids::from_rows(formats::read(path)?)),
             other => {
                 let message = format!(
                     "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"{other}\""

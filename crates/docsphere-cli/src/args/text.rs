@@ -1,7 +1,7 @@
 //! How text becomes rows.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -69,6 +69,11 @@ pub(crate) struct TextArgs {
 }
 
 impl TextArgs {
+    /// The file of stop words.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.stop_words_file.as_deref()
+    }
+
     /// The library's options.
     pub(crate) fn options(&self) -> Result<(TextOptions, TfidfOptions)> {
         let stop_words = match (&self.stop_words_file, self.stop_words.as_str()) {

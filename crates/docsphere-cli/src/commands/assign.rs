@@ -12,6 +12,7 @@ use super::model_rows::{ModelRows, rows_for_model};
 use crate::args::InputArgs;
 use crate::console::{data, tell};
 use crate::output::assignments::rounded;
+use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 use crate::progress::Progress;
 
@@ -54,6 +55,14 @@ enum LineFormat {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
+        if let Some(path) = &self.output {
+            let mut reads = Reads::of_input(&self.input);
+            reads.add("the model", Some(super::model_path(&self.model)));
+            if self.model.is_dir() {
+                reads.add_result(&self.model, &[]);
+            }
+            reads.check_file(path)?;
+        }
         let model = Model::load(super::model_path(&self.model))?;
         let mut progress = Progress::new(self.quiet);
         let mut rows = rows_for_model(&model, &self.input, &mut progress)?;

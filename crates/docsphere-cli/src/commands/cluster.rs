@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{
     Checkpoint, ClusterSummary, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, StopReason,
-    SummaryOptions, TextModel, Trace, ValidParams, summarize,
+    SummaryOptions, TextModel, TextOptions, TfidfOptions, Trace, ValidParams, summarize,
 };
 
 use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError, settings_of};
@@ -22,14 +22,13 @@ use crate::output::clusters::{self, ClustersFile};
 use crate::output::folder::ResultFolder;
 use crate::output::groups::{self, GroupsFile};
 use crate::output::map::{self, MapFile};
+use crate::output::names::{self, FolderKind};
 use crate::output::page::{self, Curve, Page};
+use crate::output::reads::{Reads, real_name};
 use crate::output::remarks::Remarks;
 use crate::output::table;
 use crate::output::trace::{Seconds, TraceFile};
 use crate::progress::Progress;
-
-/// A file that every result has: a folder without it is never replaced.
-pub(super) const MARK: &str = "clusters.json";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -65,7 +64,7 @@ pub(super) struct OutputArgs {
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: PathBuf,
 
-    /// Replace a result that is there already
+    /// Replace a result that is there already; a folder that holds anything else is refused
     #[arg(long)]
     pub(super) force: bool,
 
@@ -159,7 +158,7 @@ impl Args {
         let start = Instant::now();
         // Everything that can be refused is refused before the work begins.
         let params = self.cluster.params()?.check()?;
-        self.text.options()?;
+        let text = self.text.options()?;
         if self.output.json && self.output.quiet {
             return Err(UsageError("--json and --quiet contradict each other".to_owned()).into());
         }
@@ -167,13 +166,14 @@ impl Args {
         if self.output.index && self.input.matrix_format().is_some() {
             return Err(UsageError("--index: a matrix has no texts to search".to_owned()).into());
         }
-        ResultFolder::check(&self.output.output, self.output.force, MARK)?;
+        let reads = self.reads();
+        ResultFolder::check(&self.output.output, self.output.force, FolderKind::Result, &reads)?;
         let resume = self.long_run.resume.as_deref().map(Checkpoint::load).transpose()?;
-        self.long_run.check_checkpoint()?;
+        self.long_run.check_checkpoint(&reads, &self.output.output)?;
 
         let quiet = self.output.quiet || self.output.json;
         let mut progress = Progress::of_run(quiet, self.cluster.max_iter, self.long_run.time_limit);
-        let loaded = self.load(&mut progress)?;
+        let loaded = self.load(text, &mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         progress.summarize(self.cluster.n_clusters);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.cluster.n_threads()).build();
@@ -193,11 +193,20 @@ impl Args {
         Ok(())
     }
 
+    /// Everything that is read.
+    fn reads(&self) -> Reads {
+        let mut reads = Reads::of_input(&self.input);
+        reads.add("the file of --stop-words-file", self.text.file());
+        reads.add("the file of --init", self.cluster.init_file());
+        reads.add("the checkpoint of --resume", self.long_run.resume.as_deref());
+        reads
+    }
+
     /// Reads the input, and refuses what cannot be clustered.
-    fn load(&self, progress: &mut Progress) -> Result<Loaded> {
+    fn load(&self, text: (TextOptions, TfidfOptions), progress: &mut Progress) -> Result<Loaded> {
         let limit = Limit::new(self.long_run.max_memory);
         progress.limit_memory(limit.as_ref().map(|limit| limit.bytes));
-        let loaded = input::load(&self.input, &self.text, self.cluster.threads, progress);
+        let loaded = input::load(&self.input, text, self.cluster.threads, progress);
         if let (Some(held), Some(limit)) = (progress.out_of_memory, &limit) {
             return Err(limit.while_reading(held));
         }
@@ -299,7 +308,7 @@ impl Args {
     /// Writes the result folder.
     fn write(&self, outcome: &mut Outcome, loaded: &Loaded, run_start: Instant) -> Result<()> {
         let start = Instant::now();
-        let folder = ResultFolder::create(&self.output.output, self.output.force, MARK)?;
+        let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
         let fit = &outcome.fit;
         let nearest = if self.output.runner_up {
             Some(outcome.model.predictor().nearest(&loaded.rows, 2)?)
@@ -314,8 +323,8 @@ impl Args {
         };
         let format = self.output.assignments;
         assignments.write(&folder.file(format.file_name()), format)?;
-        outcome.model.save(folder.file("model.docsphere"))?;
-        clusters::write_json(&folder.file(MARK), &outcome.file)?;
+        outcome.model.save(folder.file(names::MODEL))?;
+        clusters::write_json(&folder.file(names::CLUSTERS), &outcome.file)?;
         if let Some(file) = &outcome.groups {
             clusters::write_json(&folder.file(groups::NAME), file)?;
         }
@@ -340,7 +349,7 @@ impl Args {
             runs: &fit.trace.runs,
             iterations: &fit.trace.iterations,
         };
-        clusters::write_json(&folder.file("trace.json"), &trace)?;
+        clusters::write_json(&folder.file(names::TRACE), &trace)?;
         folder.commit()
     }
 
@@ -445,19 +454,35 @@ fn best_of(trace: &Trace, n_init: usize) -> String {
 }
 
 impl LongRunArgs {
-    /// Finds out before the work begins whether the checkpoint can be written at all.
-    fn check_checkpoint(&self) -> Result<()> {
+    /// Finds out before the work begins whether the checkpoint can be written at all, and that it is
+    /// written over nothing but a checkpoint. `reads` is what the run reads, `out` its result.
+    fn check_checkpoint(&self, reads: &Reads, out: &Path) -> Result<()> {
         let Some(path) = &self.checkpoint else { return Ok(()) };
+        let shown = path.display();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if path.is_dir() {
-            bail!("--checkpoint {}: is a folder; give the name of a file", path.display());
+            bail!("--checkpoint {shown}: is a folder; give the name of a file");
         }
         if !folder.is_dir() {
-            bail!(
-                "--checkpoint {}: the folder {} does not exist; make it first",
-                path.display(),
-                folder.display()
+            bail!("--checkpoint {shown}: the folder {} does not exist; make it first", folder.display());
+        }
+        if let (Some(file), Some(out)) = (real_name(path), real_name(out)) {
+            ensure!(
+                !file.starts_with(&out),
+                "--checkpoint {shown}: lies in the place of the result, which is written as a whole; choose a name outside of it"
             );
+        }
+        // A run may go on writing to the checkpoint that it continues.
+        let is_resumed = |other: &PathBuf| fs::canonicalize(path).ok() == fs::canonicalize(other).ok();
+        if !self.resume.as_ref().is_some_and(is_resumed) {
+            reads.check_file(path).context("--checkpoint")?;
+            if let Ok(found) = fs::metadata(path) {
+                ensure!(found.is_file(), "--checkpoint {shown}: is not a regular file; choose another name");
+                ensure!(
+                    found.len() == 0 || Checkpoint::load(path).is_ok(),
+                    "--checkpoint {shown}: is there already and is not a checkpoint; choose another name"
+                );
+            }
         }
         interrupt::remember_folder(folder);
         Ok(())

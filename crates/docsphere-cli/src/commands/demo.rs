@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use super::Command;
-use super::cluster::MARK;
 use crate::Cli;
 use crate::console::People;
 use crate::output::folder::ResultFolder;
+use crate::output::names::FolderKind;
+use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 
 /// Texts written for this: 20 everyday and technical subjects.
@@ -34,18 +35,20 @@ impl Args {
         name.push(".jsonl");
         let corpus = self.output.with_file_name(name);
         // Only an earlier demo is ever written over.
-        let is_again = match fs::read(&corpus) {
-            Ok(there) if there != CORPUS.as_bytes() => {
-                bail!(
-                    "{}: is there already and is not the demo's corpus; choose another --output",
-                    corpus.display()
-                )
-            }
-            there => there.is_ok(),
+        let is_again = fs::symlink_metadata(&corpus).is_ok();
+        let is_corpus = || {
+            fs::metadata(&corpus).is_ok_and(|found| found.is_file())
+                && fs::read(&corpus).is_ok_and(|there| there == CORPUS.as_bytes())
         };
+        if is_again && !is_corpus() {
+            bail!(
+                "{}: is there already and is not the demo's corpus; choose another --output",
+                corpus.display()
+            );
+        }
         if !is_again {
             // Before the corpus is written: the next demo takes a result beside it for an earlier demo's.
-            ResultFolder::check(&self.output, false, MARK)?;
+            ResultFolder::check(&self.output, false, FolderKind::Result, &Reads::default())?;
             write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
         }
         let output = self.output.display();

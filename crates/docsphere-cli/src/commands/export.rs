@@ -11,6 +11,8 @@ use crate::console::People;
 use crate::numbers::counted;
 use crate::output::clusters::term_name;
 use crate::output::folder::ResultFolder;
+use crate::output::names::{self, FolderKind};
+use crate::output::reads::Reads;
 
 /// Write a model's centroids as a matrix (centroids.npz, vocabulary.txt)
 #[derive(clap::Args)]
@@ -23,21 +25,23 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Replace a result that is there already
+    /// Replace a result that is there already; a folder that holds anything else is refused
     #[arg(long)]
     force: bool,
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        ResultFolder::check(&self.output, self.force, "centroids.npz")?;
+        let mut reads = Reads::default();
+        reads.add("the model", Some(super::model_path(&self.model)));
+        ResultFolder::check(&self.output, self.force, FolderKind::Centroids, &reads)?;
         let model = Model::load(super::model_path(&self.model))?;
-        let folder = ResultFolder::create(&self.output, self.force, "centroids.npz")?;
+        let folder = ResultFolder::create(&self.output, self.force, FolderKind::Centroids)?;
         let centroids = model.centroids();
-        formats::write(folder.file("centroids.npz"), &centroids.to_sparse_rows())?;
+        formats::write(folder.file(names::CENTROIDS), &centroids.to_sparse_rows())?;
         let names: Vec<String> =
             (0..centroids.n_terms()).map(|term| term_name(&model, TermId::new(term as u32))).collect();
-        fs::write(folder.file("vocabulary.txt"), lines(names.iter().map(String::as_str)))?;
+        fs::write(folder.file(names::VOCABULARY), lines(names.iter().map(String::as_str)))?;
         folder.commit()?;
         People::new().line(format_args!(
             "{} over {} written to {}",

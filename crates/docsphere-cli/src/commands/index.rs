@@ -9,6 +9,7 @@ use docsphere::Corpus;
 use crate::args::{InputArgs, UsageError};
 use crate::console::People;
 use crate::numbers::counted;
+use crate::output::reads::Reads;
 use crate::output::whole_file::make_whole;
 use crate::output::{assignments, clusters};
 use crate::progress::Progress;
@@ -39,6 +40,10 @@ impl Args {
             return Err(UsageError(message.to_owned()).into());
         }
         self.input.check_for_documents()?;
+        let path = self.result.join(documents::NAME);
+        let mut reads = Reads::of_input(&self.input);
+        reads.add_result(&self.result, &[documents::NAME]);
+        reads.check_file(&path)?;
         let lines = assignments::read(&self.result)?;
         let clusters = clusters::read(&self.result)?;
         let mut known = KnownTexts::new();
@@ -59,7 +64,6 @@ impl Args {
         known.retain(|id, texts| counts.get(id) == Some(&texts.len()));
         let corpus = Corpus::open(&self.input.inputs, self.input.corpus_options())?;
         let mut progress = Progress::new(self.quiet);
-        let path = self.result.join(documents::NAME);
         let line = |number: usize| {
             let line = &lines[number];
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Subcommand;
 
+use crate::output::names;
+
 /// What can be done.
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -66,5 +68,5 @@ impl Command {
 
 /// The model of a result folder, or the file itself.
 fn model_path(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join("model.docsphere") } else { path.to_owned() }
+    if path.is_dir() { path.join(names::MODEL) } else { path.to_owned() }
 }

@@ -11,6 +11,8 @@ use crate::console::People;
 use crate::input::{self, Source};
 use crate::numbers::counted;
 use crate::output::folder::ResultFolder;
+use crate::output::names::{self, FolderKind};
+use crate::output::reads::Reads;
 use crate::progress::Progress;
 
 /// Turn documents into a TF-IDF matrix (matrix.npz, vocabulary.txt, ids.txt)
@@ -25,7 +27,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
 
-    /// Replace a result that is there already
+    /// Replace a result that is there already; a folder that holds anything else is refused
     #[arg(long, help_heading = "Output")]
     force: bool,
 
@@ -40,18 +42,21 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        ResultFolder::check(&self.output, self.force, "matrix.npz")?;
+        let text = self.text.options()?;
+        let mut reads = Reads::of_input(&self.input);
+        reads.add("the file of --stop-words-file", self.text.file());
+        ResultFolder::check(&self.output, self.force, FolderKind::Matrix, &reads)?;
         let mut progress = Progress::new(self.quiet);
-        let loaded = input::load(&self.input, &self.text, self.threads, &mut progress)?;
-        let folder = ResultFolder::create(&self.output, self.force, "matrix.npz")?;
-        formats::write(folder.file("matrix.npz"), loaded.rows.as_sparse())?;
-        fs::write(folder.file("ids.txt"), lines(loaded.ids.iter().map(String::as_str)))?;
+        let loaded = input::load(&self.input, text, self.threads, &mut progress)?;
+        let folder = ResultFolder::create(&self.output, self.force, FolderKind::Matrix)?;
+        formats::write(folder.file(names::MATRIX), loaded.rows.as_sparse())?;
+        fs::write(folder.file(names::IDS), lines(loaded.ids.iter().map(String::as_str)))?;
         match &loaded.source {
             Source::Documents { model, .. } => {
-                fs::write(folder.file("vocabulary.txt"), lines(model.vocabulary().iter()))?;
+                fs::write(folder.file(names::VOCABULARY), lines(model.vocabulary().iter()))?;
             }
             Source::Matrix { term_names: Some(names) } => {
-                fs::write(folder.file("vocabulary.txt"), lines(names.iter().map(String::as_str)))?;
+                fs::write(folder.file(names::VOCABULARY), lines(names.iter().map(String::as_str)))?;
             }
             Source::Matrix { term_names: None } => {}
         }

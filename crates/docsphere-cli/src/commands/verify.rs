@@ -12,6 +12,7 @@ use crate::args::InputArgs;
 use crate::console::{People, print_json};
 use crate::numbers::{counted, grouped};
 use crate::output::assignments::{self, ReadAssignment};
+use crate::output::names;
 use crate::progress::Progress;
 
 /// Documents compared with all centroids at a time: their similarities stay in memory.
@@ -46,7 +47,7 @@ struct Mismatch {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let model = Model::load(self.result.join("model.docsphere"))?;
+        let model = Model::load(self.result.join(names::MODEL))?;
         let assignments = assignments::read(&self.result)?;
         let mut progress = Progress::new(self.json);
         let rows = rows_for_model(&model, &self.input, &mut progress)?;

@@ -19,7 +19,7 @@ pub(crate) enum AssignmentsFormat {
 
 impl AssignmentsFormat {
     /// The name of the file.
-    pub(crate) fn file_name(self) -> &'static str {
+    pub(crate) const fn file_name(self) -> &'static str {
         match self {
             AssignmentsFormat::Csv => "assignments.csv",
             AssignmentsFormat::Jsonl => "assignments.jsonl",

@@ -10,6 +10,7 @@ use docsphere::{ClusterSummary, Model, Representative, TermId};
 use serde::{Deserialize, Serialize};
 
 use super::assignments::rounded;
+use super::names;
 
 /// The whole file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -119,7 +120,7 @@ pub(crate) fn term_name(model: &Model, term: TermId) -> String {
 
 /// Reads the clusters of a result.
 pub(crate) fn read(folder: &Path) -> Result<ClustersFile> {
-    let path = folder.join("clusters.json");
+    let path = folder.join(names::CLUSTERS);
     let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{}: is not a list of clusters", path.display()))
 }

@@ -1,63 +1,82 @@
 //! The result folder: there whole, or not at all.
 //!
-//! Files are written into a staging folder beside the target, synced, and the folder is renamed. With `--force` the new folder and the old one change places in one step
-//! (where the system can), so that at every moment one whole result is there. A process that was killed leaves its staging folder; the next run removes it.
+//! Files are written into a staging folder beside the target, synced, and the folder is renamed.
+//! With `--force` the new folder and the old one change places in one step, so that at every
+//! moment one whole result is there. Where the file system cannot do that, it takes three renames:
+//! a process that is killed between them leaves the old result beside its place, and the next run
+//! puts it back.
+//!
+//! Only files that docsphere wrote are ever deleted ([`names`](super::names)). A folder with
+//! anything else in it is refused before the work begins. What appears in it during the run is
+//! kept: the whole old folder then stays as `OUT.old`. A result that cannot be put in its place
+//! stays as `OUT.new`.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use super::names::{FolderKind, remove_own};
+use super::reads::Reads;
+use super::staging::{Role, free_name, parent_of, remove_left_behind};
+use crate::console::tell;
 use crate::interrupt;
 
 /// A result folder that is being written.
 pub(crate) struct ResultFolder {
     target: PathBuf,
     staging: PathBuf,
+    kind: FolderKind,
     force: bool,
     /// Held as long as this process writes: tells a folder in use from one that was left behind.
     _lock: Option<File>,
 }
 
 impl ResultFolder {
-    /// Refuses early what would be refused in the end. `mark` is a file that only such results have: a folder without it is never replaced.
-    pub(crate) fn check(target: &Path, force: bool, mark: &str) -> Result<()> {
+    /// Refuses before the work begins what would be refused in the end, and tries out what the
+    /// end needs. `reads` is what the command reads.
+    pub(crate) fn check(target: &Path, force: bool, kind: FolderKind, reads: &Reads) -> Result<()> {
         let shown = target.display();
-        let Some(name) = target.file_name() else {
+        let target = &without_slashes(target);
+        if target.file_name().is_none() {
             bail!("{shown}: is no name for a new folder; give one, such as {}", target.join("out").display());
-        };
+        }
         let parent = parent_of(target);
         if !parent.is_dir() {
             bail!("{shown}: the folder {} does not exist; make it first", parent.display());
         }
-        match fs::symlink_metadata(target) {
-            Ok(found) if !found.is_dir() => {
+        put_back(target);
+        let found = fs::symlink_metadata(target).ok();
+        match &found {
+            Some(found) if found.is_symlink() => {
+                bail!("{shown}: is a link; give the name of the folder itself, or another one")
+            }
+            Some(found) if !found.is_dir() => {
                 bail!("{shown}: is there already and is not a folder; choose another name")
             }
-            Ok(_) if is_empty(target) => {}
-            Ok(_) if !target.join(mark).exists() => bail!(
-                "{shown}: is there already and holds no such result (there is no {mark}), so it is not replaced, even with --force; choose another name"
-            ),
-            Ok(_) if !force => bail!("{shown}: {}", taken()),
-            _ => {}
+            Some(_) if is_mount_point(target) => {
+                bail!("{shown}: is a mount point, which cannot be replaced; choose a folder in it")
+            }
+            _ => reads.check_folder(target)?,
         }
-        remove_left_behind(parent, &staging_prefix(&name.to_string_lossy()));
-        // Better to learn now than after hours that nothing can be written there.
-        let staging = staging_of(target);
-        fs::create_dir(&staging)
-            .and_then(|()| fs::remove_dir(&staging))
-            .with_context(|| format!("{shown}: cannot make a folder there"))
+        let is_replaced = found.is_some() && !is_empty(target);
+        if is_replaced {
+            check_replaced(target, force, kind).with_context(|| shown.to_string())?;
+        }
+        remove_left_behind(target);
+        try_out(target, is_replaced).with_context(|| shown.to_string())
     }
 
-    /// Makes the staging folder, after the same checks.
-    pub(crate) fn create(target: &Path, force: bool, mark: &str) -> Result<Self> {
-        Self::check(target, force, mark)?;
-        let staging = staging_of(target);
+    /// Makes the staging folder.
+    pub(crate) fn create(target: &Path, force: bool, kind: FolderKind) -> Result<Self> {
+        let target = without_slashes(target);
+        let staging = Role::Partial.path(&target);
         interrupt::remember_unfinished(&staging);
         fs::create_dir(&staging)
             .with_context(|| format!("{}: cannot make this folder", staging.display()))?;
         let lock = File::open(&staging).ok().filter(|folder| folder.try_lock().is_ok());
-        Ok(ResultFolder { target: target.to_owned(), staging, force, _lock: lock })
+        Ok(ResultFolder { target, staging, kind, force, _lock: lock })
     }
 
     /// Where to write a file of the result.
@@ -67,35 +86,61 @@ impl ResultFolder {
 
     /// Syncs everything and puts the folder in its place.
     pub(crate) fn commit(self) -> Result<()> {
-        let put = || -> Result<()> {
+        let sync = || -> io::Result<()> {
             for entry in fs::read_dir(&self.staging)? {
                 File::open(entry?.path())?.sync_all()?;
             }
             sync_folder(&self.staging);
-            interrupt::uninterrupted(|| self.put_in_place())?;
-            sync_folder(parent_of(&self.target));
             Ok(())
         };
-        put().with_context(|| format!("{}: cannot put the result there", self.target.display()))
-        // What stands in the staging folder now, if anything, is the old result: dropping removes it.
+        let cannot = || format!("{}: cannot put the result there", self.target.display());
+        sync().with_context(cannot)?;
+        match interrupt::uninterrupted(&[&self.staging], || self.put_in_place()) {
+            Ok(is_replaced) => {
+                sync_folder(parent_of(&self.target));
+                if is_replaced {
+                    self.clear_away_old();
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // Hours of work are not thrown away.
+                let kept = free_name(&self.target, "new");
+                let place = if fs::rename(&self.staging, &kept).is_ok() { &kept } else { &self.staging };
+                bail!("{}: {error:#}; it is in {}", cannot(), place.display())
+            }
+        }
     }
 
-    fn put_in_place(&self) -> Result<()> {
-        if self.force && self.target.exists() && !is_empty(&self.target) {
-            return exchange(&self.staging, &self.target);
+    /// Tells whether an old folder now stands in the place of the staging folder.
+    fn put_in_place(&self) -> Result<bool> {
+        if self.force && self.target.is_dir() && !is_empty(&self.target) {
+            exchange(&self.staging, &self.target)?;
+            return Ok(true);
         }
         // Over an empty folder, too. If another run has put its result there in the meantime, this one fails.
         match fs::rename(&self.staging, &self.target) {
-            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => bail!(taken()),
-            outcome => Ok(outcome?),
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => bail!(taken()),
+            outcome => outcome.map(|()| false).map_err(Into::into),
         }
+    }
+
+    /// Removes the old result, unless something has appeared in it that is not ours.
+    fn clear_away_old(&self) {
+        let foreign = self.kind.foreign(&self.staging).ok().flatten();
+        if foreign.is_none() && remove_own(&self.staging, |entry| self.kind.is_own(entry)) {
+            return;
+        }
+        keep_old(&self.staging, &self.target);
     }
 }
 
 impl Drop for ResultFolder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.staging);
-        interrupt::forget_unfinished(&self.staging);
+        // Forgotten as soon as it may be anything else than what this process wrote.
+        if interrupt::forget_unfinished(&self.staging) {
+            let _ = fs::remove_dir_all(&self.staging);
+        }
     }
 }
 
@@ -103,40 +148,82 @@ fn taken() -> &'static str {
     "is there already; choose another name, or replace it with --force"
 }
 
-pub(super) fn staging_prefix(name: &str) -> String {
-    format!(".{name}.partial-")
-}
-
-pub(super) fn staging_of(target: &Path) -> PathBuf {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    parent_of(target).join(format!("{}{}", staging_prefix(&name), std::process::id()))
-}
-
-/// Removes the staging folders and files of processes that were killed. In doubt one stays.
-pub(super) fn remove_left_behind(parent: &Path, prefix: &str) {
-    if !Path::new("/proc/self").exists() {
-        return;
+/// Refuses a folder that is not a result, or holds more than one.
+fn check_replaced(target: &Path, force: bool, kind: FolderKind) -> Result<()> {
+    let mark = kind.mark();
+    if !target.join(mark).exists() {
+        bail!(
+            "is there already and holds no such result (there is no {mark}), so it is not replaced, even with --force; choose another name"
+        );
     }
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(prefix)?.parse::<u32>().ok());
-        let is_gone = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
-        // A process of another container is not under /proc, but holds the lock.
-        if is_gone && File::open(entry.path()).is_ok_and(|found| found.try_lock().is_ok()) {
-            let is_folder = entry.file_type().is_ok_and(|found| found.is_dir());
-            let _ = if is_folder { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+    if !force {
+        bail!(taken());
+    }
+    if let Some(name) = kind.foreign(target).context("cannot read")? {
+        bail!(
+            "holds {}, which docsphere did not write, so it is not replaced, even with --force; move that elsewhere, or choose another name",
+            name.display()
+        );
+    }
+    Ok(())
+}
+
+/// Moves an old folder that holds something foreign to a name that people see.
+fn keep_old(folder: &Path, target: &Path) {
+    let kept = free_name(target, "old");
+    let place = if fs::rename(folder, &kept).is_ok() { &kept } else { folder };
+    tell(&format!(
+        "note: {}: the old folder holds files that docsphere did not write; it is kept as {}",
+        target.display(),
+        place.display()
+    ));
+}
+
+/// Finds what a run has left that was killed while it replaced a result in several steps.
+fn put_back(target: &Path) {
+    for old in Role::Previous.left_behind(target) {
+        if fs::symlink_metadata(target).is_err() && fs::rename(&old, target).is_ok() {
+            tell(&format!(
+                "note: {}: is the old result again; a run was killed while it replaced it",
+                target.display()
+            ));
+        } else if !remove_own(&old, |entry| FolderKind::ALL.iter().any(|kind| kind.is_own(entry))) {
+            keep_old(&old, target);
         }
     }
+}
+
+/// Does what the end of the run will do, with empty folders: better to learn now than after hours
+/// that it is not possible there.
+fn try_out(target: &Path, is_replaced: bool) -> Result<()> {
+    let [a, b] = [Role::Partial, Role::Trial].map(|role| role.path(target));
+    let attempt = || -> Result<()> {
+        fs::create_dir(&a).context("cannot make a folder there")?;
+        fs::rename(&a, &b).context("cannot rename a folder there")?;
+        if is_replaced {
+            fs::create_dir(&a).context("cannot make a folder there")?;
+            exchange(&a, &b).context("folders there cannot change places")?;
+        }
+        Ok(())
+    };
+    [&a, &b].into_iter().for_each(|folder| interrupt::remember_unfinished(folder));
+    let outcome = attempt();
+    for folder in [a, b] {
+        let _ = fs::remove_dir(&folder);
+        interrupt::forget_unfinished(&folder);
+    }
+    outcome
 }
 
 /// Two folders change places.
 #[cfg(target_os = "linux")]
 fn exchange(a: &Path, b: &Path) -> Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
     match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-        Ok(()) => Ok(()),
         // Some file systems cannot.
-        Err(_) => exchange_in_steps(a, b),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => exchange_in_steps(a, b),
+        outcome => Ok(outcome?),
     }
 }
 
@@ -145,9 +232,9 @@ fn exchange(a: &Path, b: &Path) -> Result<()> {
     exchange_in_steps(a, b)
 }
 
+/// A process that is killed in between leaves the old folder under a name that [`put_back`] finds.
 fn exchange_in_steps(a: &Path, b: &Path) -> Result<()> {
-    let name = b.file_name().unwrap_or_default().to_string_lossy();
-    let aside = b.with_file_name(format!(".{name}.previous-{}", std::process::id()));
+    let aside = Role::Previous.path(b);
     fs::rename(b, &aside)?;
     if let Err(error) = fs::rename(a, b) {
         fs::rename(&aside, b)?;
@@ -156,8 +243,25 @@ fn exchange_in_steps(a: &Path, b: &Path) -> Result<()> {
     Ok(fs::rename(&aside, a)?)
 }
 
-pub(super) fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+/// The same name without slashes at its end, with which a link would be followed.
+fn without_slashes(path: &Path) -> PathBuf {
+    path.components().collect()
+}
+
+/// Whether another file system begins here. Such a folder cannot be renamed.
+#[cfg(target_os = "linux")]
+fn is_mount_point(folder: &Path) -> bool {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let mount = |path: &Path| {
+        let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+        (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
+    };
+    matches!((mount(folder), mount(&folder.join(".."))), (Some(here), Some(above)) if here != above)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_mount_point(_: &Path) -> bool {
+    false
 }
 
 fn is_empty(folder: &Path) -> bool {
@@ -184,6 +288,55 @@ mod tests {
         exchange_in_steps(&a, &b).unwrap();
         assert_eq!(fs::read_to_string(a.join("name")).unwrap(), "b");
         assert_eq!(fs::read_to_string(b.join("name")).unwrap(), "a");
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_mount_point_is_told_from_a_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        assert!(!is_mount_point(&folder));
+        assert!(is_mount_point(Path::new("/proc")));
+    }
+
+    #[test]
+    fn files_that_appear_during_the_run_are_kept_with_the_old_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("out");
+        let write = |name: &str| {
+            let folder = ResultFolder::create(&target, true, FolderKind::Result).unwrap();
+            fs::write(folder.file("clusters.json"), name).unwrap();
+            folder
+        };
+        write("first").commit().unwrap();
+        for (ending, name) in [("old", "second"), ("old-2", "third")] {
+            let before = fs::read(target.join("clusters.json")).unwrap();
+            let folder = write(name);
+            fs::write(target.join("notes.txt"), "precious").unwrap();
+            folder.commit().unwrap();
+            let kept = home.path().join(format!("out.{ending}"));
+            assert_eq!(fs::read(kept.join("notes.txt")).unwrap(), b"precious");
+            assert_eq!(fs::read(kept.join("clusters.json")).unwrap(), before);
+            assert_eq!(fs::read(target.join("clusters.json")).unwrap(), name.as_bytes());
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
+        }
+        write("fourth").commit().unwrap();
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn a_result_that_cannot_be_put_in_its_place_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("out");
+        let folder = ResultFolder::create(&target, false, FolderKind::Result).unwrap();
+        fs::write(folder.file("clusters.json"), "new").unwrap();
+        fs::write(&target, "a file of the user's").unwrap();
+        let error = format!("{:#}", folder.commit().unwrap_err());
+        assert!(error.ends_with(&format!("; it is in {}.new", target.display())), "{error}");
+        assert_eq!(fs::read(home.path().join("out.new/clusters.json")).unwrap(), b"new");
+        assert_eq!(fs::read(&target).unwrap(), b"a file of the user's");
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::clusters::{self, ClusterEntry, ClustersFile, DocumentEntry};
 use super::groups::{self, GroupsFile};
 use super::map::MapFile;
+use super::names;
 use crate::args::{PageArgs, Setting};
 use crate::memory::megabytes;
 
@@ -144,7 +145,7 @@ impl StoredPage {
         let map = match MapFile::read(folder)? {
             Some(map) => map,
             None => {
-                let model = Model::load(folder.join("model.docsphere"))?;
+                let model = Model::load(folder.join(names::MODEL))?;
                 let is_empty = |cluster: usize| clusters.clusters.get(cluster).is_none_or(|c| c.size == 0);
                 MapFile::of_model(&model, is_empty, clusters.seed)
             }
@@ -155,7 +156,7 @@ impl StoredPage {
             "{}: clusters.json, groups.json and map.json are of different numbers of clusters; run docsphere cluster again",
             folder.display()
         );
-        let path = folder.join("trace.json");
+        let path = folder.join(names::TRACE);
         let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
         let trace = serde_json::from_str(&text)
             .with_context(|| format!("{}: is not the trace of a run", path.display()))?;

@@ -1,0 +1,166 @@
+//! Which files are docsphere's own: only these are deleted with a folder that is replaced.
+
+use std::ffi::OsString;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::Path;
+
+use super::assignments::AssignmentsFormat;
+use super::{groups, map, page};
+
+/// The clusters of a result.
+pub(crate) const CLUSTERS: &str = "clusters.json";
+/// The model of a result.
+pub(crate) const MODEL: &str = "model.docsphere";
+/// What happened in a run.
+pub(crate) const TRACE: &str = "trace.json";
+/// The group of every document.
+pub(crate) const GROUP_TABLE: &str = "groups.csv";
+/// The search index; here too, because a build without the server may find one.
+const DOCUMENTS: &str = "documents.sqlite";
+/// The matrix of `vectorize`.
+pub(crate) const MATRIX: &str = "matrix.npz";
+/// The ids of the rows of a matrix.
+pub(crate) const IDS: &str = "ids.txt";
+/// The names of the columns of a matrix.
+pub(crate) const VOCABULARY: &str = "vocabulary.txt";
+/// The centroids of `export`.
+pub(crate) const CENTROIDS: &str = "centroids.npz";
+
+const RESULT_FILES: [&str; 11] = [
+    AssignmentsFormat::Csv.file_name(),
+    AssignmentsFormat::Jsonl.file_name(),
+    AssignmentsFormat::Parquet.file_name(),
+    CLUSTERS,
+    DOCUMENTS,
+    groups::NAME,
+    GROUP_TABLE,
+    map::NAME,
+    MODEL,
+    page::NAME,
+    TRACE,
+];
+
+/// What a folder of ours holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FolderKind {
+    /// The result of `cluster`, and what later commands add to it.
+    Result,
+    /// That of `vectorize`.
+    Matrix,
+    /// That of `export`.
+    Centroids,
+}
+
+impl FolderKind {
+    pub(super) const ALL: [FolderKind; 3] = [FolderKind::Result, FolderKind::Matrix, FolderKind::Centroids];
+
+    /// A file that every such folder has: a folder without it is never replaced.
+    pub(crate) const fn mark(self) -> &'static str {
+        match self {
+            FolderKind::Result => CLUSTERS,
+            FolderKind::Matrix => MATRIX,
+            FolderKind::Centroids => CENTROIDS,
+        }
+    }
+
+    /// All files that docsphere writes into such a folder, in the run or later.
+    pub(crate) const fn files(self) -> &'static [&'static str] {
+        match self {
+            FolderKind::Result => &RESULT_FILES,
+            FolderKind::Matrix => &[IDS, MATRIX, VOCABULARY],
+            FolderKind::Centroids => &[CENTROIDS, VOCABULARY],
+        }
+    }
+
+    /// Whether docsphere wrote this entry of such a folder: a file of ours, or what a killed
+    /// process left of one. A link or a folder is never ours.
+    pub(super) fn is_own(self, entry: &DirEntry) -> bool {
+        let name = entry.file_name();
+        let is_named = |name: &str| {
+            let is_staged = |file: &&str| {
+                let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(*file));
+                rest.and_then(|rest| rest.strip_prefix(".partial-")).is_some_and(is_number)
+            };
+            // A temporary file of the library.
+            let is_temporary = name
+                .strip_prefix(".docsphere-")
+                .and_then(|rest| rest.strip_suffix(".tmp")?.split_once('-'))
+                .is_some_and(|(process, _)| is_number(process));
+            self.files().contains(&name) || self.files().iter().any(is_staged) || is_temporary
+        };
+        entry.file_type().is_ok_and(|found| found.is_file()) && name.to_str().is_some_and(is_named)
+    }
+
+    /// The first entry of a folder that docsphere did not write, by name.
+    pub(super) fn foreign(self, folder: &Path) -> io::Result<Option<OsString>> {
+        let mut found = None;
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if !self.is_own(&entry) && found.as_ref().is_none_or(|other| entry.file_name() < *other) {
+                found = Some(entry.file_name());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Removes a folder whose entries are all ours, file by file: whatever appears in it meanwhile
+/// stays. Tells whether the folder is gone.
+pub(super) fn remove_own(folder: &Path, is_own: impl Fn(&DirEntry) -> bool) -> bool {
+    let remove = || -> io::Result<bool> {
+        let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+        if !entries.iter().all(is_own) {
+            return Ok(false);
+        }
+        for entry in &entries {
+            fs::remove_file(entry.path())?;
+        }
+        fs::remove_dir(folder).map(|()| true)
+    };
+    remove().unwrap_or(false)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_ours_are_known_by_name_and_nothing_else_is() {
+        let home = tempfile::tempdir().unwrap();
+        let kind = FolderKind::Result;
+        let own = [
+            "clusters.json",
+            "groups.csv",
+            "documents.sqlite",
+            ".documents.sqlite.partial-17",
+            ".docsphere-17-aBc.tmp",
+        ];
+        for name in own {
+            fs::write(home.path().join(name), "").unwrap();
+        }
+        assert_eq!(kind.foreign(home.path()).unwrap(), None);
+        assert_eq!(FolderKind::Matrix.foreign(home.path()).unwrap().unwrap(), ".documents.sqlite.partial-17");
+        for name in ["notes.txt", "matrix.npz", ".notes.txt.partial-17", ".clusters.json.partial-", ".git"] {
+            fs::write(home.path().join(name), "").unwrap();
+            assert_eq!(kind.foreign(home.path()).unwrap().unwrap(), name);
+            assert!(!remove_own(home.path(), |entry| kind.is_own(entry)));
+            fs::remove_file(home.path().join(name)).unwrap();
+        }
+        fs::create_dir(home.path().join("report.html")).unwrap();
+        assert_eq!(kind.foreign(home.path()).unwrap().unwrap(), "report.html");
+        fs::remove_dir(home.path().join("report.html")).unwrap();
+        assert!(remove_own(home.path(), |entry| kind.is_own(entry)));
+        assert!(!home.path().exists());
+    }
+
+    #[cfg(feature = "serve")]
+    #[test]
+    fn the_index_has_the_name_that_the_server_knows() {
+        assert_eq!(DOCUMENTS, crate::serve::documents::NAME);
+    }
+}
