@@ -1,7 +1,7 @@
 //! The inputs of a corpus: which files, of which format, under which names.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use foldhash::{HashMap, HashMapExt};
@@ -13,6 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The name that stands for standard input.
 const STDIN: &str = "-";
+
+/// Bytes that are copied at a time from what can be read only once.
+const SPOOL_BYTES: usize = 1 << 18;
 
 /// Documents in files, ready to be read, as often as one likes.
 ///
@@ -55,7 +58,7 @@ pub(super) struct Input {
 pub(super) enum Source {
     File,
     Folder(Vec<FolderFile>),
-    /// Standard input, copied to a temporary file so that it can be read again.
+    /// Standard input or a pipe, copied to a temporary file so that it can be read again.
     Spooled(NamedTempFile),
 }
 
@@ -70,7 +73,8 @@ impl Input {
 }
 
 impl Corpus {
-    /// Looks at the inputs: finds their formats, lists folders, copies standard input (`-`) to a temporary file.
+    /// Looks at the inputs: finds their formats, lists folders, copies what can be read only once to temporary files: standard input
+    /// (`-`), pipes and devices.
     ///
     /// # Errors
     /// Options out of range; no input, or the same one twice; an input that is not there or may not be read; a name that does not tell
@@ -113,7 +117,7 @@ impl Corpus {
 
 fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result<(Input, u64)> {
     if path == Path::new(STDIN) {
-        return open_stdin(path, id_prefix, options);
+        return spool(path, &mut io::stdin().lock(), id_prefix, options);
     }
     let failed = |source| Error::io("read", source);
     let found = fs::metadata(path).map_err(failed)?;
@@ -130,6 +134,11 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
             n_bytes,
         ));
     }
+    // Another name for an open file (/dev/stdin, /dev/fd/3) may go on where reading stopped the last time.
+    if !found.is_file() || path.starts_with("/dev") {
+        format_of(path, options)?; // before waiting for whoever writes into it
+        return spool(path, &mut fs::File::open(path).map_err(failed)?, id_prefix, options);
+    }
     let format = options.format.map_or_else(|| CorpusFormat::from_path(path), Ok)?;
     if format == CorpusFormat::Folder {
         let message = "it is a file, not a folder";
@@ -139,19 +148,41 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::File }, found.len()))
 }
 
-fn open_stdin(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result<(Input, u64)> {
+/// The format of something that is no file.
+fn format_of(path: &Path, options: &CorpusOptions) -> Result<CorpusFormat> {
     let format = match options.format {
         Some(CorpusFormat::Folder) | None => CorpusFormat::from_path(path)?,
         Some(format) => format,
     };
     super::parquet_input::check_build(format)?;
+    Ok(format)
+}
+
+/// Copies what can be read only once to a temporary file.
+fn spool(
+    path: &Path,
+    reader: &mut dyn Read,
+    id_prefix: String,
+    options: &CorpusOptions,
+) -> Result<(Input, u64)> {
+    let format = format_of(path, options)?;
     // Named after the process, so that whoever ends it at once can find what to remove.
     let prefix = format!(".docsphere-{}-", std::process::id());
-    let mut file = tempfile::Builder::new()
-        .prefix(&prefix)
-        .tempfile()
-        .map_err(|source| Error::io("write a temporary file", source))?;
-    let n_bytes = io::copy(&mut io::stdin().lock(), &mut file).map_err(|source| Error::io("read", source))?;
+    let failed = |source| Error::io("write a temporary file (TMPDIR says where)", source);
+    let mut file = tempfile::Builder::new().prefix(&prefix).tempfile().map_err(failed)?;
+    let mut buffer = vec![0; SPOOL_BYTES];
+    let mut n_bytes = 0;
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n_read) => {
+                file.write_all(&buffer[..n_read]).map_err(failed)?;
+                n_bytes += n_read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io("read", error)),
+        }
+    }
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::Spooled(file) }, n_bytes))
 }
 
