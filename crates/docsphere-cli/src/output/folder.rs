@@ -115,7 +115,7 @@ impl ResultFolder {
     /// Tells whether an old folder now stands in the place of the staging folder.
     fn put_in_place(&self) -> Result<bool> {
         if self.force && self.target.is_dir() && !is_empty(&self.target) {
-            exchange(&self.staging, &self.target)?;
+            exchange(&self.staging, &self.target, &Role::Previous.path(&self.target))?;
             return Ok(true);
         }
         // Over an empty folder, too. If another run has put its result there in the meantime, this one fails.
@@ -196,51 +196,50 @@ fn put_back(target: &Path) {
 /// Does what the end of the run will do, with empty folders: better to learn now than after hours
 /// that it is not possible there.
 fn try_out(target: &Path, is_replaced: bool) -> Result<()> {
-    let [a, b] = [Role::Partial, Role::Trial].map(|role| role.path(target));
+    let [a, b, aside] = [Role::Partial, Role::Trial, Role::Previous].map(|role| role.path(target));
     let attempt = || -> Result<()> {
         fs::create_dir(&a).context("cannot make a folder there")?;
         fs::rename(&a, &b).context("cannot rename a folder there")?;
         if is_replaced {
             fs::create_dir(&a).context("cannot make a folder there")?;
-            exchange(&a, &b).context("folders there cannot change places")?;
+            exchange(&a, &b, &aside).context("folders there cannot change places")?;
         }
         Ok(())
     };
     [&a, &b].into_iter().for_each(|folder| interrupt::remember_unfinished(folder));
     let outcome = attempt();
-    for folder in [a, b] {
+    for folder in [a, b, aside] {
         let _ = fs::remove_dir(&folder);
         interrupt::forget_unfinished(&folder);
     }
     outcome
 }
 
-/// Two folders change places.
+/// Two folders change places; `aside` is a free name for where that takes several steps.
 #[cfg(target_os = "linux")]
-fn exchange(a: &Path, b: &Path) -> Result<()> {
+fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
         // Some file systems cannot.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => exchange_in_steps(a, b),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => exchange_in_steps(a, b, aside),
         outcome => Ok(outcome?),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn exchange(a: &Path, b: &Path) -> Result<()> {
-    exchange_in_steps(a, b)
+fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<()> {
+    exchange_in_steps(a, b, aside)
 }
 
-/// A process that is killed in between leaves the old folder under a name that [`put_back`] finds.
-fn exchange_in_steps(a: &Path, b: &Path) -> Result<()> {
-    let aside = Role::Previous.path(b);
-    fs::rename(b, &aside)?;
+/// A process that is killed in between leaves the old folder `b` as `aside`, where [`put_back`] finds it.
+fn exchange_in_steps(a: &Path, b: &Path, aside: &Path) -> Result<()> {
+    fs::rename(b, aside)?;
     if let Err(error) = fs::rename(a, b) {
-        fs::rename(&aside, b)?;
+        fs::rename(aside, b)?;
         return Err(error.into());
     }
-    Ok(fs::rename(&aside, a)?)
+    Ok(fs::rename(aside, a)?)
 }
 
 /// The same name without slashes at its end, with which a link would be followed.
@@ -285,7 +284,7 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("name"), folder.file_name().unwrap().as_encoded_bytes()).unwrap();
         }
-        exchange_in_steps(&a, &b).unwrap();
+        exchange_in_steps(&a, &b, &home.path().join("aside")).unwrap();
         assert_eq!(fs::read_to_string(a.join("name")).unwrap(), "b");
         assert_eq!(fs::read_to_string(b.join("name")).unwrap(), "a");
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
