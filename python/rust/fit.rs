@@ -117,6 +117,11 @@ impl Fitted {
         self.fit.n_empty_clusters
     }
 
+    #[getter]
+    fn n_outliers(&self) -> usize {
+        self.fit.n_outliers
+    }
+
     /// What happened, as JSON.
     #[getter]
     fn trace(&self) -> String {

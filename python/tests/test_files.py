@@ -52,7 +52,7 @@ def test_what_is_about_single_rows_is_not_in_a_file(rows, tmp_path):
     model = SphericalKMeans(10, random_state=0).fit(rows)
     save(model, tmp_path / "m.docsphere")
     absent = {name for name in vars(model) if name not in vars(load(tmp_path / "m.docsphere"))}
-    assert absent == {"labels_", "similarities_", "inertia_", "n_empty_clusters_", "trace_"}
+    assert absent == {"labels_", "similarities_", "inertia_", "n_empty_clusters_", "n_outliers_", "trace_"}
     assert all(f"`{name}`" in load.__doc__ for name in absent)
     given = SphericalKMeans(10, init=rows[:10]).fit(rows)
     save(given, tmp_path / "m.docsphere")

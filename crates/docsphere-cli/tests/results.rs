@@ -62,6 +62,7 @@ fn clusters_json_holds_what_is_promised() {
             "converged",
             "seed",
             "n_without_terms",
+            "n_outliers",
             "n_empty_clusters",
             "clusters"
         ]

@@ -2,7 +2,7 @@
 
 use crate::ids::{ClusterId, DocId};
 
-/// The cluster of every document, -1 for a zero row.
+/// The cluster of every document, -1 for one that has none: a zero row, or an outlier.
 ///
 /// ```
 /// use docsphere::{ClusterId, DocId, Labels};
@@ -16,7 +16,7 @@ use crate::ids::{ClusterId, DocId};
 pub struct Labels(Vec<i32>);
 
 impl Labels {
-    /// The cluster of a document; `None` for a zero row.
+    /// The cluster of a document; `None` if it has none.
     ///
     /// # Panics
     /// If there is no such document.

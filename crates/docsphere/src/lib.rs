@@ -10,12 +10,13 @@
 //! 2. [`Tokenizer`]: a document's terms, as [`TextOptions`] say.
 //! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a matrix: [`SparseRows`], checked, then
 //!    [`UnitRows`], of length one; [`formats`] reads and writes matrix files.
-//! 4. [`Init`]: the first centroids, at random, by k-means++, its greedy form, or given.
-//! 5. and 6. Labels to centroids, rows to labels, in turn, in one loop.
-//! 7. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.
-//! 8. [`Model`]: labels new rows, is saved to a file and loaded again.
-//! 9. [`summarize`]: size, keywords, representative documents and neighbours of each cluster.
-//! 10. [`MergeTree`]: similar clusters joined to groups, at any level.
+//! 4. [`Centroids`]: directions of clusters, sparse.
+//! 5. [`Init`]: the first centroids, at random, by k-means++, its greedy form, or given.
+//! 6. to 8. Labels to centroids, rows to labels, in turn, in one loop over shards of the rows.
+//! 9. [`Model`]: labels new rows, is saved to a file and loaded again.
+//! 10. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.
+//! 11. [`summarize`]: size, keywords, representative documents and neighbours of each cluster.
+//! 12. [`MergeTree`]: similar clusters joined to groups, at any level.
 //!
 //! # Example
 //!
@@ -47,6 +48,8 @@
 //! # Rules for the hard cases
 //!
 //! - **Zero rows** have label -1 and similarity 0, and take no part.
+//! - **Outliers**, rows without a similarity above 0 to any centroid, have label -1 and similarity 0 too ([`Fit::n_outliers`]); they
+//!   move no centroid, are the first to refill an empty cluster, and may join a cluster in a later iteration.
 //! - **Ties**: the old label if it is among the best, else the cluster with the lowest number.
 //! - **Empty clusters** are refilled with the worst-fitting documents, in a fixed order.
 //! - **k above the number of distinct rows**: the surplus clusters stay empty ([`Fit::n_empty_clusters`]); above the number of rows: an error.

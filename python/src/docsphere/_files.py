@@ -55,8 +55,8 @@ def load(path: str | PathLike[str]) -> SphericalKMeans | Pipeline:
     Notes
     -----
     A file holds nothing about single rows: `labels_`, `similarities_`,
-    `inertia_`, `n_empty_clusters_` and `trace_` are absent, and `keywords`, which
-    needs the labels, refuses such a model.
+    `inertia_`, `n_empty_clusters_`, `n_outliers_` and `trace_` are absent, and
+    `keywords`, which needs the labels, refuses such a model.
 
     The parameters are those that the model was made with, so that `fit` on the
     same rows finds the same clusters. There are two exceptions. Given centroids

@@ -90,7 +90,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     ----------
     labels_ : ndarray of shape (n_samples,)
         The cluster of each row; -1 for rows without any entry, which have no
-        direction and belong nowhere.
+        direction, and for outliers, whose similarity to no centroid is above 0.
 
     cluster_centers_ : csr_matrix of shape (n_clusters, n_features)
         The centroids: sparse rows of length one. They are never made dense; use
@@ -116,6 +116,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     n_empty_clusters_ : int
         Clusters without any row, if there are fewer distinct rows than clusters.
+
+    n_outliers_ : int
+        Rows with entries, but without a similarity above 0 to any centroid.
 
     trace_ : dict
         What happened. ``runs`` has an item for each run, with ``run``,
@@ -235,6 +238,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.n_iter_ = fitted.n_iter
         self.converged_ = fitted.converged
         self.n_empty_clusters_ = fitted.n_empty_clusters
+        self.n_outliers_ = fitted.n_outliers
         self.trace_ = json.loads(fitted.trace)
         self._set_centers()
         return self
@@ -256,7 +260,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The cluster of each row; -1 for rows without any entry.
+            The cluster of each row; -1 for rows without any entry, and for
+            rows without a similarity above 0 to any centroid.
         """
         return self.fit(X, sample_weight=sample_weight).labels_
 
@@ -337,7 +342,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The cluster of each row; -1 for rows without any entry.
+            The cluster of each row; -1 for rows without any entry, and for
+            rows without a similarity above 0 to any centroid.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)

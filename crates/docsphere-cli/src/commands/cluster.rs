@@ -278,6 +278,7 @@ impl Args {
             converged: fit.converged(),
             seed: self.cluster.seed,
             n_without_terms: loaded.rows.zero_rows().len(),
+            n_outliers: fit.n_outliers,
             n_empty_clusters: fit.n_empty_clusters,
             clusters: clusters::entries(&summaries, &model, &loaded.ids, &texts),
         };
@@ -496,6 +497,11 @@ fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
         file.n_without_terms,
         "document has no term and is in no cluster (-1)",
         "documents have no term and are in no cluster (-1)",
+    );
+    remarks.add(
+        file.n_outliers,
+        "document is an outlier: it shares no term with any cluster (-1)",
+        "documents are outliers: they share no term with any cluster (-1)",
     );
     remarks.add(
         file.n_empty_clusters,

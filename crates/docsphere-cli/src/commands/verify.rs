@@ -146,6 +146,11 @@ fn check(
         let written = &assignments[doc];
         let what = if rows.row(doc).nnz() == 0 {
             (written.cluster != -1).then(|| format!("has no term, but cluster {}", written.cluster))
+        } else if best[place] <= 0.0 {
+            (written.cluster != -1)
+                .then(|| format!("is similar to no cluster, but has cluster {}", written.cluster))
+        } else if written.cluster == -1 {
+            Some(format!("has no cluster, but there is one with similarity {:.6}", best[place]))
         } else if own[place] < best[place] {
             Some(format!(
                 "cluster {} has similarity {:.6}, another has {:.6}",

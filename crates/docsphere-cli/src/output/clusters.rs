@@ -24,6 +24,9 @@ pub(crate) struct ClustersFile {
     pub(crate) seed: u64,
     /// Documents without any term: they have the label -1.
     pub(crate) n_without_terms: usize,
+    /// Documents that share no term with any cluster: they have the label -1, too. Results of older versions have none.
+    #[serde(default)]
+    pub(crate) n_outliers: usize,
     pub(crate) n_empty_clusters: usize,
     pub(crate) clusters: Vec<ClusterEntry>,
 }

@@ -48,7 +48,7 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
     pool.install(|| driver.all_runs(options.checkpoint, options.resume))?;
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
-    Ok(best.into_fit(shards.into_kept(), params, weights.is_given(), records))
+    Ok(best.into_fit(shards.into_kept(), facts, params, weights.is_given(), records))
 }
 
 /// Asked of the system, since rayon's own default would read the environment.
@@ -362,11 +362,20 @@ impl Run {
         }
     }
 
-    fn into_fit(self, assignment: Assignment, params: &Params, weighted: bool, runs: Vec<RunRecord>) -> Fit {
+    fn into_fit(
+        self,
+        assignment: Assignment,
+        facts: RowFacts,
+        params: &Params,
+        weighted: bool,
+        runs: Vec<RunRecord>,
+    ) -> Fit {
         let RunRecord { objective, n_iter, stop, .. } = runs[self.number];
         let mut has_documents = vec![false; self.centroids.n_clusters()];
+        let mut n_labelled = 0;
         for &label in assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
             has_documents[label as usize] = true;
+            n_labelled += 1;
         }
         let info = ModelInfo {
             init: params.init.name().to_owned(),
@@ -389,6 +398,7 @@ impl Run {
             n_iter,
             stop,
             n_empty_clusters: has_documents.iter().filter(|&&has| !has).count(),
+            n_outliers: facts.n_nonzero_rows - n_labelled,
             model: Model::new(self.centroids, info),
             trace: Trace { runs, best_run: self.number, iterations: self.iterations },
         }

@@ -96,9 +96,9 @@ impl std::fmt::Debug for FitOptions<'_> {
 pub struct Fit {
     /// Centroids and how they came about; labels new rows.
     pub model: Model,
-    /// The cluster of each row, -1 for zero rows.
+    /// The cluster of each row; -1 for zero rows and for outliers.
     pub labels: Labels,
-    /// The similarity of each row to its centroid, 0 for zero rows.
+    /// The similarity of each row to its centroid; 0 where there is no label.
     pub similarities: Vec<f64>,
     /// The weighted sum of the similarities: what the algorithm makes as great as it can.
     pub objective: f64,
@@ -108,6 +108,8 @@ pub struct Fit {
     pub stop: StopReason,
     /// Clusters without any document. There are some if k is above the number of distinct rows, or if the run was stopped before an empty cluster could be refilled.
     pub n_empty_clusters: usize,
+    /// Rows that are not zero, but have no similarity above 0 to any centroid: they belong nowhere.
+    pub n_outliers: usize,
     /// What happened, iteration by iteration.
     pub trace: Trace,
 }

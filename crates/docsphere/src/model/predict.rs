@@ -46,7 +46,7 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// The nearest clusters of a row, most similar first, on ties in ascending order of cluster. None for a zero row.
+    /// The nearest clusters of a row, most similar first, on ties in ascending order of cluster. None for a row without a similarity above 0.
     ///
     /// # Panics
     /// If there is no such row.
@@ -144,7 +144,7 @@ impl Predictor {
             .for_each(|none| *none = 0.0);
     }
 
-    /// The `m` nearest clusters of each row; fewer if there are fewer clusters.
+    /// The `m` nearest clusters of each row; fewer if fewer have a similarity above 0.
     ///
     /// # Errors
     /// As [`Predictor::predict`]; `m` of 0.
@@ -165,7 +165,9 @@ impl Predictor {
                         return Vec::new();
                     }
                     self.postings.similarities(row, similarities);
-                    first(m.min(self.n_live), similarities, order)
+                    let mut nearest = first(m.min(self.n_live), similarities, order);
+                    nearest.truncate(nearest.partition_point(|neighbour| neighbour.similarity > 0.0));
+                    nearest
                 },
             )
             .collect();

@@ -189,6 +189,7 @@ impl Shards for LocalShards<'_> {
             n_rows: self.list.iter().map(rows).sum(),
             n_terms: self.list[0].rows.n_terms(),
             nnz: self.list.iter().map(|shard| shard.rows.nnz()).sum(),
+            n_nonzero_rows: self.list.iter().map(|shard| shard.rows.n_nonzero_rows()).sum(),
             n_usable: self.list.iter().map(usable).sum(),
         }
     }

@@ -28,6 +28,7 @@ pub(crate) struct RowFacts {
     pub(crate) n_rows: usize,
     pub(crate) n_terms: usize,
     pub(crate) nnz: usize,
+    pub(crate) n_nonzero_rows: usize,
     /// Rows that are not zero and have weight.
     pub(crate) n_usable: usize,
 }
