@@ -11,9 +11,11 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
-function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
+function fill<E extends HTMLElement>(element: E, attributes: Attributes, children: Child[]): E {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value as EventListener);
+    // As an attribute, the policy of the page would refuse it.
+    else if (name === "style") element.style.cssText = String(value);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
   }

@@ -48,3 +48,21 @@ test("texts, ids, terms and names of files are shown as they are", async () => {
   assert.deepEqual(troubles, []);
   await close();
 });
+
+test("markup that got into the page by a mistake would still not run", async () => {
+  const { page, troubles, close } = await open(browser, reportUrl(join(home, "out")));
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.hacked = 1";
+    const style = document.createElement("style");
+    style.textContent = "body { display: none }";
+    document.body.append(script, style);
+    document.body.insertAdjacentHTML("beforeend", '<p id="attack" style="color: red" onclick="window.hacked = 1">attack</p>');
+    document.getElementById("attack").click();
+  });
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  assert.ok(await page.locator("h1").isVisible());
+  assert.notEqual(await page.evaluate(() => getComputedStyle(document.getElementById("attack")).color), "rgb(255, 0, 0)");
+  assert.ok(troubles.length >= 4 && troubles.every((trouble) => trouble.includes("Content Security Policy")), `${troubles}`);
+  await close();
+});
