@@ -157,14 +157,18 @@ fn what_is_no_result_has_no_report() {
 }
 
 /// A running server.
-struct Server {
-    child: Child,
-    address: String,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: String,
 }
 
 impl Server {
-    fn start(place: &Place) -> Self {
-        let mut child = place.spawn("serve out --port 0");
+    pub(crate) fn start(place: &Place) -> Self {
+        Self::of(place.spawn("serve out --port 0"))
+    }
+
+    /// The server of a process that was just started.
+    pub(crate) fn of(mut child: Child) -> Self {
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
@@ -173,7 +177,7 @@ impl Server {
     }
 
     /// Sends lines as they are, and returns the whole answer.
-    fn answer(&self, request: &str) -> String {
+    pub(crate) fn answer(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = Vec::new();
@@ -182,25 +186,25 @@ impl Server {
     }
 
     /// The status and the body of the answer.
-    fn send(&self, request: &str) -> (u16, String) {
+    pub(crate) fn send(&self, request: &str) -> (u16, String) {
         let answer = self.answer(request);
         let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
         let body = answer.split_once("\r\n\r\n").map_or("", |parts| parts.1).to_owned();
         (status.unwrap_or_else(|| panic!("{request:?} was answered {answer:?}")), body)
     }
 
-    fn get(&self, path: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
         self.send(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address))
     }
 
-    fn json(&self, path: &str) -> Value {
+    pub(crate) fn json(&self, path: &str) -> Value {
         let (status, body) = self.get(path);
         assert_eq!(status, 200, "{path}: {body}");
         serde_json::from_str(&body).unwrap()
     }
 
     /// Stops it by a signal, and returns its exit code.
-    fn stop(&mut self, name: &str) -> Option<i32> {
+    pub(crate) fn stop(&mut self, name: &str) -> Option<i32> {
         signal(&self.child, name);
         let code = self.child.wait().unwrap().code();
         // Another test's server may be given the same port; it does not keep it for long.
@@ -223,7 +227,7 @@ impl Drop for Server {
     }
 }
 
-fn with_index() -> Place {
+pub(crate) fn with_index() -> Place {
     let place = Place::with_pets();
     place.ok("cluster pets.txt -k 2 -o out --index");
     place

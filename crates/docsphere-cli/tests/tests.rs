@@ -27,3 +27,5 @@ mod results;
 mod safety;
 // Standard output and standard error: escapes, closed pipes, full disks.
 mod terminal;
+// The server under load, and among clients that mean it harm.
+mod server;

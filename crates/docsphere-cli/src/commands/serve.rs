@@ -1,16 +1,18 @@
 //! `docsphere serve`: the page of a result in a browser, with all of its documents behind it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use docsphere::Model;
 
 use crate::args::PageArgs;
 use crate::console::{People, tell};
 use crate::interrupt;
 use crate::numbers::{counted, grouped};
-use crate::output::page::StoredPage;
+use crate::output::page::{self, StoredPage};
 use crate::serve::documents::{self, Documents};
+use crate::serve::hosts::{HostName, Hosts};
 use crate::serve::server::{self, Site};
 
 /// Explore a result in a browser: search all documents, page through every cluster
@@ -31,32 +33,43 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
 
+    /// A name by which browsers may ask for this server, beside localhost, its IP addresses and (where others can connect) the name of this machine; may be given several times
+    #[arg(long, value_name = "NAME")]
+    host_name: Vec<HostName>,
+
+    /// Connections at a time; more wait, or take the place of idle ones
+    #[arg(long, value_name = "N", default_value_t = 900, value_parser = parse_max_connections)]
+    max_connections: usize,
+
     #[command(flatten)]
     limits: PageArgs,
+}
+
+fn parse_max_connections(typed: &str) -> Result<usize, String> {
+    let n = typed.parse().ok().filter(|n| (1..=100_000).contains(n));
+    n.ok_or_else(|| "must be a number from 1 to 100000".to_owned())
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let stored = StoredPage::read(&self.result)?;
         let index = self.result.join(documents::NAME);
-        ensure!(
-            index.exists(),
-            "{}: is not there; make it with: docsphere index {} INPUT (the input of the run, with the same input options)",
-            index.display(),
-            self.result.display()
-        );
-        let n_indexed = Documents::open(&index)?.len()?;
-        ensure!(
-            n_indexed == stored.n_documents(),
-            "{}: holds {}, the result {}; make it again with docsphere index",
-            index.display(),
-            counted(n_indexed, "document"),
-            grouped(stored.n_documents())
-        );
+        self.check_index(&index, &stored)?;
+        let hosts = Hosts::new(&self.host_name, self.address.is_loopback());
         if !self.address.is_loopback() {
             tell(&format!("warning: whoever can reach {} can read all documents", self.address));
+            let names = ["localhost"].into_iter().chain(hosts.names()).collect::<Vec<_>>().join(", ");
+            tell(&format!(
+                "note: the server answers to its IP addresses and to {names}; --host-name adds another name"
+            ));
         }
-        let site = Site { page: stored.page().render(&self.limits, true)?.html, index };
+        let site = Site {
+            page: stored.page().render(&self.limits, true)?.html,
+            policy: page::served_policy()?,
+            index,
+            hosts,
+            max_connections: self.max_connections,
+        };
         drop(stored);
         interrupt::stop_calmly("shutting down");
         server::run(site, SocketAddr::new(self.address, self.port), |address| {
@@ -65,6 +78,47 @@ impl Args {
                 People::new().line(format_args!("serving {result} at http://{address}/ (Ctrl-C ends it)"));
         })?;
         interrupt::settle();
+        Ok(())
+    }
+
+    /// Refuses an index that is missing, damaged, or of another result.
+    fn check_index(&self, index: &Path, stored: &StoredPage) -> Result<()> {
+        if !index.exists() {
+            let model = Model::load(self.result.join("model.docsphere"))?;
+            if model.text().is_none() {
+                bail!(
+                    "{}: is the result of a matrix, which has no texts to serve; open {} in a browser",
+                    self.result.display(),
+                    self.result.join(page::NAME).display()
+                );
+            }
+            bail!(
+                "{}: is not there; make it with: docsphere index {} INPUT (the input of the run, with the same input options)",
+                index.display(),
+                self.result.display()
+            );
+        }
+        documents::check(index)?;
+        let documents = Documents::open(index)?;
+        let n_indexed = documents.len()?;
+        ensure!(
+            n_indexed == stored.n_documents(),
+            "{}: holds {}, the result {}; make it again with docsphere index",
+            index.display(),
+            counted(n_indexed, "document"),
+            grouped(stored.n_documents())
+        );
+        let sizes = documents.sizes()?;
+        for (cluster, size) in stored.sizes() {
+            let indexed = sizes.get(&cluster).copied().unwrap_or(0);
+            ensure!(
+                indexed == size,
+                "{}: has {} in cluster {cluster}, the result {}: it is of another result; make it again with docsphere index",
+                index.display(),
+                counted(indexed, "document"),
+                grouped(size)
+            );
+        }
         Ok(())
     }
 }

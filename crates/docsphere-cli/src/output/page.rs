@@ -1,7 +1,9 @@
 //! `report.html`: a result as one page that needs nothing else, neither files nor a network.
 //!
-//! The page itself is made in `explorer/` and checked in as `explorer/page.html`; here its data is put in. Texts go in as JSON in which no `<` is left, so that no document can end the
-//! element it stands in; the page shows them as text only.
+//! The page itself is made in `explorer/` and checked in as `explorer/page.html`; here its data is
+//! put in. Texts go in as JSON in which no `<` is left, so that no document can end the element it
+//! stands in; the page shows them as text only. Its content security policy has the hashes of its
+//! one script and its one style, which are made when it is built: nothing else can run.
 
 use std::fs;
 use std::path::Path;
@@ -28,6 +30,13 @@ const DATA_MARK: &str = "{\"docsphere\":\"data\"}";
 
 /// Stands where the page says what it may connect to: nothing.
 const CONNECT_MARK: &str = "connect-src 'none'";
+
+/// Stands before the policy of the page, which ends with a quote.
+#[cfg(feature = "serve")]
+const POLICY_MARK: &str = "http-equiv=\"Content-Security-Policy\" content=\"";
+
+/// What a page may connect to that has a server.
+const SERVER_ONLY: &str = "connect-src 'self'";
 
 /// Settings whose values may be paths.
 const PATHS: [&str; 4] = ["INPUT", "--vocabulary", "--stop-words-file", "--init"];
@@ -178,6 +187,21 @@ impl StoredPage {
     pub(crate) fn n_documents(&self) -> usize {
         self.clusters.n_documents
     }
+
+    /// The number of documents of each cluster.
+    #[cfg(feature = "serve")]
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = (i32, usize)> {
+        self.clusters.clusters.iter().map(|entry| (entry.id as i32, entry.size))
+    }
+}
+
+/// The content security policy of the page that a server shows, for the head of its answers.
+#[cfg(feature = "serve")]
+pub(crate) fn served_policy() -> Result<String> {
+    let policy = PAGE.split_once(POLICY_MARK).and_then(|(_, rest)| rest.split_once('"'));
+    let (policy, _) = policy.context("explorer/page.html has no policy")?;
+    // A page cannot say this of itself.
+    Ok(format!("{}; frame-ancestors 'none'", policy.replace(CONNECT_MARK, SERVER_ONLY)))
 }
 
 impl Page<'_> {
@@ -214,7 +238,7 @@ impl Page<'_> {
     fn html(&self, n_chars: usize, served: bool) -> Result<String> {
         let data = serde_json::to_string(&self.data(n_chars, served))?.replace('<', "\\u003c");
         let (start, end) = PAGE.split_once(DATA_MARK).context("explorer/page.html has no place for data")?;
-        let start = if served { start.replace(CONNECT_MARK, "connect-src 'self'") } else { start.to_owned() };
+        let start = if served { start.replace(CONNECT_MARK, SERVER_ONLY) } else { start.to_owned() };
         Ok([start.as_str(), &data, end].concat())
     }
 

@@ -1,16 +1,25 @@
 //! `documents.sqlite`: every document of a result with its cluster, and an index over their words.
 //!
-//! One table in the order of the corpus, a key by cluster and similarity, and an FTS5 index that holds words and no texts. What a person types is never taken for SQL or for the query
-//! language of FTS5: values are bound, and every word is quoted.
+//! One table in the order of the corpus, a key by cluster and similarity, and an FTS5 index that
+//! holds words and no texts. What a person types is never taken for SQL or for the query language
+//! of FTS5: values are bound, and every word is quoted.
+//!
+//! The header of an SQLite file has four bytes that SQLite leaves to its users (`user_version`).
+//! They hold the CRC-32 of the file in which they are zero, so that a damaged file is refused as a
+//! whole before anything is read from it.
+//!
+//! Ranking visits every hit several times. Above [`MAX_COUNTED`] hits they are therefore not ranked
+//! but listed in the order of the corpus, and a query ends with the first so many of them.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use docsphere::{Corpus, Observer};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
 /// The name of the file.
@@ -19,11 +28,14 @@ pub(crate) const NAME: &str = "documents.sqlite";
 /// Documents of a page.
 pub(crate) const PAGE_DOCS: usize = 20;
 
-/// More than so many hits are not counted.
+/// More than so many hits are neither counted nor ranked.
 const MAX_COUNTED: usize = 10_000;
 
 /// Longer texts are shown in part.
 const SHOWN_CHARS: usize = 1_000;
+
+/// Longer texts are given in part even to who asks for the whole document.
+const WHOLE_CHARS: usize = 1_000_000;
 
 /// Words of an excerpt around a hit.
 const EXCERPT_WORDS: usize = 60;
@@ -37,8 +49,23 @@ const MIN_PREFIX_CHARS: usize = 3;
 /// A query that takes longer is given up, as soon as SQLite looks.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
+/// All queries together may not take more memory within SQLite.
+const MEMORY_LIMIT_BYTES: i64 = 1 << 30;
+
 /// Marks files of ours, and their layout: "DsD" and a version.
-const APPLICATION_ID: i32 = 0x4473_4401;
+const APPLICATION_ID: i32 = 0x4473_4402;
+
+/// The first bytes of every SQLite file.
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Where the header of an SQLite file has the user version, here a checksum.
+const CHECKSUM_AT: usize = 60;
+
+/// Where it has the application id.
+const APPLICATION_ID_AT: usize = 68;
+
+/// The bytes of the header.
+const HEADER_BYTES: usize = 100;
 
 const TABLES: &str = "
     CREATE TABLE documents (
@@ -118,13 +145,68 @@ pub(crate) fn write<'a>(
         }
         transaction
             .execute_batch("CREATE INDEX by_cluster ON documents (cluster, similarity DESC, number);")?;
-        Ok(transaction.commit()?)
+        transaction.commit()?;
+        connection.close().map_err(|(_, error)| error)?;
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let checksum = checksum(&mut file)?;
+        file.seek(SeekFrom::Start(CHECKSUM_AT as u64))?;
+        Ok(file.write_all(&checksum.to_be_bytes())?)
     };
     let outcome = attempt();
     if outcome.is_err() {
         let _ = fs::remove_file(path);
     }
     outcome
+}
+
+/// The CRC-32 of a whole SQLite file, with zeros where it stands itself.
+fn checksum(file: &mut File) -> std::io::Result<u32> {
+    file.rewind()?;
+    let mut header = [0; HEADER_BYTES];
+    file.read_exact(&mut header)?;
+    header[CHECKSUM_AT..CHECKSUM_AT + 4].fill(0);
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finalize()),
+            Ok(n) => hasher.update(&buffer[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Reads the whole file and compares its checksum.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    let attempt = || -> Result<()> {
+        let mut file = File::open(path)?;
+        let mut header = [0; HEADER_BYTES];
+        let is_ours = match file.read_exact(&mut header) {
+            Ok(()) => {
+                header.starts_with(SQLITE_MAGIC)
+                    && number_at(&header, APPLICATION_ID_AT) == APPLICATION_ID as u32
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => false,
+            Err(error) => return Err(error.into()),
+        };
+        ensure!(is_ours, "was not made by this version of docsphere; make it again with docsphere index");
+        ensure!(
+            checksum(&mut file)? == number_at(&header, CHECKSUM_AT),
+            "is damaged: its checksum is wrong; make it again with docsphere index"
+        );
+        Ok(())
+    };
+    attempt().with_context(|| cannot_read(path))
+}
+
+fn number_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
+    header[at..at + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+}
+
+fn cannot_read(path: &Path) -> String {
+    format!("{}: cannot read", path.display())
 }
 
 /// What is asked for.
@@ -166,6 +248,10 @@ pub(crate) enum Trouble {
     /// The question cannot be answered as it was put.
     Question(String),
     TooSlow,
+    TooLarge,
+    /// So many others ask that there is no answer in time.
+    Busy,
+    /// Not for those who ask: it may name files.
     Index(anyhow::Error),
 }
 
@@ -173,6 +259,7 @@ impl From<rusqlite::Error> for Trouble {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => Trouble::TooSlow,
+            Some(rusqlite::ErrorCode::OutOfMemory | rusqlite::ErrorCode::TooBig) => Trouble::TooLarge,
             _ => Trouble::Index(error.into()),
         }
     }
@@ -182,23 +269,29 @@ impl From<rusqlite::Error> for Trouble {
 pub(crate) struct Documents(Connection);
 
 impl Documents {
+    /// Opens a file that was [checked](check).
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::open_for(path, TIME_LIMIT)
-    }
-
-    fn open_for(path: &Path, time_limit: Duration) -> Result<Self> {
         let open = || -> Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let mut connection = Connection::open_with_flags(path, flags)?;
-            let id: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-            if id != APPLICATION_ID {
-                bail!("was not made by this version of docsphere; make it again with docsphere index");
-            }
-            let deadline = Instant::now() + time_limit;
-            connection.progress_handler(1_000, Some(move || Instant::now() > deadline))?;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.execute_batch(&format!(
+                "PRAGMA trusted_schema = OFF; PRAGMA hard_heap_limit = {MEMORY_LIMIT_BYTES};"
+            ))?;
             Ok(connection)
         };
-        open().map(Documents).with_context(|| format!("{}: cannot read", path.display()))
+        open().map(Documents).with_context(|| cannot_read(path))
+    }
+
+    /// From now on queries are given up after some time, or when nobody wants to know any more.
+    ///
+    /// SQLite asks every thousand instructions. FTS5 does not while it looks for the next hit.
+    pub(crate) fn limit(
+        &mut self,
+        time_limit: Duration,
+        is_unwanted: impl Fn() -> bool + Send + 'static,
+    ) -> rusqlite::Result<()> {
+        let deadline = Instant::now() + time_limit;
+        self.0.progress_handler(1_000, Some(move || Instant::now() > deadline || is_unwanted()))
     }
 
     pub(crate) fn len(&self) -> Result<usize> {
@@ -207,38 +300,34 @@ impl Documents {
         Ok(last.map_or(0, |last| last as usize + 1))
     }
 
-    /// The documents that were asked for: with words the best first, else the most typical.
+    /// The number of documents of each cluster; cluster -1 has those that are in none.
+    pub(crate) fn sizes(&self) -> Result<HashMap<i32, usize>> {
+        let mut statement = self.0.prepare("SELECT cluster, count(*) FROM documents GROUP BY cluster")?;
+        let sizes = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?;
+        Ok(sizes.collect::<Result<_, _>>()?)
+    }
+
+    /// The documents that were asked for, in an order that depends on the file alone.
+    ///
+    /// Without words: of a cluster the most typical first, else in the order of the corpus. With
+    /// words: up to [`MAX_COUNTED`] hits the best first (`bm25` of FTS5, equals in the order of the
+    /// corpus), more of them in the order of the corpus.
     pub(crate) fn ask(&self, question: &Question) -> Result<Answer, Trouble> {
-        let offset = question.page.checked_mul(PAGE_DOCS).and_then(|offset| i64::try_from(offset).ok());
+        let offset = question.page.checked_mul(PAGE_DOCS).filter(|&offset| i64::try_from(offset).is_ok());
         let Some(offset) = offset else {
             return Err(Trouble::Question("there is no such page".to_owned()));
         };
         let words = expression(&question.words)?;
-        if words.is_none() && !question.words.trim().is_empty() {
+        let (total, numbers) = match &words {
+            Some(words) => self.hits(words, question.cluster, offset)?,
+            None if question.words.trim().is_empty() => self.listed(question.cluster, offset)?,
             // Signs that are no words are in no index.
-            return Ok(Answer { total: 0, is_more: false, page_docs: PAGE_DOCS, documents: Vec::new() });
-        }
-        let (hits, order) = match (&words, question.cluster) {
-            (None, None) => ("number FROM documents WHERE ?1 IS NULL AND ?2 IS NULL", "number"),
-            // The key by cluster gives this order at once.
-            (None, Some(_)) => {
-                ("number FROM documents WHERE ?1 IS NULL AND cluster = ?2", "similarity DESC, number")
-            }
-            // By `rank` alone, FTS5 sorts for itself.
-            (Some(_), None) => ("rowid FROM words WHERE words MATCH ?1 AND ?2 IS NULL", "rank"),
-            (Some(_), Some(_)) => (
-                "words.rowid FROM words JOIN documents ON number = words.rowid WHERE words MATCH ?1 AND cluster = ?2",
-                "rank",
-            ),
+            None => (0, Vec::new()),
         };
-        let count = format!("SELECT count(*) FROM (SELECT {hits} LIMIT {})", MAX_COUNTED + 1);
-        let total: i64 = self.0.query_row(&count, params![words, question.cluster], |row| row.get(0))?;
-        let total = total as usize;
-        let query = format!("SELECT {hits} ORDER BY {order} LIMIT {PAGE_DOCS} OFFSET ?3");
-        let mut statement = self.0.prepare(&query)?;
-        let numbers = statement.query_map(params![words, question.cluster, offset], |row| row.get(0))?;
-        let documents =
-            numbers.map(|number| self.part(number?, words.as_deref())).collect::<Result<_, _>>()?;
+        let documents = match &words {
+            Some(words) => self.around(&numbers, words)?,
+            None => self.beginnings(&numbers)?,
+        };
         Ok(Answer {
             total: total.min(MAX_COUNTED),
             is_more: total > MAX_COUNTED,
@@ -247,32 +336,97 @@ impl Documents {
         })
     }
 
-    /// A whole document.
-    pub(crate) fn whole(&self, number: i64) -> Result<Option<Found>, Trouble> {
-        let query = "SELECT number, id, cluster, similarity, text, 0 FROM documents WHERE number = ?1";
-        Ok(self.0.query_row(query, [number], found).optional()?)
+    /// How many documents there are, at most one above [`MAX_COUNTED`], and the numbers of a page.
+    fn listed(&self, cluster: Option<i32>, offset: usize) -> Result<(usize, Vec<i64>), Trouble> {
+        let (count, page) = match cluster {
+            // The numbers have no gaps.
+            None => (
+                "SELECT number FROM documents WHERE ?1 IS NULL",
+                "SELECT number FROM documents WHERE ?1 IS NULL AND number >= ?2 ORDER BY number",
+            ),
+            // The key by cluster gives this order at once.
+            Some(_) => (
+                "SELECT number FROM documents WHERE cluster = ?1",
+                "SELECT number FROM documents WHERE cluster = ?1 ORDER BY similarity DESC, number LIMIT -1 OFFSET ?2",
+            ),
+        };
+        let count = format!("SELECT count(*) FROM ({count} LIMIT {})", MAX_COUNTED + 1);
+        let total: i64 = self.0.query_row(&count, [cluster], |row| row.get(0))?;
+        if total as usize <= MAX_COUNTED && offset >= total as usize {
+            return Ok((total as usize, Vec::new()));
+        }
+        let page = format!("SELECT number FROM ({page}) LIMIT {PAGE_DOCS}");
+        Ok((total as usize, self.numbers(&page, params![cluster, offset as i64])?))
     }
 
-    /// A document; if it is long, its beginning, or what stands around the words.
-    fn part(&self, number: i64, words: Option<&str>) -> rusqlite::Result<Found> {
-        let start = "SELECT number, id, cluster, similarity";
-        let is_long = format!("length(documents.text) > {SHOWN_CHARS}");
-        match words {
-            None => {
-                let query = format!(
-                    "{start}, substr(text, 1, {SHOWN_CHARS}), {is_long} FROM documents WHERE number = ?1"
-                );
-                self.0.prepare_cached(&query)?.query_row([number], found)
-            }
-            Some(words) => {
-                let query = format!(
-                    "{start}, CASE WHEN {is_long} THEN snippet(words, 0, '', '', ' … ', {EXCERPT_WORDS}) ELSE documents.text END, {is_long}
-                     FROM words JOIN documents ON number = words.rowid WHERE words.rowid = ?1 AND words MATCH ?2"
-                );
-                self.0.prepare_cached(&query)?.query_row(params![number, words], found)
+    /// How many documents have the words, at most one above [`MAX_COUNTED`], and the numbers of a page.
+    fn hits(&self, words: &str, cluster: Option<i32>, offset: usize) -> Result<(usize, Vec<i64>), Trouble> {
+        // The sign before `rowid` keeps SQLite from searching anew for each document of the cluster.
+        let hits = "SELECT rowid FROM words WHERE words MATCH ?1 AND (?2 IS NULL OR +rowid IN (SELECT number FROM documents WHERE cluster = ?2))";
+        let first = format!("{hits} ORDER BY rowid LIMIT {}", MAX_COUNTED + 1);
+        let first = self.numbers(&first, params![words, cluster])?;
+        let total = first.len();
+        let order = if total <= MAX_COUNTED { "rank, rowid" } else { "rowid" };
+        let numbers = if total <= MAX_COUNTED && offset >= total {
+            Vec::new()
+        } else if total > MAX_COUNTED && offset + PAGE_DOCS <= total {
+            first[offset..offset + PAGE_DOCS].to_vec()
+        } else {
+            let page = format!("{hits} ORDER BY {order} LIMIT {PAGE_DOCS} OFFSET ?3");
+            self.numbers(&page, params![words, cluster, offset as i64])?
+        };
+        Ok((total, numbers))
+    }
+
+    fn numbers(&self, query: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<i64>> {
+        self.0.prepare_cached(query)?.query_map(values, |row| row.get(0))?.collect()
+    }
+
+    /// A whole document, or the beginning of a huge one.
+    pub(crate) fn whole(&self, number: i64) -> Result<Option<Found>, Trouble> {
+        Ok(self.0.prepare_cached(&beginning(WHOLE_CHARS))?.query_row([number], found).optional()?)
+    }
+
+    /// Documents, or the beginnings of long ones.
+    fn beginnings(&self, numbers: &[i64]) -> rusqlite::Result<Vec<Found>> {
+        let mut statement = self.0.prepare_cached(&beginning(SHOWN_CHARS))?;
+        numbers.iter().map(|number| statement.query_row([number], found)).collect()
+    }
+
+    /// Documents; of long ones what stands around the words.
+    fn around(&self, numbers: &[i64], words: &str) -> rusqlite::Result<Vec<Found>> {
+        let mut documents = self.beginnings(numbers)?;
+        let long: Vec<String> =
+            documents.iter().filter(|found| found.is_part).map(|found| found.number.to_string()).collect();
+        if long.is_empty() {
+            return Ok(documents);
+        }
+        // All of them in one search: that for the beginning of a word costs the same for one hit.
+        let query = format!(
+            "SELECT rowid, snippet(words, 0, '', '', ' … ', {EXCERPT_WORDS}) FROM words
+             WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND +rowid IN ({})",
+            long.join(", ")
+        );
+        let ends = (numbers.iter().min(), numbers.iter().max());
+        let mut statement = self.0.prepare(&query)?;
+        let excerpts =
+            statement.query_map(params![words, ends.0, ends.1], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut excerpts = excerpts.collect::<rusqlite::Result<HashMap<i64, String>>>()?;
+        for found in &mut documents {
+            if let Some(excerpt) = excerpts.remove(&found.number) {
+                found.text = excerpt;
             }
         }
+        Ok(documents)
     }
+}
+
+/// The query for one document, with at most so many characters of its text.
+fn beginning(n_chars: usize) -> String {
+    format!(
+        "SELECT number, id, cluster, similarity, substr(text, 1, {n_chars}), length(text) > {n_chars}
+         FROM documents WHERE number = ?1"
+    )
 }
 
 fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
@@ -313,21 +467,19 @@ fn is_space(c: char) -> bool {
 }
 
 impl Trouble {
-    /// In words for a person.
+    /// In words for who asked.
     pub(crate) fn message(&self) -> String {
         match self {
             Trouble::Question(message) => message.clone(),
             Trouble::TooSlow => {
                 format!("this takes longer than {} seconds; search for rarer words", TIME_LIMIT.as_secs())
             }
-            Trouble::Index(error) => format!("{error:#}"),
+            Trouble::TooLarge => "this takes too much memory; search for rarer words".to_owned(),
+            Trouble::Busy => "the server is busy; try again in a few seconds".to_owned(),
+            Trouble::Index(_) => {
+                "the search index cannot be read; the server's standard error says why".to_owned()
+            }
         }
-    }
-}
-
-impl From<Trouble> for anyhow::Error {
-    fn from(trouble: Trouble) -> Self {
-        anyhow!(trouble.message())
     }
 }
 
@@ -435,8 +587,15 @@ mod tests {
     fn a_query_that_takes_too_long_is_given_up() {
         let lines = vec!["cats"; 5_000];
         let (home, _documents) = documents(&lines);
-        let hasty = Documents::open_for(&home.path().join(NAME), Duration::ZERO).unwrap();
-        assert!(matches!(hasty.ask(&Question::default()), Err(Trouble::TooSlow)));
+        let path = home.path().join(NAME);
+        let limited = |time_limit: Duration, is_unwanted: bool| {
+            let mut documents = Documents::open(&path).unwrap();
+            documents.limit(time_limit, move || is_unwanted).unwrap();
+            documents.ask(&Question::default())
+        };
+        assert!(matches!(limited(Duration::ZERO, false), Err(Trouble::TooSlow)));
+        assert!(matches!(limited(TIME_LIMIT, true), Err(Trouble::TooSlow)), "nobody waits for the answer");
+        assert!(limited(TIME_LIMIT, false).is_ok());
     }
 
     #[test]

@@ -6,62 +6,97 @@
 //! | `/api/documents?q=WORDS&cluster=N&page=N` | some documents, as JSON |
 //! | `/api/documents/NUMBER` | one document, whole |
 //!
-//! While it listens on this machine alone, it answers only if it was asked by a name of this machine: a page of someone else, whose name was made to point here, cannot read documents.
+//! docs/server.md tells of parameters, answers and limits.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use axum::body::Bytes;
-use axum::extract::{Path, Query, Request, State};
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{Extension, Path, Query, Request, State};
 use axum::http::header::{self, HeaderName};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::documents::{Documents, Question, TIME_LIMIT, Trouble};
+use super::connections::{self, Reached};
+use super::documents::{Documents, Question, Trouble};
+use super::hosts::Hosts;
+use super::workers::Workers;
 use crate::interrupt;
+use crate::report::tell;
 
-/// How long requests may take to come to their end when the server is asked to stop.
-const LAST_SECONDS: Duration = Duration::from_secs(3);
+/// How many KiB of answers may be on their way to clients, which may be slow.
+const ANSWERS_KIB: usize = 256 * 1024;
+
+/// When to come back, in seconds, if the server is busy.
+const RETRY_AFTER: &str = "5";
+
+/// Troubles with the index are told on standard error this often.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// What is served.
 pub(crate) struct Site {
     pub(crate) page: String,
+    /// The content security policy of the page.
+    pub(crate) policy: String,
     /// The file with the documents.
     pub(crate) index: PathBuf,
+    pub(crate) hosts: Hosts,
+    pub(crate) max_connections: usize,
 }
 
 struct Served {
     page: Bytes,
-    index: PathBuf,
-    /// Whether only this machine can ask.
-    is_local: bool,
+    policy: HeaderValue,
+    hosts: Hosts,
+    workers: Workers,
+    /// Room for answers, in KiB.
+    room: Arc<Semaphore>,
+    /// When a trouble with the index was told last.
+    told: Mutex<Option<Instant>>,
+}
+
+/// An answer, and its room until it was sent.
+struct Held {
+    bytes: Vec<u8>,
+    _room: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Serves until the process is asked to stop. `ready` is called with the address when it can be asked.
 pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<()> {
+    let workers = Workers::start(&site.index)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.with_context(|| {
             format!("cannot listen on {address}; is the port taken? --port 0 finds a free one")
         })?;
-        let address = listener.local_addr()?;
-        let served =
-            Served { page: site.page.into(), index: site.index, is_local: address.ip().is_loopback() };
-        ready(address);
-        let server = axum::serve(listener, router(served)).with_graceful_shutdown(asked_to_stop());
-        tokio::select! {
-            outcome = server => Ok(outcome?),
-            () = async { asked_to_stop().await; tokio::time::sleep(LAST_SECONDS).await } => Ok(()),
-        }
+        ready(listener.local_addr()?);
+        let served = Served {
+            page: site.page.into(),
+            policy: HeaderValue::from_str(&site.policy)?,
+            hosts: site.hosts,
+            workers,
+            room: Arc::new(Semaphore::new(ANSWERS_KIB)),
+            told: Mutex::new(None),
+        };
+        let max_connections = connections::allowed(site.max_connections, Workers::count());
+        connections::answer(listener, router(served), max_connections, asked_to_stop()).await;
+        Ok(())
     });
     // Does not wait for queries that are still going on: they only read.
     runtime.shutdown_background();
@@ -85,31 +120,33 @@ fn router(served: Served) -> Router {
         .with_state(served)
 }
 
-/// Refuses requests under foreign names, and tells browsers to be careful.
-async fn guarded(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
-    let mut response = if served.is_local && !is_own_name(request.headers()) {
-        refusal(StatusCode::FORBIDDEN, "ask by the name localhost or by the address of this machine")
+/// Refuses requests under foreign names or with a body, and tells browsers to be careful.
+async fn guarded(
+    State(served): State<Arc<Served>>,
+    Extension(Reached(reached)): Extension<Reached>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = if !served.hosts.allow(request.headers(), reached) {
+        let message = "this server does not answer to that name; ask by the name localhost or by the address of this machine, or allow the name: docsphere serve --host-name NAME";
+        refusal(StatusCode::FORBIDDEN, message)
+    } else if !request.body().is_end_stream() {
+        let mut refusal = refusal(StatusCode::PAYLOAD_TOO_LARGE, "requests have no body here");
+        refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        refusal
     } else {
         next.run(request).await
     };
-    let headers: [(HeaderName, &'static str); 4] = [
+    let headers: [(HeaderName, &'static str); 5] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_FRAME_OPTIONS, "DENY"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ];
     response.headers_mut().extend(headers.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, served.policy.clone());
     response
-}
-
-fn is_own_name(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if !port.ends_with(']') => name,
-        _ => host,
-    };
-    let name = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 async fn page(State(served): State<Arc<Served>>) -> Response {
@@ -134,7 +171,7 @@ async fn documents(
         return refusal(StatusCode::BAD_REQUEST, "ask as /api/documents?q=WORDS&cluster=N&page=N");
     };
     let question = Question { words: asked.q, cluster: asked.cluster, page: asked.page };
-    answer(served, move |documents| documents.ask(&question).map(|answer| Some(json!(answer)))).await
+    served.answer(move |documents| documents.ask(&question).map(Some)).await
 }
 
 async fn document(
@@ -144,62 +181,55 @@ async fn document(
     let Ok(Path(number)) = number else {
         return refusal(StatusCode::BAD_REQUEST, "documents have numbers, from 0");
     };
-    answer(served, move |documents| documents.whole(number).map(|found| found.map(|found| json!(found))))
-        .await
+    served.answer(move |documents| documents.whole(number)).await
 }
 
-/// Asks the index, on a thread that may wait for the disk.
-async fn answer(
-    served: Arc<Served>,
-    ask: impl FnOnce(&Documents) -> Result<Option<serde_json::Value>, Trouble> + Send + 'static,
-) -> Response {
-    let work =
-        move || Documents::open(&served.index).map_err(Trouble::Index).and_then(|documents| ask(&documents));
-    // Within some of its steps SQLite does not look at the clock.
-    let limit = TIME_LIMIT + Duration::from_secs(1);
-    let Ok(answered) = tokio::time::timeout(limit, tokio::task::spawn_blocking(work)).await else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, &Trouble::TooSlow.message());
-    };
-    match answered {
-        Ok(Ok(Some(answer))) => Json(answer).into_response(),
-        Ok(Ok(None)) => refusal(StatusCode::NOT_FOUND, "there is no such document"),
-        Ok(Err(trouble)) => {
-            let status = match trouble {
-                Trouble::Question(_) => StatusCode::BAD_REQUEST,
-                Trouble::TooSlow => StatusCode::SERVICE_UNAVAILABLE,
-                Trouble::Index(_) => StatusCode::INTERNAL_SERVER_ERROR,
-            };
-            refusal(status, &trouble.message())
+impl Served {
+    /// Asks the index.
+    async fn answer<T: Serialize + 'static>(
+        &self,
+        ask: impl FnOnce(&Documents) -> Result<Option<T>, Trouble> + Send + 'static,
+    ) -> Response {
+        let as_json = |answer: T| serde_json::to_vec(&answer).map_err(|error| Trouble::Index(error.into()));
+        let answer = self.workers.ask(move |documents| ask(documents)?.map(as_json).transpose()).await;
+        match answer.and_then(|answer| answer.map(|bytes| self.held(bytes)).transpose()) {
+            Ok(Some(held)) => {
+                let body = Body::from(Bytes::from_owner(held));
+                ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+            }
+            Ok(None) => refusal(StatusCode::NOT_FOUND, "there is no such document"),
+            Err(trouble) => self.refusal(&trouble),
         }
-        Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+
+    /// The answer with room for it, if there is enough.
+    fn held(&self, bytes: Vec<u8>) -> Result<Held, Trouble> {
+        let n_kib = bytes.len().div_ceil(1024).min(ANSWERS_KIB) as u32;
+        let room = Arc::clone(&self.room).try_acquire_many_owned(n_kib).map_err(|_| Trouble::Busy)?;
+        Ok(Held { bytes, _room: room })
+    }
+
+    fn refusal(&self, trouble: &Trouble) -> Response {
+        if let Trouble::Index(error) = trouble {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            if told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+                *told = Some(Instant::now());
+                tell(&format!("error: the search index: {error:#}"));
+            }
+        }
+        let status = match trouble {
+            Trouble::Question(_) => StatusCode::BAD_REQUEST,
+            Trouble::TooSlow | Trouble::TooLarge | Trouble::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Trouble::Index(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let mut refusal = refusal(status, &trouble.message());
+        if let Trouble::Busy = trouble {
+            refusal.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+        }
+        refusal
     }
 }
 
 fn refusal(status: StatusCode, message: &str) -> Response {
     (status, Json(json!({ "error": message }))).into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_of_this_machine_are_its_own() {
-        let is_own = |host: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, host.parse().unwrap());
-            is_own_name(&headers)
-        };
-        for host in
-            ["localhost", "localhost:7878", "LOCALHOST:1", "127.0.0.1:80", "127.0.0.1", "[::1]:7878", "[::1]"]
-        {
-            assert!(is_own(host), "{host}");
-        }
-        for host in
-            ["evil.example", "localhost.evil.example:7878", "10.0.0.1:7878", "127.0.0.1.evil.example", ""]
-        {
-            assert!(!is_own(host), "{host}");
-        }
-        assert!(!is_own_name(&HeaderMap::new()));
-    }
 }

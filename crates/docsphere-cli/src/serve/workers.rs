@@ -1,0 +1,119 @@
+//! Threads that search, one for each core, and a queue before them.
+//!
+//! Each thread has the index open for good, so that neither files nor memory depend on how many
+//! people ask. Who finds the queue full, or waits in it for too long, is asked to come back.
+
+use std::collections::VecDeque;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::documents::{Documents, TIME_LIMIT, Trouble};
+
+/// How many questions may wait.
+pub(crate) const MAX_WAITING: usize = 800;
+
+/// How long a question may wait.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// The threads. They end with the process.
+pub(crate) struct Workers {
+    queue: Arc<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: Mutex<VecDeque<Job>>,
+    is_filled: Condvar,
+}
+
+struct Job {
+    is_unwanted: Arc<AtomicBool>,
+    run: Box<dyn FnOnce(&mut Documents) + Send>,
+}
+
+/// Tells that nobody waits for an answer any more when it is dropped: the connection may be gone.
+struct Asker(Arc<AtomicBool>);
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Workers {
+    /// Starts as many threads as there are cores.
+    pub(crate) fn start(index: &Path) -> Result<Self> {
+        let queue = Arc::new(Queue::default());
+        for _ in 0..Self::count() {
+            let mut documents = Documents::open(index)?;
+            let queue = Arc::clone(&queue);
+            thread::Builder::new().name("search".to_owned()).spawn(move || queue.work(&mut documents))?;
+        }
+        Ok(Workers { queue })
+    }
+
+    pub(crate) fn count() -> usize {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// Asks when it is this question's turn.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Documents) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let asker = Asker(Arc::new(AtomicBool::new(false)));
+        let (start, started) = oneshot::channel();
+        let (send, answer) = oneshot::channel();
+        let is_unwanted = Arc::clone(&asker.0);
+        let run = move |documents: &mut Documents| {
+            if start.send(()).is_ok() {
+                let limited = documents.limit(TIME_LIMIT, move || is_unwanted.load(Ordering::Relaxed));
+                let _ = send.send(limited.map_err(Trouble::from).and_then(|()| ask(documents)));
+            }
+        };
+        self.queue.add(Job { is_unwanted: Arc::clone(&asker.0), run: Box::new(run) })?;
+        let failed = |_| Trouble::Index(anyhow!("a search ended without an answer"));
+        timeout(MAX_WAIT, started).await.map_err(|_| Trouble::Busy)?.map_err(failed)?;
+        // Within some of its steps SQLite does not look at the clock.
+        let limit = TIME_LIMIT + Duration::from_secs(1);
+        timeout(limit, answer).await.map_err(|_| Trouble::TooSlow)?.map_err(failed)?
+    }
+}
+
+impl Queue {
+    fn jobs(&self) -> MutexGuard<'_, VecDeque<Job>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, job: Job) -> Result<(), Trouble> {
+        let mut jobs = self.jobs();
+        if jobs.len() >= MAX_WAITING {
+            jobs.retain(|job| !job.is_unwanted.load(Ordering::Relaxed));
+        }
+        if jobs.len() >= MAX_WAITING {
+            return Err(Trouble::Busy);
+        }
+        jobs.push_back(job);
+        self.is_filled.notify_one();
+        Ok(())
+    }
+
+    fn work(&self, documents: &mut Documents) {
+        loop {
+            let waiting = self.is_filled.wait_while(self.jobs(), |jobs| jobs.is_empty());
+            let job = waiting.unwrap_or_else(PoisonError::into_inner).pop_front();
+            if let Some(job) = job.filter(|job| !job.is_unwanted.load(Ordering::Relaxed)) {
+                // A panic is told on standard error; the others still want their answers.
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| (job.run)(documents)));
+            }
+        }
+    }
+}
