@@ -274,6 +274,9 @@ fn many_hits_come_in_the_order_of_the_corpus_and_few_by_rank() {
         assert!(numbers(&format!("/api/documents?q=the&page={page}")).is_empty());
         assert!(numbers(&format!("/api/documents?page={page}")).is_empty());
     }
+    // The last word may go on: the1 and the10 to the19, in 240 documents each.
+    assert_eq!(server.json("/api/documents?q=the1")["total"], 11 * 240);
+    assert_eq!(server.json("/api/documents?q=hou")["isMore"], true);
     // All of these are equally good: in the order of the corpus, without gaps between pages.
     let few: Vec<u64> =
         (0..12).flat_map(|page| numbers(&format!("/api/documents?q=the7+&page={page}"))).collect();

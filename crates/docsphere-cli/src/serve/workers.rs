@@ -21,7 +21,7 @@ use super::documents::{Documents, TIME_LIMIT, Trouble};
 pub(crate) const MAX_WAITING: usize = 800;
 
 /// How long a question may wait.
-const MAX_WAIT: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The threads. They end with the process.
 pub(crate) struct Workers {
