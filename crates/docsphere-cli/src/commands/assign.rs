@@ -78,9 +78,8 @@ impl Args {
                 "document has no term that the model knows (-1)",
                 "documents have no term that the model knows (-1)",
             );
-            let is_outlier = |&doc: &usize| {
-                rows.rows.row(doc).nnz() > 0 && nearest.of(DocId::new(doc as u32)).is_empty()
-            };
+            let is_outlier =
+                |&doc: &usize| rows.rows.row(doc).nnz() > 0 && nearest.of(DocId::new(doc as u32)).is_empty();
             rows.remarks.add(
                 (0..rows.ids.len()).filter(is_outlier).count(),
                 "document is an outlier: it shares no term with any cluster (-1)",

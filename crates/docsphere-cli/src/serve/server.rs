@@ -31,8 +31,8 @@ use super::connections::{self, Reached};
 use super::documents::{Documents, Question, Trouble};
 use super::hosts::Hosts;
 use super::workers::Workers;
+use crate::console::tell;
 use crate::interrupt;
-use crate::report::tell;
 
 /// How many KiB of answers may be on their way to clients, which may be slow.
 const ANSWERS_KIB: usize = 256 * 1024;
