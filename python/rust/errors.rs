@@ -8,7 +8,7 @@ pub(crate) fn exception(error: &Error) -> PyErr {
     let class = match error.kind() {
         ErrorKind::Parameter { .. } | ErrorKind::Mismatch { .. } => "ParameterError",
         ErrorKind::Row { .. } | ErrorKind::Structure { .. } => "MatrixError",
-        ErrorKind::TooLarge { .. } => "TooLargeError",
+        ErrorKind::TooLarge { .. } | ErrorKind::Memory { .. } => "TooLargeError",
         ErrorKind::Io { .. } => "FileError",
         ErrorKind::Malformed { .. }
         | ErrorKind::Unsupported { .. }

@@ -1,15 +1,25 @@
 //! From arguments to rows: documents or a matrix, whichever was given.
 
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use docsphere::{Corpus, CorpusStats, TextModel, TextOptions, TfidfOptions, UnitRows, Vectorizer, formats};
 
 use crate::args::{InputArgs, UsageError};
+use crate::files;
+use crate::memory;
 use crate::output::remarks::Remarks;
 use crate::progress::Progress;
+
+/// What the id of a row of a matrix takes: a short text and its place in a list.
+const ID_BYTES: u64 = 64;
+
+/// What a name of a column takes for each byte of a short line: a text of its own, and a place in a list that doubles.
+const NAME_COPIES: u64 = 64;
+
+/// The longest name of a column.
+const MAX_NAME_BYTES: usize = 1 << 20;
 
 /// Rows to be clustered, and where they came from.
 pub(crate) struct Loaded {
@@ -103,14 +113,13 @@ pub(crate) fn load_matrix(
     }
     let start = Instant::now();
     let term_names = input.vocabulary.as_deref().map(read_names).transpose()?;
-    let rows = match format {
-        formats::Format::Svmlight => {
-            let n_terms = n_terms.or(term_names.as_ref().map(Vec::len));
-            let options = formats::SvmlightOptions { n_terms, ..formats::SvmlightOptions::default() };
-            formats::svmlight::read(path, &options)?
-        }
-        _ => formats::read_as(path, format)?,
+    let memory = memory::of_readers();
+    let options = formats::ReadOptions {
+        format: Some(format),
+        n_terms: n_terms.or(term_names.as_ref().map(Vec::len)),
+        memory: memory.clone(),
     };
+    let rows = formats::read_with(path, &options)?;
     if let (Some(names), Some(file)) = (&term_names, &input.vocabulary) {
         ensure!(
             names.len() == rows.n_terms(),
@@ -121,7 +130,8 @@ pub(crate) fn load_matrix(
         );
     }
     let read = start.elapsed().as_secs_f64();
-    let rows = UnitRows::new(rows);
+    let rows = UnitRows::new_within(rows, &memory)?;
+    memory.check("the ids of the rows", ID_BYTES * rows.n_rows() as u64)?;
     Ok(Loaded {
         ids: (1..=rows.n_rows()).map(|number| number.to_string()).collect(),
         rows,
@@ -130,7 +140,12 @@ pub(crate) fn load_matrix(
     })
 }
 
+/// The names of columns, one a line.
 fn read_names(path: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-    Ok(text.lines().map(str::to_owned).collect())
+    let mut names = Vec::new();
+    files::for_each_line(path, "the names of the columns", NAME_COPIES, MAX_NAME_BYTES, |name| {
+        names.push(name.to_owned());
+        Ok(())
+    })?;
+    Ok(names)
 }

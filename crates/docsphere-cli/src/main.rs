@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod console;
+mod files;
 mod input;
 mod interrupt;
 mod memory;

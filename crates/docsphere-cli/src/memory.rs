@@ -1,9 +1,10 @@
 //! How much memory a run will need, and how much there is.
 
 use std::fs;
+use std::sync::OnceLock;
 
-use anyhow::{Result, anyhow, bail};
-use docsphere::{MergeTree, Strategy, UnitRows};
+use anyhow::{Result, bail};
+use docsphere::{MemoryLimit, MergeTree, Strategy, UnitRows};
 
 /// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no such file.
 fn proc_bytes(file: &str, key: &str) -> Option<u64> {
@@ -40,28 +41,63 @@ fn container_left() -> Option<u64> {
 
 /// The most that the process may hold: what was given, or what it holds and what is left. And who says so.
 pub(crate) struct Limit {
-    pub(crate) bytes: u64,
-    whose: &'static str,
+    bytes: u64,
+    is_given: bool,
+    /// The same for everything that the library reads.
+    readers: MemoryLimit,
+}
+
+/// The limit of this process. One for all: what one reader holds, another cannot have.
+static LIMIT: OnceLock<Option<Limit>> = OnceLock::new();
+
+/// Sets the limit to what was given. Must come before anything is read.
+pub(crate) fn allow(given: Option<u64>) {
+    LIMIT.get_or_init(|| Limit::new(given));
+}
+
+/// The limit; `None` where nothing was given and the system does not tell.
+pub(crate) fn limit() -> Option<&'static Limit> {
+    LIMIT.get_or_init(|| Limit::new(None)).as_ref()
+}
+
+/// The limit for readers.
+pub(crate) fn of_readers() -> MemoryLimit {
+    limit().map_or_else(MemoryLimit::default, |limit| limit.readers.clone())
 }
 
 impl Limit {
-    /// `None` where nothing was given and the system does not tell.
-    pub(crate) fn new(given: Option<u64>) -> Option<Self> {
-        match given {
-            Some(bytes) => Some(Limit { bytes, whose: "--max-memory allows" }),
-            None => Some(Limit { bytes: resident() + available()?, whose: "this machine has left" }),
-        }
+    fn new(given: Option<u64>) -> Option<Self> {
+        let bytes = match given {
+            Some(bytes) => bytes,
+            None => resident() + available()?,
+        };
+        Some(Limit { bytes, is_given: given.is_some(), readers: MemoryLimit::new(bytes, resident) })
     }
 
-    /// The refusal to read on.
-    pub(crate) fn while_reading(&self, held: u64) -> anyhow::Error {
-        anyhow!(
-            "reading the input takes more than {}, but {} {}; drop rare terms with --min-df 2, or raise --max-memory",
-            megabytes(held),
-            self.whose,
-            megabytes_below(self.bytes)
-        )
+    fn whose(&self) -> &'static str {
+        if self.is_given { "--max-memory allows" } else { "this machine has left" }
     }
+}
+
+/// The refusal to read on, in the words of the command.
+pub(crate) fn too_much(what: &str, needed: u64, allowed: u64) -> String {
+    let limit = limit().filter(|limit| limit.bytes == allowed);
+    let (whose, raise) = match limit {
+        Some(limit) if limit.is_given => (limit.whose(), "raise --max-memory"),
+        Some(limit) => (limit.whose(), "free some memory"),
+        None => ("there is room for", "free some memory"),
+    };
+    let advice = match what {
+        "the documents" | "the terms of the documents" => "give fewer or shorter documents",
+        "the vocabulary" => "drop rare terms with --min-df 2",
+        "a long record" => "cut it into shorter ones, if it is no mistake",
+        _ => "give another file, if this one should not be so large",
+    };
+    format!(
+        "reading {what} takes {} or more, but {whose} {}; {advice}, or {raise}",
+        megabytes(needed),
+        megabytes_below(allowed)
+    )
 }
 
 /// What a run adds to the rows, at the most.
@@ -106,7 +142,7 @@ impl Forecast {
                 megabytes(needed - self.run),
                 megabytes(self.rows),
                 megabytes(self.run),
-                limit.whose,
+                limit.whose(),
                 megabytes_below(limit.bytes)
             );
         }

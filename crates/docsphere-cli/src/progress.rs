@@ -9,7 +9,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::{escaped, tell};
 use crate::interrupt;
-use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::report::in_words_of_the_command;
 
@@ -22,11 +21,8 @@ pub(crate) struct Progress {
     run: String,
     max_iter: u64,
     deadline: Option<Instant>,
-    max_memory: Option<u64>,
     /// Whether the time was over.
     pub(crate) out_of_time: bool,
-    /// What the process held when reading was stopped because it had grown too large.
-    pub(crate) out_of_memory: Option<u64>,
     /// When something was last read.
     pub(crate) last_read: Option<Instant>,
 }
@@ -49,9 +45,7 @@ impl Progress {
             run: String::new(),
             max_iter: 0,
             deadline: None,
-            max_memory: None,
             out_of_time: false,
-            out_of_memory: None,
             last_read: None,
         }
     }
@@ -60,11 +54,6 @@ impl Progress {
     pub(crate) fn of_run(quiet: bool, max_iter: usize, time_limit: Option<Duration>) -> Self {
         let deadline = time_limit.map(|limit| Instant::now() + limit);
         Progress { max_iter: max_iter as u64, deadline, ..Progress::new(quiet) }
-    }
-
-    /// Stops reading when the process holds more than this.
-    pub(crate) fn limit_memory(&mut self, max_memory: Option<u64>) {
-        self.max_memory = max_memory;
     }
 
     /// Takes the bar away.
@@ -144,8 +133,6 @@ impl Observer for Progress {
         self.show(event);
         if matches!(event, Event::Reading { .. }) {
             self.last_read = Some(Instant::now());
-            let held = self.max_memory.map(|limit| (memory::resident(), limit));
-            self.out_of_memory = held.filter(|(held, limit)| held > limit).map(|(held, _)| held);
         }
         // Time is up only when there is something to show for it.
         if matches!(event, Event::Iteration(_))
@@ -153,7 +140,7 @@ impl Observer for Progress {
         {
             self.out_of_time = true;
         }
-        if interrupt::asked_to_stop() || self.out_of_time || self.out_of_memory.is_some() {
+        if interrupt::asked_to_stop() || self.out_of_time {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

@@ -10,6 +10,7 @@ use crate::Cli;
 use crate::args::UsageError;
 use crate::console::{escaped, tell};
 use crate::interrupt;
+use crate::memory;
 
 /// Prints the error on one line and says how the process ends.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
@@ -77,6 +78,7 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
             let option = option(name);
             format!("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")
         }
+        ErrorKind::Memory { what, needed, limit } => memory::too_much(what, *needed, *limit),
         ErrorKind::Unsupported { what, hint } => {
             let hint = hint.replace("state the format:", "name it with --format:");
             format!("{what} is not supported; {hint}")

@@ -21,6 +21,7 @@ use flate2::write::GzEncoder;
 
 use crate::atomic_file::write_atomically;
 use crate::error::{Error, Result};
+use crate::memory::{MemoryLimit, PIECE_BYTES};
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -93,16 +94,35 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Opens a file for a reader that must seek. A plain file is read in place; a compressed file or a pipe is first read
-/// into memory.
-pub(crate) fn open_seekable(path: &Path) -> Result<Box<dyn ReadSeek>> {
+/// into memory, as far as the limit allows.
+pub(crate) fn open_seekable(path: &Path, memory: &MemoryLimit) -> Result<Box<dyn ReadSeek>> {
     let located = |error| read_error(error).at_path(path);
     let (compression, mut file) = open_sniffed(path)?;
     if compression == Compression::None && file.get_mut().1.rewind().is_ok() {
         return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, file.into_inner().1)));
     }
+    let input = unpack(compression, file).map_err(located)?;
+    let content = read_whole(input, u64::MAX, "the unpacked file", memory);
+    Ok(Box::new(Cursor::new(content.map_err(|error| error.at_path(path))?)))
+}
+
+/// Reads all there is, up to `limit` bytes, and asks before each piece.
+pub(crate) fn read_whole(
+    mut input: impl Read,
+    limit: u64,
+    what: &'static str,
+    memory: &MemoryLimit,
+) -> Result<Vec<u8>> {
     let mut content = Vec::new();
-    unpack(compression, file).and_then(|mut input| input.read_to_end(&mut content)).map_err(located)?;
-    Ok(Box::new(Cursor::new(content)))
+    loop {
+        let piece = content.len().clamp(BUFFER_BYTES, PIECE_BYTES);
+        memory.grow(what, &mut content, piece)?;
+        let wanted = (piece as u64).min(limit - content.len() as u64);
+        let n_read = input.by_ref().take(wanted).read_to_end(&mut content).map_err(read_error)?;
+        if (n_read as u64) < wanted || wanted == 0 {
+            return Ok(content);
+        }
+    }
 }
 
 /// A file of which the first bytes have been read already.

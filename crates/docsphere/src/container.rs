@@ -12,13 +12,16 @@
 //! | | the sections, one after the other, to the end of the file |
 //!
 //! The sizes in the table must account for every byte of the file before any of it is read, so a damaged number never leads to a huge allocation.
+//! Each section is read piece by piece, so nothing is allocated that the file does not hold (it may shrink meanwhile) or that the memory limit does not allow.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 use crate::atomic_file::write_atomically;
+use crate::compression::read_whole;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{MemoryLimit, NO_LIMIT};
 
 const NAME_BYTES: usize = 16;
 const TABLE_ENTRY_BYTES: usize = NAME_BYTES + 8 + 8 + 4;
@@ -47,11 +50,13 @@ impl Kind {
 
     fn read_exactly(&self, file: &mut impl Read, bytes: &mut [u8]) -> Result<()> {
         file.read_exact(bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                self.damaged("more bytes", "the end of the file; it is truncated")
-            }
+            io::ErrorKind::UnexpectedEof => self.truncated(),
             _ => Error::io("read", error),
         })
+    }
+
+    fn truncated(&self) -> Error {
+        self.damaged("more bytes", "the end of the file; it is truncated")
     }
 
     /// Reads everything before the first section, and checks it against the size of the file.
@@ -168,7 +173,7 @@ impl Container {
 
     /// Reads what [`to_bytes`](Self::to_bytes) returned.
     pub(crate) fn from_bytes(bytes: &[u8], kind: &Kind) -> Result<Container> {
-        Container::read_from(&mut &bytes[..], bytes.len() as u64, kind)
+        Container::read_from(&mut &bytes[..], bytes.len() as u64, kind, &NO_LIMIT)
     }
 
     fn header(&self, kind: &Kind) -> Vec<u8> {
@@ -189,26 +194,34 @@ impl Container {
         header
     }
 
-    /// Reads a file of this kind, of its version or an older one.
-    pub(crate) fn read(path: &Path, kind: &Kind) -> Result<Container> {
+    /// Reads a file of this kind, of its version or an older one. `decoded` is what its sections take once they are
+    /// decoded, in bytes for each of their own.
+    pub(crate) fn read(path: &Path, kind: &Kind, decoded: u64, memory: &MemoryLimit) -> Result<Container> {
         let open = || -> Result<Container> {
             let mut file = File::open(path).map_err(|error| Error::io("read", error))?;
             let metadata = file.metadata().map_err(|error| Error::io("read", error))?;
             if metadata.is_dir() {
                 return Err(Error::io("read", io::Error::other("is a folder")));
             }
-            Container::read_from(&mut file, metadata.len(), kind)
+            memory.check(kind.name, metadata.len().saturating_mul(1 + decoded))?;
+            Container::read_from(&mut file, metadata.len(), kind, memory)
         };
         open().map_err(|error| error.at_path(path))
     }
 
-    fn read_from(file: &mut impl Read, file_bytes: u64, kind: &Kind) -> Result<Container> {
+    fn read_from(
+        file: &mut impl Read,
+        file_bytes: u64,
+        kind: &Kind,
+        memory: &MemoryLimit,
+    ) -> Result<Container> {
         let table = kind.read_header(file, file_bytes)?;
         let mut container = Container::default();
         for entry in table {
-            // The lengths add up to the size of the file: this allocates no more than is there.
-            let mut content = vec![0; entry.length as usize];
-            kind.read_exactly(file, &mut content)?;
+            let content = read_whole(&mut *file, entry.length, kind.name, memory)?;
+            if (content.len() as u64) < entry.length {
+                return Err(kind.truncated());
+            }
             if crc32fast::hash(&content) != entry.checksum {
                 let expected = format!("section \"{}\" to match its checksum", entry.name);
                 return Err(kind.damaged(expected, "other content; the file is damaged"));

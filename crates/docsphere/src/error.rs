@@ -124,6 +124,17 @@ pub enum ErrorKind {
         /// The number found.
         got: u64,
     },
+    /// Reading would take more memory than the [`MemoryLimit`](crate::MemoryLimit) allows, or than there is. Allow more,
+    /// or read less: fewer or shorter documents, or another file if this one holds more than it should.
+    #[error("reading {what} takes {needed} bytes or more, but {limit} are allowed; allow more, or read less")]
+    Memory {
+        /// What was being read.
+        what: &'static str,
+        /// What the process would hold, at the least.
+        needed: u64,
+        /// What it may hold.
+        limit: u64,
+    },
     /// The file was written by a later version. Update docsphere, or write the file again with this version.
     #[error(
         "written in format version {found}, this build reads up to version {supported}; update docsphere to read it"

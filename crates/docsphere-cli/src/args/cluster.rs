@@ -7,6 +7,17 @@ use clap::Args;
 use docsphere::{Centroids, Init, Params, SphericalKMeans, Strategy, formats};
 
 use super::UsageError;
+use crate::memory;
+
+/// Centroids from a matrix file.
+fn read_centroids(path: &str) -> Result<Centroids> {
+    let memory = memory::of_readers();
+    let options = formats::ReadOptions { memory: memory.clone(), ..formats::ReadOptions::default() };
+    let rows = formats::read_with(path, &options)?;
+    // Rows are scaled, and then copied one by one.
+    memory.check("the matrix", 2 * rows.memory_bytes() as u64 + 32 * rows.n_rows() as u64)?;
+    Ok(Centroids::from_rows(rows))
+}
 
 /// How rows are clustered.
 #[derive(Args, Clone, Debug)]
@@ -86,7 +97,7 @@ impl ClusterArgs {
             "random" => Init::Random,
             "k-means++" => Init::PlusPlus,
             "greedy-k-means++" => Init::Greedy { candidates: self.candidates },
-            path if Path::new(path).exists() => Init::Given(Centroids::from_rows(formats::read(path)?)),
+            path if Path::new(path).exists() => Init::Given(read_centroids(path)?),
             other => {
                 let message = format!(
                     "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"{other}\""

@@ -7,6 +7,7 @@ use clap::Args;
 use docsphere::{CorpusFormat, CorpusOptions, formats};
 
 use super::UsageError;
+use crate::memory;
 
 /// Where documents come from.
 #[derive(Args, Clone, Debug)]
@@ -91,6 +92,7 @@ impl InputArgs {
         options.id_field.clone_from(&self.id_field);
         options.glob.clone_from(&self.glob);
         options.skip_bad_records = self.skip_bad_records;
+        options.memory = memory::of_readers();
         options
     }
 }

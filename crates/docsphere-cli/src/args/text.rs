@@ -1,11 +1,19 @@
 //! How text becomes rows.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use docsphere::{DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions};
+
+use crate::files;
+use crate::memory;
+
+/// The longest list of stop words. Those of languages have a thousandth of that.
+const MAX_STOP_WORDS_BYTES: u64 = 10_000_000;
+
+/// What a stop word takes beside its letters: in the options, in the tokenizer's table, and in a model's copies of both.
+const STOP_WORD_BYTES: u64 = 300;
 
 /// How text becomes rows.
 #[derive(Args, Clone, Debug)]
@@ -77,13 +85,7 @@ impl TextArgs {
     /// The library's options.
     pub(crate) fn options(&self) -> Result<(TextOptions, TfidfOptions)> {
         let stop_words = match (&self.stop_words_file, self.stop_words.as_str()) {
-            (Some(path), _) => {
-                let text =
-                    fs::read_to_string(path).with_context(|| format!("{}: cannot read", path.display()))?;
-                StopWords::Own(
-                    text.lines().map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect(),
-                )
-            }
+            (Some(path), _) => StopWords::Own(read_stop_words(path)?),
             (None, "none") => StopWords::None,
             (None, language) => StopWords::Language(language.to_owned()),
         };
@@ -112,6 +114,16 @@ impl TextArgs {
         tfidf.check()?;
         Ok((text, tfidf))
     }
+}
+
+/// Reads a list of words, one a line.
+fn read_stop_words(path: &Path) -> Result<Vec<String>> {
+    const WHAT: &str = "the stop words";
+    let text = files::read_text(path, WHAT, MAX_STOP_WORDS_BYTES)?;
+    let words = || text.lines().map(str::trim).filter(|word| !word.is_empty());
+    let needed = STOP_WORD_BYTES * words().count() as u64 + 3 * text.len() as u64;
+    memory::of_readers().check(WHAT, needed).map_err(|error| files::refused(&error, path))?;
+    Ok(words().map(str::to_owned).collect())
 }
 
 fn parse_ngrams(text: &str) -> Result<Ngrams, String> {

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::model_rows::{ModelRows, rows_for_model};
 use crate::args::InputArgs;
 use crate::console::{data, tell};
+use crate::memory;
 use crate::output::assignments::rounded;
 use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
@@ -63,7 +64,7 @@ impl Args {
             }
             reads.check_file(path)?;
         }
-        let model = Model::load(super::model_path(&self.model))?;
+        let model = Model::load_within(super::model_path(&self.model), &memory::of_readers())?;
         let mut progress = Progress::new(self.quiet);
         let mut rows = rows_for_model(&model, &self.input, &mut progress)?;
         progress.finish();

@@ -15,7 +15,7 @@ use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageErro
 use crate::console::{People, print_json, tell};
 use crate::input::{self, Loaded, Source};
 use crate::interrupt;
-use crate::memory::{self, Forecast, Limit};
+use crate::memory::{self, Forecast};
 use crate::numbers::counted;
 use crate::output::assignments::{Assignments, AssignmentsFormat};
 use crate::output::clusters::{self, ClustersFile};
@@ -130,7 +130,7 @@ pub(super) struct LongRunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time_limit: Option<Duration>,
 
-    /// Refuse a run that may need more memory than this ("500M", "8G") [default: what is left]
+    /// Refuse input and runs that may need more memory than this ("500M", "8G") [default: what is left]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_bytes)]
     max_memory: Option<u64>,
 }
@@ -156,6 +156,7 @@ impl Args {
 
     pub(crate) fn run(self) -> Result<()> {
         let start = Instant::now();
+        memory::allow(self.long_run.max_memory);
         // Everything that can be refused is refused before the work begins.
         let params = self.cluster.params()?.check()?;
         let text = self.text.options()?;
@@ -168,7 +169,8 @@ impl Args {
         }
         let reads = self.reads();
         ResultFolder::check(&self.output.output, self.output.force, FolderKind::Result, &reads)?;
-        let resume = self.long_run.resume.as_deref().map(Checkpoint::load).transpose()?;
+        let load = |path: &Path| Checkpoint::load_within(path, &memory::of_readers());
+        let resume = self.long_run.resume.as_deref().map(load).transpose()?;
         self.long_run.check_checkpoint(&reads, &self.output.output)?;
 
         let quiet = self.output.quiet || self.output.json;
@@ -204,13 +206,7 @@ impl Args {
 
     /// Reads the input, and refuses what cannot be clustered.
     fn load(&self, text: (TextOptions, TfidfOptions), progress: &mut Progress) -> Result<Loaded> {
-        let limit = Limit::new(self.long_run.max_memory);
-        progress.limit_memory(limit.as_ref().map(|limit| limit.bytes));
-        let loaded = input::load(&self.input, text, self.cluster.threads, progress);
-        if let (Some(held), Some(limit)) = (progress.out_of_memory, &limit) {
-            return Err(limit.while_reading(held));
-        }
-        let loaded = loaded?;
+        let loaded = input::load(&self.input, text, self.cluster.threads, progress)?;
         let (k, n_docs) = (self.cluster.n_clusters, loaded.rows.n_rows());
         let n_with_terms = n_docs - loaded.rows.zero_rows().len();
         ensure!(n_docs > 0, "the input has no documents");
@@ -222,7 +218,7 @@ impl Args {
             k <= n_with_terms,
             "-k must be at most {n_with_terms}, the number of documents that have a term, got {k}"
         );
-        if let Some(limit) = &limit {
+        if let Some(limit) = memory::limit() {
             Forecast::new(&loaded.rows, k, self.cluster.strategy, self.cluster.n_threads()).check(limit)?;
         }
         Ok(loaded)
@@ -523,6 +519,9 @@ fn texts_of(summaries: &[ClusterSummary], loaded: &Loaded) -> Result<BTreeMap<u6
     if let Some(document) = changed {
         bail!("the input was changed during the run: document {} is another one now", document.number + 1);
     }
+    // They are copied into what is written.
+    let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+    memory::of_readers().check("the documents", n_bytes as u64)?;
     Ok(documents.into_iter().map(|document| (document.number, document.text)).collect())
 }
 

@@ -8,6 +8,7 @@ use docsphere::{Model, TermId, formats};
 
 use super::vectorize::lines;
 use crate::console::People;
+use crate::memory;
 use crate::numbers::counted;
 use crate::output::clusters::term_name;
 use crate::output::folder::ResultFolder;
@@ -35,7 +36,7 @@ impl Args {
         let mut reads = Reads::default();
         reads.add("the model", Some(super::model_path(&self.model)));
         ResultFolder::check(&self.output, self.force, FolderKind::Centroids, &reads)?;
-        let model = Model::load(super::model_path(&self.model))?;
+        let model = Model::load_within(super::model_path(&self.model), &memory::of_readers())?;
         let folder = ResultFolder::create(&self.output, self.force, FolderKind::Centroids)?;
         let centroids = model.centroids();
         formats::write(folder.file(names::CENTROIDS), &centroids.to_sparse_rows())?;

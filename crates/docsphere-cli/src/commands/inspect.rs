@@ -7,6 +7,7 @@ use docsphere::{ClusterId, Model, TermId};
 use serde_json::json;
 
 use crate::console::{People, escaped, print_json};
+use crate::memory;
 use crate::numbers::counted;
 use crate::output::clusters::{self, ClusterEntry, ClustersFile, term_name};
 use crate::output::table;
@@ -33,7 +34,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let model = Model::load(super::model_path(&self.path))?;
+        let model = Model::load_within(super::model_path(&self.path), &memory::of_readers())?;
         let file = self.path.is_dir().then(|| clusters::read(&self.path)).transpose()?;
         if let Some(cluster) = self.cluster {
             let k = model.centroids().n_clusters();

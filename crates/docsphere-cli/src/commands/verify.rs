@@ -10,6 +10,7 @@ use serde_json::json;
 use super::model_rows::rows_for_model;
 use crate::args::InputArgs;
 use crate::console::{People, print_json};
+use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::output::assignments::{self, ReadAssignment};
 use crate::output::names;
@@ -47,7 +48,7 @@ struct Mismatch {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let model = Model::load(self.result.join(names::MODEL))?;
+        let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
         let assignments = assignments::read(&self.result)?;
         let mut progress = Progress::new(self.json);
         let rows = rows_for_model(&model, &self.input, &mut progress)?;

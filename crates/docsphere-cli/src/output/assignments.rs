@@ -1,13 +1,15 @@
 //! `assignments.csv`, `.jsonl` or `.parquet`: one line a document, in the order of the input.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use docsphere::{DocId, Labels, Nearest};
 use serde::{Deserialize, Serialize};
+
+use crate::files;
 
 /// The format of the assignments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -58,6 +60,15 @@ pub(crate) struct ReadAssignment {
     pub(crate) similarity: f64,
 }
 
+/// What is read, for messages.
+const WHAT: &str = "the assignments";
+
+/// What a document's line takes for each byte of a short line: an id of its own, and a place in a list that doubles.
+const LINE_COPIES: u64 = 20;
+
+/// The longest line.
+const MAX_LINE_BYTES: usize = 1 << 30;
+
 /// Reads the assignments of a result, in whichever format they are.
 pub(crate) fn read(folder: &Path) -> Result<Vec<ReadAssignment>> {
     let existing = |format: &AssignmentsFormat| folder.join(format.file_name()).exists();
@@ -65,18 +76,32 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<ReadAssignment>> {
         bail!("{}: there are no assignments; is it a result folder?", folder.display());
     };
     let path = folder.join(format.file_name());
-    let read = || match format {
+    match format {
         AssignmentsFormat::Csv => {
-            let lines = csv::Reader::from_path(&path)?.into_deserialize().collect::<Result<_, _>>();
-            Ok(lines?)
+            let mut reader = csv::Reader::from_reader(files::Asking::open(&path, WHAT, LINE_COPIES)?);
+            let lines: Result<_, csv::Error> = reader.deserialize().collect();
+            lines.map_err(|error| {
+                let text = error.to_string();
+                match error.into_kind() {
+                    csv::ErrorKind::Io(error) => files::failed(error, &path),
+                    _ => anyhow!("{}: {text}", cannot_read(&path)),
+                }
+            })
         }
         AssignmentsFormat::Jsonl => {
-            let text = fs::read_to_string(&path)?;
-            Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+            let mut lines = Vec::new();
+            files::for_each_line(&path, WHAT, LINE_COPIES, MAX_LINE_BYTES, |line| {
+                lines.push(serde_json::from_str(line)?);
+                Ok(())
+            })?;
+            Ok(lines)
         }
-        AssignmentsFormat::Parquet => parquet_file::read(&path),
-    };
-    read().with_context(|| format!("{}: cannot read", path.display()))
+        AssignmentsFormat::Parquet => parquet_file::read(&path).with_context(|| cannot_read(&path)),
+    }
+}
+
+fn cannot_read(path: &Path) -> String {
+    format!("{}: cannot read", path.display())
 }
 
 /// Six decimals: more than means anything, and short enough to read.
@@ -164,6 +189,7 @@ mod parquet_file {
     use parquet::file::properties::WriterProperties;
 
     use super::{Assignment, Assignments, ReadAssignment, rounded};
+    use crate::memory;
 
     const BATCH_ROWS: usize = 65_536;
 
@@ -204,6 +230,9 @@ mod parquet_file {
         let mut lines = Vec::new();
         for batch in ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()? {
             let batch = batch?;
+            // An id of its own for each document, and a list that doubles.
+            let ids_bytes = batch.get_array_memory_size() + 100 * batch.num_rows();
+            memory::of_readers().check(super::WHAT, (ids_bytes + 40 * lines.len()) as u64)?;
             let column =
                 |name: &str| batch.column_by_name(name).with_context(|| format!("there is no column {name}"));
             let ids = column("id")?.as_string::<i32>();

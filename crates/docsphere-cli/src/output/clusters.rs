@@ -1,7 +1,7 @@
 //! `clusters.json`: every cluster with its size, keywords, representative and least typical documents, histogram and neighbours.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assignments::rounded;
 use super::names;
+use crate::files;
 
 /// The whole file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -123,9 +124,7 @@ pub(crate) fn term_name(model: &Model, term: TermId) -> String {
 
 /// Reads the clusters of a result.
 pub(crate) fn read(folder: &Path) -> Result<ClustersFile> {
-    let path = folder.join(names::CLUSTERS);
-    let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{}: is not a list of clusters", path.display()))
+    files::read_json(&folder.join(names::CLUSTERS), "the clusters", "is not a list of clusters")
 }
 
 /// Writes any value as indented JSON.

@@ -8,6 +8,7 @@ use docsphere::{ClusterSummary, Merge, MergeTree, Model, group_keywords};
 use serde::{Deserialize, Serialize};
 
 use super::clusters::{ClusterEntry, term_name};
+use crate::files;
 
 /// The name of the file.
 pub(crate) const NAME: &str = "groups.json";
@@ -116,9 +117,9 @@ impl GroupsFile {
     /// Reads the groups of a result.
     pub(crate) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
-        let text = fs::read_to_string(&path).with_context(|| {
+        fs::metadata(&path).with_context(|| {
             format!("{}: cannot read; a result of docsphere cluster has this file, unless there are more than {} clusters", path.display(), MergeTree::MAX_CLUSTERS)
         })?;
-        serde_json::from_str(&text).with_context(|| format!("{}: holds no groups", path.display()))
+        files::read_json(&path, "the groups", "holds no groups")
     }
 }

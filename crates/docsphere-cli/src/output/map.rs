@@ -1,11 +1,12 @@
 //! `map.json`: where the clusters lie on the map of the report.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use docsphere::{ClusterSummary, MAP_NEIGHBOURS, Model, Neighbour, cluster_places};
 use serde::{Deserialize, Serialize};
+
+use crate::files;
 
 /// The name of the file.
 pub(crate) const NAME: &str = "map.json";
@@ -45,8 +46,6 @@ impl MapFile {
         if !path.exists() {
             return Ok(None);
         }
-        let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
-        let file = serde_json::from_str(&text);
-        file.map(Some).with_context(|| format!("{}: holds no places of clusters", path.display()))
+        files::read_json(&path, "the map", "holds no places of clusters").map(Some)
     }
 }

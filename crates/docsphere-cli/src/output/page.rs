@@ -5,7 +5,6 @@
 //! stands in; the page shows them as text only. Its content security policy has the hashes of its
 //! one script and its one style, which are made when it is built: nothing else can run.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -17,7 +16,8 @@ use super::groups::{self, GroupsFile};
 use super::map::MapFile;
 use super::names;
 use crate::args::{PageArgs, Setting};
-use crate::memory::megabytes;
+use crate::files;
+use crate::memory::{self, megabytes};
 
 /// The name of the file.
 pub(crate) const NAME: &str = "report.html";
@@ -154,7 +154,7 @@ impl StoredPage {
         let map = match MapFile::read(folder)? {
             Some(map) => map,
             None => {
-                let model = Model::load(folder.join(names::MODEL))?;
+                let model = Model::load_within(folder.join(names::MODEL), &memory::of_readers())?;
                 let is_empty = |cluster: usize| clusters.clusters.get(cluster).is_none_or(|c| c.size == 0);
                 MapFile::of_model(&model, is_empty, clusters.seed)
             }
@@ -166,9 +166,7 @@ impl StoredPage {
             folder.display()
         );
         let path = folder.join(names::TRACE);
-        let text = fs::read_to_string(&path).with_context(|| format!("{}: cannot read", path.display()))?;
-        let trace = serde_json::from_str(&text)
-            .with_context(|| format!("{}: is not the trace of a run", path.display()))?;
+        let trace = files::read_json(&path, "the trace", "is not the trace of a run")?;
         Ok(StoredPage { clusters, groups, map, trace })
     }
 

@@ -20,14 +20,45 @@ use crate::error::{Error, ErrorKind, Result};
 /// The size of a chunk, unless a record is longer.
 pub(super) const CHUNK_BYTES: usize = 1 << 21;
 
+/// What takes the memory, for messages.
+pub(super) const LONG_RECORD: &str = "a long record";
+
 /// The longest record.
 pub(super) const MAX_RECORD_BYTES: usize = 1 << 30;
+
+/// A chunk longer than this holds a long record: what it needs is asked for, record by record.
+pub(super) const LONG_BYTES: usize = 2 * CHUNK_BYTES;
+
+/// What a record that has become so long will take at least: itself, and a copy with other letters.
+const RECORD_COPIES: u64 = 1;
 
 /// Whole records of one input.
 pub(super) struct Chunk {
     /// The number of the input.
     pub(super) input: usize,
     pub(super) content: Content,
+}
+
+impl Chunk {
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.content, Content::Text { .. })
+    }
+
+    /// The line that the chunk begins with.
+    pub(super) fn first_line(&self) -> Option<u64> {
+        match self.content {
+            Content::Text { first_line, .. } => Some(first_line),
+            Content::Files(_) | Content::Rows(_) => None,
+        }
+    }
+
+    /// Bytes that wait to be parsed. Files and rows are read later, about as much of them as a chunk has.
+    pub(super) fn n_bytes(&self) -> usize {
+        match &self.content {
+            Content::Text { bytes, .. } => bytes.len(),
+            Content::Files(_) | Content::Rows(_) => CHUNK_BYTES,
+        }
+    }
 }
 
 pub(super) enum Content {
@@ -122,7 +153,7 @@ impl Stream<'_> {
         let mut buffer = Vec::new();
         let (mut scanned, mut whole, mut at_start) = (0, 0, true);
         loop {
-            buffer.reserve(self.corpus.chunk_bytes);
+            self.make_room(&mut buffer)?;
             // At first at least a whole byte order mark.
             let step = self.corpus.chunk_bytes.max(if at_start { 3 } else { 1 }) as u64;
             let n_read = reader.by_ref().take(step).read_to_end(&mut buffer).map_err(read_error)?;
@@ -158,6 +189,19 @@ impl Stream<'_> {
         }
     }
 
+    /// Room for one more chunk. Asks if the buffer holds a long record already.
+    fn make_room(&self, buffer: &mut Vec<u8>) -> Result<()> {
+        let (step, memory) = (self.corpus.chunk_bytes, &self.corpus.options.memory);
+        if buffer.len() + step > LONG_BYTES {
+            // Others may hold memory for a while: long records that are being parsed.
+            let more = step as u64 + RECORD_COPIES * buffer.len() as u64;
+            let asked = memory.reserve(LONG_RECORD, more);
+            drop(asked.map_err(|error| error.at_line(self.line))?);
+        }
+        buffer.reserve(step);
+        Ok(())
+    }
+
     fn send(
         &mut self,
         mut bytes: Vec<u8>,
@@ -173,6 +217,11 @@ impl Stream<'_> {
             }
             let length = self.ends.fresh().first_end(header).unwrap_or(header.len());
             self.line += count_lines(&bytes[..n_blank]);
+            if length > LONG_BYTES {
+                // A name for each of the fields, of which there may be one per byte.
+                let memory = &self.corpus.options.memory;
+                memory.check(LONG_RECORD, 64 * length as u64).map_err(|error| error.at_line(self.line))?;
+            }
             let table = Table::from_header(&header[..length], self.format, &self.corpus.options)
                 .map_err(|error| error.at_line(self.line))?;
             self.table = Some(Arc::new(table));

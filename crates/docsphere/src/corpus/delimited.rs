@@ -20,8 +20,8 @@ impl Table {
         let mut record = csv::ByteRecord::new();
         let read = reader(format, bytes).read_byte_record(&mut record);
         read.map_err(|error| bad_record(format, "a header", error))?;
-        let names: Vec<String> =
-            fields(&record).map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
+        let name = |column| String::from_utf8_lossy(field(&record, column)).trim().to_owned();
+        let names: Vec<String> = (0..record.len()).map(name).collect();
         let column = |field: &str| names.iter().position(|name| name == field);
         let required = |field: &String, option| {
             column(field).ok_or_else(|| {
@@ -59,24 +59,23 @@ impl Records<'_> {
             .read_byte_record(&mut record)
             .map_err(|error| bad_record(table.format, "a record", error))?
         {
-            let columns: Vec<&[u8]> = fields(&record).collect();
             let (number, start) = self.start_of(&record, bytes);
-            if columns[..] == [b""] && bytes[start] == b'\r' {
+            if record.len() == 1 && field(&record, 0).is_empty() && bytes[start] == b'\r' {
                 continue; // a blank line; the reader skips those without a carriage return
             }
-            if columns.len() != table.n_columns {
+            if record.len() != table.n_columns {
                 let expected = format!("{} fields, as in the header", table.n_columns);
-                let error = bad_record(table.format, expected, columns.len());
+                let error = bad_record(table.format, expected, record.len());
                 tally.bad_record(self.corpus, error.at_line(number))?;
                 continue;
             }
             text.clear();
             for (position, &column) in table.text_columns.iter().enumerate() {
                 text.extend_from_slice(if position == 0 { b"" } else { b"\n" });
-                text.extend_from_slice(columns[column]);
+                text.extend_from_slice(field(&record, column));
             }
             let text = tally.text(&text);
-            let own = table.id_column.map(|column| String::from_utf8_lossy(columns[column]));
+            let own = table.id_column.map(|column| String::from_utf8_lossy(field(&record, column)));
             let id = match &own {
                 Some(id) if !id.is_empty() => id,
                 _ => numbered.with(number),
@@ -97,7 +96,7 @@ impl Records<'_> {
     }
 }
 
-/// A reader of records that end in line feeds; a carriage return before one is left to [`fields`].
+/// A reader of records that end in line feeds; a carriage return before one is left to [`field`].
 fn reader(format: CorpusFormat, bytes: &[u8]) -> csv::Reader<&[u8]> {
     csv::ReaderBuilder::new()
         .has_headers(false)
@@ -107,13 +106,12 @@ fn reader(format: CorpusFormat, bytes: &[u8]) -> csv::Reader<&[u8]> {
         .from_reader(bytes)
 }
 
-/// The fields of a record, the last without its carriage return.
-fn fields(record: &csv::ByteRecord) -> impl Iterator<Item = &[u8]> {
-    let last = record.len().saturating_sub(1);
-    record.iter().enumerate().map(move |(position, field)| match field {
-        [head @ .., b'\r'] if position == last => head,
+/// A field of a record, the last without its carriage return.
+fn field(record: &csv::ByteRecord, position: usize) -> &[u8] {
+    match &record[position] {
+        [head @ .., b'\r'] if position + 1 == record.len() => head,
         field => field,
-    })
+    }
 }
 
 fn bad_record(format: CorpusFormat, expected: impl Into<String>, found: impl ToString) -> Error {

@@ -1,15 +1,15 @@
 //! A folder as a corpus: every file in it is a document.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::chunks::MAX_RECORD_BYTES;
-use super::parse::{ChunkTally, Document, without_bom};
-use crate::compression::{open_counted, read_error};
+use super::chunks::{LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES};
+use super::parse::{ChunkTally, Document, lossy_bytes, without_bom};
+use crate::compression::{open_counted, read_whole};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::MemoryLimit;
 
 /// A file of a folder.
 #[derive(Clone, Debug)]
@@ -54,26 +54,28 @@ pub(super) fn parse(
     files: &[FolderFile],
     id_prefix: &str,
     n_bytes: &Arc<AtomicU64>,
+    memory: &MemoryLimit,
     emit: &mut dyn FnMut(Document<'_>) -> Result<()>,
 ) -> Result<ChunkTally> {
     let mut tally = ChunkTally::default();
-    let mut content = Vec::new();
     for file in files {
-        content.clear();
-        let reader = open_counted(&file.path, Arc::clone(n_bytes))?;
-        let limit = MAX_RECORD_BYTES as u64;
-        reader
-            .take(limit + 1)
-            .read_to_end(&mut content)
-            .map_err(|error| read_error(error).at_path(&file.path))?;
-        if content.len() as u64 > limit {
-            let kind = ErrorKind::TooLarge { what: "a document's size in bytes", limit, got: limit + 1 };
-            return Err(Error::from(kind).at_path(&file.path));
-        }
-        let bytes = without_bom(&content).map_err(|error| error.at_path(&file.path))?;
-        let text = tally.text(bytes);
-        tally.n_documents += 1;
-        emit(Document { id: &format!("{id_prefix}{}", file.id), text: &text })?;
+        let mut read = || {
+            let reader = open_counted(&file.path, Arc::clone(n_bytes))?;
+            let limit = MAX_RECORD_BYTES as u64;
+            let content = read_whole(reader, limit + 1, LONG_RECORD, memory)?;
+            if content.len() as u64 > limit {
+                let what = "a document's size in bytes";
+                return Err(ErrorKind::TooLarge { what, limit, got: limit + 1 }.into());
+            }
+            let bytes = without_bom(&content)?;
+            if bytes.len() > LONG_BYTES {
+                memory.check(LONG_RECORD, lossy_bytes(bytes))?;
+            }
+            let text = tally.text(bytes);
+            tally.n_documents += 1;
+            emit(Document { id: &format!("{id_prefix}{}", file.id), text: &text })
+        };
+        read().map_err(|error| error.at_path(&file.path))?;
     }
     Ok(tally)
 }

@@ -4,12 +4,13 @@
 //! some programs write where they cut a text, is replaced and counted as text that is not UTF-8.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::input::{Corpus, Input};
-use super::parse::{ChunkLines, ChunkTally, Document, Emit, Line, NumberedId, field_list};
+use super::parse::{ChunkLines, ChunkTally, Document, Emit, Line, MAX_SHOWN, NumberedId, field_list};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Parses the records of an input.
@@ -103,10 +104,36 @@ fn bad_record(line: &str, error: &serde_json::Error) -> Error {
 }
 
 fn missing_field(line: &str, field: &str, option: &'static str) -> Error {
-    let names: Vec<String> = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line)
-        .map(|object| object.into_iter().map(|(name, _)| name).collect())
-        .unwrap_or_default();
+    let names = serde_json::from_str(line).map_or_else(|_| Vec::new(), |FirstNames(names)| names);
     ErrorKind::MissingField { field: field.to_owned(), option, found: field_list(&names) }.into()
+}
+
+/// The names of an object's fields in order, as many as a message shows and one more: a line may have millions.
+struct FirstNames(Vec<String>);
+
+impl<'de> serde::Deserialize<'de> for FirstNames {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_map(FirstNames(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for FirstNames {
+    type Value = FirstNames;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
+            names.insert(name);
+            if names.len() > MAX_SHOWN + 1 {
+                names.pop_last();
+            }
+        }
+        Ok(FirstNames(names.into_iter().collect()))
+    }
 }
 
 /// What is kept of a record.

@@ -20,6 +20,9 @@
 //! One thread unpacks and cuts the stream into chunks of whole records; the threads of the pool parse the chunks and hand each document on to
 //! whoever asked, in place; results come back in the order of the chunks. So documents have the same numbers whatever the number
 //! of threads, and no more than five chunks a thread (2 MiB each, unless a record is longer) are in memory.
+//!
+//! A record may have up to 1 GiB. What a record of more than 4 MiB takes is asked for before it is taken
+//! ([`CorpusOptions::memory`]), and so is what is kept of the documents; how far a packed file expands does not matter.
 
 mod chunks;
 mod delimited;

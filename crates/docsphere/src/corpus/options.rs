@@ -7,6 +7,7 @@ use std::str::FromStr;
 use super::folder::Glob;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::MemoryLimit;
 
 /// A format of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,6 +114,7 @@ impl FromStr for CorpusFormat {
 /// | `id_field` | `id`, where there is one | the field that holds the id |
 /// | `glob` | all files | which files of a folder are read; hidden ones never |
 /// | `skip_bad_records` | no | whether records that cannot be read are left out and counted, or an error |
+/// | `memory` | no limit | what the process may hold while it reads |
 #[derive(Clone, Debug, PartialEq)]
 pub struct CorpusOptions {
     /// The format of all inputs; `None` to go by their names.
@@ -126,6 +128,9 @@ pub struct CorpusOptions {
     pub glob: Option<String>,
     /// Whether records that cannot be read are left out and counted; otherwise the first is an error.
     pub skip_bad_records: bool,
+    /// What the process may hold while documents are read and turned into rows. However much a packed file unpacks to,
+    /// only long records and what is kept of the documents count.
+    pub memory: MemoryLimit,
 }
 
 impl Default for CorpusOptions {
@@ -136,6 +141,7 @@ impl Default for CorpusOptions {
             id_field: None,
             glob: None,
             skip_bad_records: false,
+            memory: MemoryLimit::default(),
         }
     }
 }

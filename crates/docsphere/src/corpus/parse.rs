@@ -50,6 +50,26 @@ impl ChunkTally {
     }
 }
 
+/// What a text may take once its bytes that are not UTF-8 are replaced, three for one; 0 if there are none.
+pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
+    if std::str::from_utf8(bytes).is_ok() { 0 } else { 3 * bytes.len() as u64 }
+}
+
+/// What parsing a chunk with a long record takes, beside its bytes.
+pub(super) fn long_record_bytes(corpus: &Corpus, chunk: &Chunk) -> u64 {
+    let Content::Text { bytes, .. } = &chunk.content else { return 0 };
+    let n_bytes = bytes.len() as u64;
+    let copies = match corpus.inputs[chunk.input].format {
+        // Texts with escapes, and a buffer that may be twice as long.
+        CorpusFormat::JsonLines => 3 * n_bytes,
+        // The fields, where each ends, and the text.
+        CorpusFormat::Csv => 3 * n_bytes + 24 * memchr::memchr_iter(b',', bytes).count() as u64,
+        CorpusFormat::Tsv => 3 * n_bytes + 24 * memchr::memchr_iter(b'\t', bytes).count() as u64,
+        _ => 0,
+    };
+    copies + lossy_bytes(bytes)
+}
+
 /// Calls `emit` for every document of a chunk.
 pub(super) fn parse(
     corpus: &Corpus,
@@ -60,7 +80,7 @@ pub(super) fn parse(
     let input = &corpus.inputs[chunk.input];
     let tally = match (&chunk.content, &input.source) {
         (Content::Files(range), Source::Folder(files)) => {
-            folder::parse(&files[range.clone()], &input.id_prefix, n_bytes, emit)
+            folder::parse(&files[range.clone()], &input.id_prefix, n_bytes, &corpus.options.memory, emit)
         }
         (Content::Files(_), _) => unreachable!("only folders are cut into files"),
         (Content::Rows(rows), _) => parquet_input::parse(rows, &input.id_prefix, emit),
@@ -177,9 +197,11 @@ pub(super) fn without_bom(bytes: &[u8]) -> Result<&[u8]> {
     }
 }
 
+/// Names that a message shows.
+pub(super) const MAX_SHOWN: usize = 20;
+
 /// Names of fields for a message.
 pub(super) fn field_list<S: AsRef<str>>(fields: &[S]) -> String {
-    const MAX_SHOWN: usize = 20;
     if fields.is_empty() {
         return "none".to_owned();
     }

@@ -3,19 +3,23 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use rayon::prelude::*;
 
-use super::chunks::{self, Chunk};
+use super::chunks::{self, Chunk, LONG_BYTES, LONG_RECORD};
 use super::input::Corpus;
 use super::parse::{self, ChunkTally, Document};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::PIECE_BYTES;
 use crate::observer::{Event, Observer, Silent};
 
 /// Chunks a thread takes at a time: enough that threads seldom wait for the slowest, few enough for the memory.
 const CHUNKS_A_THREAD: usize = 2;
+
+/// What takes the memory, for messages.
+const DOCUMENTS: &str = "the documents";
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +59,9 @@ pub(crate) trait ChunkWork: Sync {
 
     /// After the last document.
     fn finish(&self, output: &mut Self::Output) -> Result<()>;
+
+    /// Bytes that a long document takes for each of its own while it is worked on, beside what the work asks for itself.
+    fn bytes_per_byte(&self) -> u64;
 }
 
 impl Corpus {
@@ -64,29 +71,18 @@ impl Corpus {
         &self,
         observer: &mut dyn Observer,
         work: &W,
-        mut sink: impl FnMut(W::Output) -> ControlFlow<()>,
+        mut sink: impl FnMut(W::Output) -> Result<ControlFlow<()>>,
     ) -> Result<CorpusStats> {
         let n_bytes = Arc::new(AtomicU64::new(0));
-        let batch_chunks = CHUNKS_A_THREAD * rayon::current_num_threads();
+        let batch_bytes = CHUNKS_A_THREAD * rayon::current_num_threads() * self.chunk_bytes;
         let mut stats = CorpusStats::default();
+        self.options.memory.check(DOCUMENTS, 0)?;
         thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(batch_chunks);
+            // One batch is parsed while the next is cut.
+            let (sender, receiver) = sync_channel(0);
             let cutter_bytes = Arc::clone(&n_bytes);
-            scope.spawn(move || {
-                let mut send = |chunk| match sender.send(Ok(chunk)) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()), // nobody wants more
-                };
-                if let Err(error) = chunks::cut(self, &cutter_bytes, &mut send) {
-                    let _ = sender.send(Err(error));
-                }
-            });
-            loop {
-                let batch = next_batch(&receiver, batch_chunks);
-                if batch.is_empty() {
-                    stats.bytes_read = n_bytes.load(Ordering::Relaxed);
-                    return Ok(stats);
-                }
+            scope.spawn(move || self.cut(batch_bytes, &cutter_bytes, &sender));
+            for batch in &receiver {
                 let results: Vec<Result<(W::Output, ChunkTally)>> =
                     batch.into_par_iter().map(|chunk| self.run(work, &chunk?, &n_bytes)).collect();
                 for result in results {
@@ -94,11 +90,12 @@ impl Corpus {
                     stats.n_documents += tally.n_documents;
                     stats.n_bad_records += tally.n_bad_records;
                     stats.n_invalid_utf8 += tally.n_invalid_utf8;
-                    if sink(output).is_break() {
+                    if sink(output)?.is_break() {
                         stats.bytes_read = n_bytes.load(Ordering::Relaxed);
                         return Ok(stats);
                     }
                 }
+                self.options.memory.check(DOCUMENTS, 0)?;
                 let event = Event::Reading {
                     bytes_read: n_bytes.load(Ordering::Relaxed),
                     bytes_total: self.bytes_total,
@@ -108,7 +105,32 @@ impl Corpus {
                     return Err(ErrorKind::Stopped { stage: "reading" }.into());
                 }
             }
+            stats.bytes_read = n_bytes.load(Ordering::Relaxed);
+            Ok(stats)
         })
+    }
+
+    /// Cuts all inputs and sends the chunks in batches of about `batch_bytes`; a longer record has a batch of its own. Ends when nobody wants more.
+    fn cut(&self, batch_bytes: usize, n_bytes: &Arc<AtomicU64>, sender: &SyncSender<Vec<Result<Chunk>>>) {
+        let (mut batch, mut size) = (Vec::new(), 0);
+        let mut send = |chunk: Chunk| {
+            size += chunk.n_bytes().max(1);
+            batch.push(Ok(chunk));
+            if size < batch_bytes {
+                return ControlFlow::Continue(());
+            }
+            size = 0;
+            match sender.send(std::mem::take(&mut batch)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()), // nobody wants more
+            }
+        };
+        if let Err(error) = chunks::cut(self, n_bytes, &mut send) {
+            batch.push(Err(error));
+        }
+        if !batch.is_empty() {
+            let _ = sender.send(batch);
+        }
     }
 
     fn run<W: ChunkWork>(
@@ -118,9 +140,35 @@ impl Corpus {
         n_bytes: &Arc<AtomicU64>,
     ) -> Result<(W::Output, ChunkTally)> {
         let mut output = work.start();
-        let tally = parse::parse(self, chunk, n_bytes, &mut |document| work.document(&mut output, document))?;
+        let memory = &self.options.memory;
+        let is_text = chunk.is_text();
+        // What a long record takes is set apart for as long as it is worked on: other threads have long ones, too.
+        let _parsing = if is_text && chunk.n_bytes() > LONG_BYTES {
+            let beside = parse::long_record_bytes(self, chunk);
+            let more = beside.saturating_add(work.bytes_per_byte() * chunk.n_bytes() as u64);
+            Some(memory.reserve(LONG_RECORD, more).map_err(|error| self.locate(error, chunk))?)
+        } else {
+            None
+        };
+        let tally = parse::parse(self, chunk, n_bytes, &mut |document| {
+            let _working = if !is_text && document.text.len() > LONG_BYTES {
+                Some(memory.reserve(LONG_RECORD, work.bytes_per_byte() * document.text.len() as u64)?)
+            } else {
+                None
+            };
+            work.document(&mut output, document)
+        })?;
         work.finish(&mut output)?;
         Ok((output, tally))
+    }
+
+    /// Names the file and the first line of a chunk.
+    fn locate(&self, error: Error, chunk: &Chunk) -> Error {
+        let error = error.at_path(&self.inputs[chunk.input].path);
+        match chunk.first_line() {
+            Some(line) => error.at_line(line),
+            None => error,
+        }
     }
 
     /// Calls `document` for every document, in order, on this thread; parsing is spread over the current rayon pool.
@@ -136,7 +184,7 @@ impl Corpus {
         let observer = observer.unwrap_or(&mut silent);
         self.map_chunks(observer, &Copied, |chunk| {
             chunk.iter().for_each(&mut document);
-            ControlFlow::Continue(())
+            Ok(ControlFlow::Continue(()))
         })
     }
 
@@ -155,15 +203,21 @@ impl Corpus {
         if numbers.is_empty() {
             return Ok(texts);
         }
-        let mut first = 0;
+        let (mut first, mut kept_bytes) = (0, 0);
         let stats = self.map_chunks(&mut Silent, &Copied, |chunk| {
             let end = first + chunk.n_documents() as u64;
             while let Some(&number) = numbers.get(texts.len()).filter(|&&number| number < end) {
                 let Document { id, text } = chunk.document((number - first) as usize);
+                kept_bytes += id.len() + text.len();
+                if kept_bytes > PIECE_BYTES {
+                    self.options.memory.check(DOCUMENTS, kept_bytes as u64)?;
+                    kept_bytes = 0;
+                }
                 texts.push(DocumentText { number, id: id.to_owned(), text: text.to_owned() });
             }
             first = end;
-            if texts.len() == numbers.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let is_done = texts.len() == numbers.len();
+            Ok(if is_done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         if let Some(number) = numbers.get(texts.len()) {
             let expected = format!("below {}, the number of documents", stats.n_documents);
@@ -172,11 +226,6 @@ impl Corpus {
         }
         Ok(texts)
     }
-}
-
-/// The next chunks: at least one, unless there are no more.
-fn next_batch(receiver: &Receiver<Result<Chunk>>, size: usize) -> Vec<Result<Chunk>> {
-    receiver.iter().take(size).collect()
 }
 
 /// Keeps the documents of a chunk as they are.
@@ -207,6 +256,10 @@ impl ChunkWork for Copied {
 
     fn finish(&self, _: &mut CopiedChunk) -> Result<()> {
         Ok(())
+    }
+
+    fn bytes_per_byte(&self) -> u64 {
+        2 // a copy that may be twice as long while it grows
     }
 }
 

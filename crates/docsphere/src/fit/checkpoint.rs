@@ -13,11 +13,15 @@ use super::params::Params;
 use crate::centroids::Centroids;
 use crate::container::{Container, Kind};
 use crate::error::{ErrorKind, Result};
+use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::record::{IterationRecord, RunRecord};
 use crate::seeding::Init;
 use crate::shards::{Checksums, RowFacts};
 
 const KIND: Kind = Kind { mark: *b"\x89DOCSCK\n", name: "docsphere checkpoint", version: 1 };
+
+/// Bytes of a checkpoint for each byte of its file, while it is made from it: entries of the centroids first as a matrix, then as a list each.
+const DECODED: u64 = 3;
 
 /// Where a run writes its checkpoints, and how often.
 #[derive(Clone, Debug)]
@@ -123,8 +127,16 @@ impl Checkpoint {
     /// # Errors
     /// A file that is not a docsphere checkpoint, is damaged, or was written by a newer version.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        Self::load_within(path, &NO_LIMIT)
+    }
+
+    /// Reads a checkpoint within a limit of memory.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and [`ErrorKind::Memory`] for a file that is too large.
+    pub fn load_within(path: impl AsRef<Path>, memory: &MemoryLimit) -> Result<Self> {
         let path = path.as_ref();
-        let container = Container::read(path, &KIND)?;
+        let container = Container::read(path, &KIND, DECODED, memory)?;
         Checkpoint::from_container(&container).map_err(|error| error.at_path(path))
     }
 

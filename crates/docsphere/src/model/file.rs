@@ -17,12 +17,17 @@ use super::{Model, ModelInfo};
 use crate::centroids::Centroids;
 use crate::container::{Container, Kind};
 use crate::error::Result;
+use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::vectors::TextModel;
 
 /// The version of model files that this build writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
 
 const KIND: Kind = Kind { mark: *b"\x89DOCSPH\n", name: "docsphere model", version: FORMAT_VERSION };
+
+/// Bytes of a model for each byte of its file, while it is made from it: entries of the centroids first as a matrix, then as a list each;
+/// a weight and a place in a hash table for each term of a vocabulary, which has 12 bytes and its text in the file.
+const DECODED: u64 = 3;
 
 const INFO: &str = "info";
 const CENTROIDS: &str = "centroids";
@@ -70,8 +75,16 @@ impl Model {
     /// # Errors
     /// A file that is not a docsphere model, is damaged, or was written by a newer version.
     pub fn load(path: impl AsRef<Path>) -> Result<Model> {
+        Model::load_within(path, &NO_LIMIT)
+    }
+
+    /// Reads a model from a file within a limit of memory.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and [`ErrorKind::Memory`](crate::ErrorKind::Memory) for a file that is too large.
+    pub fn load_within(path: impl AsRef<Path>, memory: &MemoryLimit) -> Result<Model> {
         let path = path.as_ref();
-        let container = Container::read(path, &KIND)?;
+        let container = Container::read(path, &KIND, DECODED, memory)?;
         from_container(&container).map_err(|error| error.at_path(path))
     }
 }

@@ -51,6 +51,12 @@ impl Tokenizer {
         &self.options
     }
 
+    /// Bytes of scratch for each byte of a text, at most: the text in lower case, which may be longer; with n-grams its
+    /// words, and the places of those, two bytes each at the least.
+    pub(crate) fn bytes_per_byte(&self) -> u64 {
+        if self.options.ngrams.hi > 1 { 2 + 2 + 16 } else { 2 }
+    }
+
     /// The terms of a text, in order, repeated as often as they occur.
     pub fn terms(&self, text: &str) -> Vec<String> {
         let mut terms = Vec::new();

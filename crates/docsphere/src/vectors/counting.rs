@@ -15,13 +15,24 @@ use hashbrown::HashTable;
 use super::rows::MAX_TERMS;
 use crate::corpus::{ChunkWork, Document};
 use crate::error::{ErrorKind, Result};
+use crate::memory::MemoryLimit;
 use crate::text::{Tokenizer, TokenizerScratch};
 
 const N_SHARDS: usize = 64;
 
+/// What takes the memory, for messages.
+const TERMS: &str = "the terms of the documents";
+
+/// Lists that are shorter grow without asking.
+const ASKED_BYTES: usize = 1 << 20;
+
+/// Bytes for each term beside the list of terms: its place in the hash table, its final number, an entry of a row.
+const BESIDE_TERM_BYTES: usize = 24;
+
 /// Counts the terms of documents.
 pub(super) struct Counting<'a> {
     tokenizer: &'a Tokenizer,
+    memory: &'a MemoryLimit,
     hasher: RandomState,
     shards: Vec<Mutex<Shard>>,
     /// Tables that wait to be used again.
@@ -85,9 +96,10 @@ struct LocalTerm {
 }
 
 impl<'a> Counting<'a> {
-    pub(super) fn new(tokenizer: &'a Tokenizer) -> Self {
+    pub(super) fn new(tokenizer: &'a Tokenizer, memory: &'a MemoryLimit) -> Self {
         Counting {
             tokenizer,
+            memory,
             hasher: RandomState::default(),
             shards: (0..N_SHARDS).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),
@@ -119,30 +131,58 @@ impl Shard {
         })
     }
 
+    /// The bytes of all terms of this part.
+    pub(super) fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// Above every provisional number of this part.
     pub(super) fn provisional_end(&self) -> usize {
         self.terms.len() * N_SHARDS
     }
 
     /// Adds what a chunk counted of a term; its index in this part.
-    fn add(&mut self, term: &str, local: &LocalTerm) -> usize {
+    fn add(&mut self, term: &str, local: &LocalTerm, memory: &MemoryLimit) -> Result<usize> {
         let Shard { text, terms, table } = self;
         let at = |index: usize| {
             let start = if index == 0 { 0 } else { terms[index - 1].end };
             &text[start..terms[index].end]
         };
         let found = table.find(local.hash, |&index| at(index as usize) == term).map(|&index| index as usize);
-        let index = found.unwrap_or_else(|| {
-            let index = terms.len();
-            text.push_str(term);
-            terms.push(ShardTerm { hash: local.hash, end: text.len(), n_docs: 0, n_occurrences: 0 });
-            table.insert_unique(local.hash, index as u32, |&other| terms[other as usize].hash);
-            index
-        });
+        let index = match found {
+            Some(index) => index,
+            None => {
+                let index = terms.len();
+                ask_for_text(text, term.len(), memory)?;
+                ask_for_terms(terms.capacity(), terms.len(), size_of::<ShardTerm>(), memory)?;
+                text.push_str(term);
+                terms.push(ShardTerm { hash: local.hash, end: text.len(), n_docs: 0, n_occurrences: 0 });
+                table.insert_unique(local.hash, index as u32, |&other| terms[other as usize].hash);
+                index
+            }
+        };
         terms[index].n_docs += u64::from(local.n_docs);
         terms[index].n_occurrences += local.n_occurrences;
-        index
+        Ok(index)
     }
+}
+
+/// Asks before a text grows, if it is long.
+fn ask_for_text(text: &String, more: usize, memory: &MemoryLimit) -> Result<()> {
+    let len = text.len() + more;
+    if len <= text.capacity() || len < ASKED_BYTES {
+        return Ok(());
+    }
+    memory.check(TERMS, 2 * len as u64)
+}
+
+/// Asks before a list of terms and what goes with it (a hash table, numbers and counts) grow, if it is long.
+fn ask_for_terms(capacity: usize, len: usize, term_bytes: usize, memory: &MemoryLimit) -> Result<()> {
+    if len < capacity || capacity * term_bytes < ASKED_BYTES {
+        return Ok(());
+    }
+    // All of it doubles, and the old half goes after the copy.
+    memory.check(TERMS, (3 * capacity * (term_bytes + BESIDE_TERM_BYTES)) as u64)
 }
 
 impl LocalCounts {
@@ -156,10 +196,15 @@ impl LocalCounts {
     }
 
     /// Counts the terms of one document.
-    fn count(&mut self, tokenizer: &Tokenizer, hasher: &RandomState, document: &str) {
+    fn count(&mut self, counting: &Counting<'_>, document: &str) -> Result<()> {
         let LocalCounts { scratch, text, terms, table, row_terms, row_counts, .. } = self;
+        let Counting { tokenizer, hasher, memory, .. } = counting;
         let row_start = row_terms.len() as u32;
+        let mut refused = Ok(());
         tokenizer.for_each_term(document, scratch, |term| {
+            if refused.is_err() {
+                return;
+            }
             let hash = hasher.hash_one(term);
             let found = table.find(hash, |&index| {
                 let known = &terms[index as usize];
@@ -169,6 +214,12 @@ impl LocalCounts {
             let index = match found {
                 Some(&index) => index,
                 None => {
+                    refused = ask_for_text(text, term.len(), memory).and_then(|()| {
+                        ask_for_terms(terms.capacity(), terms.len(), size_of::<LocalTerm>(), memory)
+                    });
+                    if refused.is_err() {
+                        return;
+                    }
                     let index = terms.len() as u32;
                     let (start, length) = (text.len(), term.len() as u32);
                     text.push_str(term);
@@ -196,10 +247,11 @@ impl LocalCounts {
                 row_counts.push(1);
             }
         });
+        refused
     }
 
     /// Enters the terms of the chunk into the table of the corpus, and learns their numbers.
-    fn publish(&mut self, shards: &[Mutex<Shard>]) -> Result<()> {
+    fn publish(&mut self, shards: &[Mutex<Shard>], memory: &MemoryLimit) -> Result<()> {
         let shard_of = |hash: u64| (hash >> 32) as usize % N_SHARDS;
         let mut by_shard: Vec<Vec<u32>> = vec![Vec::new(); N_SHARDS];
         for (index, term) in self.terms.iter().enumerate() {
@@ -213,7 +265,7 @@ impl LocalCounts {
             for &index in &by_shard[shard] {
                 let local = &self.terms[index as usize];
                 let term = &self.text[local.start..local.start + local.length as usize];
-                let number = table.add(term, local) * N_SHARDS + shard;
+                let number = table.add(term, local, memory)? * N_SHARDS + shard;
                 if number as u64 >= MAX_TERMS {
                     let what = "the number of different terms";
                     return Err(ErrorKind::TooLarge { what, limit: MAX_TERMS, got: number as u64 + 1 }.into());
@@ -235,7 +287,7 @@ impl ChunkWork for Counting<'_> {
 
     fn document(&self, chunk: &mut ChunkCounts, document: Document<'_>) -> Result<()> {
         let local = chunk.local.as_mut().expect("not finished");
-        local.count(self.tokenizer, &self.hasher, document.text);
+        local.count(self, document.text)?;
         chunk.ids.push(document.id.to_owned());
         chunk.row_ends.push(local.row_terms.len());
         Ok(())
@@ -243,13 +295,17 @@ impl ChunkWork for Counting<'_> {
 
     fn finish(&self, chunk: &mut ChunkCounts) -> Result<()> {
         let mut local = chunk.local.take().expect("finished once");
-        local.publish(&self.shards)?;
+        local.publish(&self.shards, self.memory)?;
         // Exactly as large as need be: these stay until the end.
         chunk.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
         chunk.counts = local.row_counts.as_slice().to_vec();
         local.clear();
         lock(&self.idle).push(local);
         Ok(())
+    }
+
+    fn bytes_per_byte(&self) -> u64 {
+        self.tokenizer.bytes_per_byte()
     }
 }
 

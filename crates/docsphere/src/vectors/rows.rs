@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind, Result, RowProblem};
+use crate::memory::{MemoryLimit, NO_LIMIT};
 
 /// The largest number of rows a matrix may have: sums over this many rows cannot overflow.
 pub const MAX_ROWS: u64 = 1 << 30;
@@ -76,12 +77,23 @@ impl<'a> SparseRows<'a> {
         terms: impl Into<Cow<'a, [u32]>>,
         values: impl Into<Cow<'a, [f32]>>,
     ) -> Result<Self> {
+        Self::from_parts_within(n_terms, offsets, terms, values, &NO_LIMIT)
+    }
+
+    /// As [`from_parts`](Self::from_parts), and asks before it copies.
+    pub(crate) fn from_parts_within(
+        n_terms: usize,
+        offsets: impl Into<Cow<'a, [u64]>>,
+        terms: impl Into<Cow<'a, [u32]>>,
+        values: impl Into<Cow<'a, [f32]>>,
+        memory: &MemoryLimit,
+    ) -> Result<Self> {
         let rows =
             SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
         check_size("the number of terms", n_terms as u64, MAX_TERMS)?;
         check_size("the number of rows", rows.offsets.len().saturating_sub(1) as u64, MAX_ROWS)?;
         rows.check_offsets()?;
-        if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised() }
+        if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised(memory) }
     }
 
     /// One row for each map of terms to values: for tests.
@@ -166,15 +178,11 @@ impl<'a> SparseRows<'a> {
     }
 
     /// The same rows with other finite values, one for each nonzero. What has become zero is dropped.
-    pub(crate) fn with_values(self, values: Vec<f32>) -> Self {
+    pub(crate) fn with_values(self, values: Vec<f32>, memory: &MemoryLimit) -> Result<Self> {
         debug_assert_eq!(values.len(), self.terms.len());
         let has_zero = values.contains(&0.0);
         let rows = SparseRows { values: Cow::Owned(values), ..self };
-        if has_zero {
-            rows.canonicalised().expect("no terms are repeated, so none add up to infinity")
-        } else {
-            rows
-        }
+        if has_zero { rows.canonicalised(memory) } else { Ok(rows) }
     }
 
     fn check_offsets(&self) -> Result<()> {
@@ -234,7 +242,10 @@ impl<'a> SparseRows<'a> {
     }
 
     /// Sorts each row, adds up repeated terms, drops zeros.
-    fn canonicalised(self) -> Result<SparseRows<'a>> {
+    fn canonicalised(self, memory: &MemoryLimit) -> Result<SparseRows<'a>> {
+        // All parts once more, and the longest row twice while it is sorted.
+        let longest = self.offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        memory.check("the matrix", self.memory_bytes() as u64 + 16 * longest)?;
         let mut offsets = Vec::with_capacity(self.offsets.len());
         let mut terms = Vec::with_capacity(self.terms.len());
         let mut values = Vec::with_capacity(self.terms.len());

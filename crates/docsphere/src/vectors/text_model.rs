@@ -11,12 +11,16 @@ use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
 use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
 
 /// What the bytes are called in messages.
 const FORMAT: &str = "text model";
 const VERSION: u32 = 1;
+
+/// What takes the memory, for messages.
+pub(super) const MATRIX: &str = "the matrix";
 
 /// Texts given directly are handed to threads in groups of this many.
 pub(super) const TEXTS_A_CHUNK: usize = 1024;
@@ -117,7 +121,7 @@ impl TextModel {
             work.finish(&mut chunk).map(|()| chunk)
         };
         let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).map(chunk).collect();
-        Ok(self.assemble(chunks?)?.0)
+        Ok(self.assemble(chunks?, &NO_LIMIT)?.0)
     }
 
     /// Rows for the documents of a corpus, on the current rayon pool.
@@ -133,20 +137,24 @@ impl TextModel {
         let mut chunks = Vec::new();
         let stats = corpus.map_chunks(observer.unwrap_or(&mut silent), &Transforming(self), |chunk| {
             chunks.push(chunk);
-            ControlFlow::Continue(())
+            Ok(ControlFlow::Continue(()))
         })?;
-        let (transformed, ids) = self.assemble(chunks)?;
+        let (transformed, ids) = self.assemble(chunks, &corpus.options().memory)?;
         Ok(TransformedCorpus { transformed, ids, stats })
     }
 
-    fn assemble(&self, chunks: Vec<TransformedChunk>) -> Result<(Transformed, Vec<String>)> {
+    fn assemble(
+        &self,
+        chunks: Vec<TransformedChunk>,
+        memory: &MemoryLimit,
+    ) -> Result<(Transformed, Vec<String>)> {
         let mut unknown_shares = Vec::new();
         let mut parts = Vec::with_capacity(chunks.len());
         for chunk in chunks {
             unknown_shares.extend(chunk.unknown_shares);
             parts.push(chunk.rows);
         }
-        let (rows, ids) = join(parts, self.vocabulary.len())?;
+        let (rows, ids) = join(parts, self.vocabulary.len(), memory)?;
         Ok((Transformed { rows, unknown_shares }, ids))
     }
 
@@ -282,15 +290,30 @@ impl ChunkWork for Transforming<'_> {
         Ok(())
     }
 
-    fn finish(&self, _: &mut TransformedChunk) -> Result<()> {
+    fn finish(&self, chunk: &mut TransformedChunk) -> Result<()> {
+        // The chunk stays until the end, what it was made with does not.
+        chunk.scratch = TokenizerScratch::default();
+        chunk.found = Vec::new();
+        chunk.counts = Vec::new();
         Ok(())
+    }
+
+    fn bytes_per_byte(&self) -> u64 {
+        // The numbers of words of two bytes or more, and for different ones count and weight.
+        self.0.tokenizer.bytes_per_byte() + 8 + 16
     }
 }
 
 /// Puts chunks of unit rows together; each is freed as soon as it is copied.
-pub(super) fn join(chunks: Vec<ChunkRows>, n_terms: usize) -> Result<(UnitRows<'static>, Vec<String>)> {
+pub(super) fn join(
+    chunks: Vec<ChunkRows>,
+    n_terms: usize,
+    memory: &MemoryLimit,
+) -> Result<(UnitRows<'static>, Vec<String>)> {
     let n_rows: usize = chunks.iter().map(|chunk| chunk.row_ends.len()).sum();
     let nnz: usize = chunks.iter().map(|chunk| chunk.terms.len()).sum();
+    // The memory of a chunk that is freed serves others, but the process may go on holding it.
+    memory.check(MATRIX, 8 * nnz as u64 + (8 + size_of::<String>() as u64) * n_rows as u64)?;
     let mut offsets = Vec::with_capacity(n_rows + 1);
     let mut ids = Vec::with_capacity(n_rows);
     let (mut terms, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
@@ -302,6 +325,6 @@ pub(super) fn join(chunks: Vec<ChunkRows>, n_terms: usize) -> Result<(UnitRows<'
         values.extend(chunk.values.iter().map(|&bits| f32::from_bits(bits)));
         ids.extend(chunk.ids);
     }
-    let rows = SparseRows::from_parts(n_terms, offsets, terms, values)?;
-    Ok((UnitRows::new(rows), ids))
+    let rows = SparseRows::from_parts_within(n_terms, offsets, terms, values, memory)?;
+    Ok((UnitRows::new_within(rows, memory)?, ids))
 }

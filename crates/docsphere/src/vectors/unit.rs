@@ -1,7 +1,9 @@
 //! Rows of length one.
 
 use super::rows::{Row, SparseRows};
+use crate::error::Result;
 use crate::ids::DocId;
+use crate::memory::{MemoryLimit, NO_LIMIT};
 
 /// A row whose length differs from one by no more than this is taken to have length one and is not touched.
 ///
@@ -38,6 +40,16 @@ pub struct UnitRows<'a> {
 impl<'a> UnitRows<'a> {
     /// Normalises every row to length one. Copies the values only if some row needs it.
     pub fn new(rows: SparseRows<'a>) -> Self {
+        Self::new_within(rows, &NO_LIMIT)
+            .expect("no limit, and no terms are repeated that add up to infinity")
+    }
+
+    /// As [`new`](Self::new), and asks before it copies.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the limit leaves no room for a copy of the values, or of the
+    /// whole matrix where values vanish.
+    pub fn new_within(rows: SparseRows<'a>, memory: &MemoryLimit) -> Result<Self> {
         let mut zero_rows = Vec::new();
         let mut scaled: Option<Vec<f32>> = None;
         let mut max_row_nnz = 0;
@@ -52,17 +64,20 @@ impl<'a> UnitRows<'a> {
                 continue;
             }
             let start = rows.offsets()[index] as usize;
+            if scaled.is_none() {
+                memory.check("the matrix", size_of_val(rows.values()) as u64)?;
+            }
             let values = scaled.get_or_insert_with(|| rows.values().to_vec());
             for value in &mut values[start..start + row.nnz()] {
                 *value = (f64::from(*value) / length) as f32;
             }
         }
         let rows = match scaled {
-            Some(values) => rows.with_values(values),
+            Some(values) => rows.with_values(values, memory)?,
             None => rows,
         };
         let non_negative = rows.values().iter().all(|&value| value >= 0.0);
-        UnitRows { rows, zero_rows, non_negative, max_row_nnz }
+        Ok(UnitRows { rows, zero_rows, non_negative, max_row_nnz })
     }
 
     /// Some consecutive rows, without a copy of terms and values.

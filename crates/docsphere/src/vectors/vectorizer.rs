@@ -10,12 +10,13 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use super::counting::{ChunkCounts, CountedTerm, Counting, Shard};
-use super::text_model::{ChunkRows, TEXTS_A_CHUNK, TextModel, join};
+use super::text_model::{ChunkRows, MATRIX, TEXTS_A_CHUNK, TextModel, join};
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
 use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
 use crate::error::{Error, Result};
+use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::text::{TextOptions, Tokenizer};
 
@@ -98,11 +99,11 @@ impl Vectorizer {
     pub fn fit(&self, corpus: &Corpus, observer: Option<&mut dyn Observer>) -> Result<Vectorized> {
         let mut silent = Silent;
         let observer = observer.unwrap_or(&mut silent);
-        self.run(move |counting| {
+        self.run(&corpus.options().memory, move |counting| {
             let mut chunks = Vec::new();
             let stats = corpus.map_chunks(observer, counting, |chunk| {
                 chunks.push(chunk);
-                ControlFlow::Continue(())
+                Ok(ControlFlow::Continue(()))
             })?;
             Ok((chunks, stats))
         })
@@ -113,7 +114,7 @@ impl Vectorizer {
     /// # Errors
     /// As [`fit`](Self::fit), but for reading.
     pub fn fit_texts<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Result<Vectorized> {
-        self.run(|counting| {
+        self.run(&NO_LIMIT, |counting| {
             let chunk = |(group, texts): (usize, &[S])| {
                 let mut chunk = counting.start();
                 for (position, text) in texts.iter().enumerate() {
@@ -130,6 +131,7 @@ impl Vectorizer {
 
     fn run(
         &self,
+        memory: &MemoryLimit,
         count: impl FnOnce(&Counting<'_>) -> Result<(Vec<ChunkCounts>, CorpusStats)> + Send,
     ) -> Result<Vectorized> {
         self.tfidf.check()?;
@@ -142,11 +144,11 @@ impl Vectorizer {
             .build()
             .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
         pool.install(|| {
-            let counting = Counting::new(&tokenizer);
+            let counting = Counting::new(&tokenizer, memory);
             let (chunks, stats) = count(&counting)?;
             let shards = counting.into_shards();
             let n_docs = stats.n_documents;
-            let chosen = choose(&shards, &self.tfidf, n_docs)?;
+            let chosen = choose(&shards, &self.tfidf, n_docs, memory)?;
             drop(shards);
             let model = TextModel::new(
                 tokenizer.clone(),
@@ -155,12 +157,14 @@ impl Vectorizer {
                 chosen.document_frequencies,
                 n_docs,
             );
+            memory.check(MATRIX, weighing_bytes(&chunks))?;
             let chunks = chunks
                 .into_par_iter()
                 .map(|chunk| weigh(chunk, &chosen.final_numbers, &self.tfidf, model.idf()))
                 .collect();
             drop(chosen.final_numbers);
-            let (rows, ids) = join(chunks, model.vocabulary().len())?;
+            let (rows, ids) = join(chunks, model.vocabulary().len(), memory)?;
+            memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
             Ok(Vectorized { rows, model, ids, n_repeated_ids, stats })
         })
@@ -175,9 +179,32 @@ struct Chosen {
     final_numbers: Vec<u32>,
 }
 
+/// Bytes for each term that is kept while they are chosen: twice in a list that is sorted, in the vocabulary, and in the model.
+const CHOSEN_TERM_BYTES: usize = 40 + 48 + 8 + 10 + 12;
+
+/// What weighing takes: the longest row of a document, on each thread.
+fn weighing_bytes(chunks: &[ChunkCounts]) -> u64 {
+    let longest = |chunk: &ChunkCounts| {
+        let starts = [0].into_iter().chain(chunk.row_ends.iter().copied());
+        chunk.row_ends.iter().zip(starts).map(|(end, start)| end - start).max().unwrap_or(0)
+    };
+    let longest = chunks.iter().map(longest).max().unwrap_or(0);
+    // The list may be twice as long while it grows.
+    (2 * 8 * longest * chunks.len().min(rayon::current_num_threads())) as u64
+}
+
 /// Chooses the terms and numbers them in ascending order.
-fn choose(shards: &[Shard], options: &TfidfOptions, n_docs: u64) -> Result<Chosen> {
+fn choose(shards: &[Shard], options: &TfidfOptions, n_docs: u64, memory: &MemoryLimit) -> Result<Chosen> {
     let may_stay = options.document_filter(n_docs)?;
+    let n_kept = |(number, shard): (usize, &Shard)| {
+        shard.counted(number).filter(|counted| may_stay(counted.n_docs)).count()
+    };
+    let n_kept: usize = shards.par_iter().enumerate().map(n_kept).sum();
+    let n_provisional = shards.iter().map(Shard::provisional_end).max().unwrap_or(0);
+    let text_bytes: usize = shards.iter().map(Shard::text_bytes).sum();
+    // The text of the vocabulary may be twice as long while it grows.
+    let needed = CHOSEN_TERM_BYTES * n_kept + 4 * n_provisional + 2 * text_bytes;
+    memory.check("the vocabulary", needed as u64)?;
     let mut kept: Vec<CountedTerm<'_>> = shards
         .par_iter()
         .enumerate()
@@ -195,7 +222,6 @@ fn choose(shards: &[Shard], options: &TfidfOptions, n_docs: u64) -> Result<Chose
     sorted.par_sort_unstable_by(|(a_first, a), (b_first, b)| {
         a_first.cmp(b_first).then_with(|| a.term.cmp(b.term))
     });
-    let n_provisional = shards.iter().map(Shard::provisional_end).max().unwrap_or(0);
     let mut final_numbers = vec![DROPPED; n_provisional];
     for (number, (_, counted)) in sorted.iter().enumerate() {
         final_numbers[counted.provisional as usize] = number as u32;

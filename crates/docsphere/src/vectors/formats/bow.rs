@@ -27,6 +27,7 @@ use super::lines::{Lines, SHORT_LINE, excerpt};
 use super::numbers::parse_index;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::vectors::SparseRows;
 
 const FORMAT: &str = "bag-of-words";
@@ -46,14 +47,18 @@ pub struct BagOfWords {
 /// # Errors
 /// A file that cannot be read or is damaged; a vocabulary of another length than the `docword` file promises.
 pub fn read_bag_of_words(docword: impl AsRef<Path>, vocab: Option<&Path>) -> Result<BagOfWords> {
-    let docword = docword.as_ref();
-    let rows = compression::open(docword).and_then(read_from).map_err(|error| error.at_path(docword))?;
+    let rows = read_within(docword.as_ref(), &NO_LIMIT)?;
     let vocabulary = vocab.map(|path| {
         compression::open(path)
             .and_then(|reader| read_vocabulary_from(reader, rows.n_terms()))
             .map_err(|error| error.at_path(path))
     });
     Ok(BagOfWords { vocabulary: vocabulary.transpose()?, rows })
+}
+
+pub(super) fn read_within(docword: &Path, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+    let read = compression::open(docword).and_then(|reader| parse(reader, memory));
+    read.map_err(|error| error.at_path(docword))
 }
 
 /// Reads a `docword` file from any source.
@@ -68,16 +73,20 @@ pub fn read_bag_of_words(docword: impl AsRef<Path>, vocab: Option<&Path>) -> Res
 /// # Errors
 /// As [`read_bag_of_words`].
 pub fn read_from(reader: impl BufRead) -> Result<SparseRows<'static>> {
-    let mut lines = Lines::new(reader, FORMAT, SHORT_LINE);
+    parse(reader, &NO_LIMIT)
+}
+
+fn parse(reader: impl BufRead, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+    let mut lines = Lines::new(reader, FORMAT, SHORT_LINE, memory);
     let n_rows = read_size(&mut lines, "the number of documents, alone on its line")?;
     let n_terms = read_size(&mut lines, "the number of words, alone on its line")?;
     let nnz = read_size(&mut lines, "the number of entries, alone on its line")?;
     let promise = Promise { n_rows, n_terms, nnz };
     promise.check(FORMAT).map_err(|error| lines.locate(error))?;
-    read_entries(&mut lines, Layout { promise, values: Values::Real, comment: None })
+    read_entries(&mut lines, Layout { promise, values: Values::Real, comment: None }, memory)
 }
 
-fn read_size<R: BufRead>(lines: &mut Lines<R>, expected: &str) -> Result<u64> {
+fn read_size<R: BufRead>(lines: &mut Lines<'_, R>, expected: &str) -> Result<u64> {
     let line = lines.expect_content(None, expected)?.trim_ascii();
     match parse_index(line) {
         Some(size) => Ok(size),
@@ -94,7 +103,7 @@ fn read_size<R: BufRead>(lines: &mut Lines<R>, expected: &str) -> Result<u64> {
 /// More or fewer words; text that is not UTF-8.
 pub fn read_vocabulary_from(reader: impl BufRead, n_terms: usize) -> Result<Vec<String>> {
     let expected = || format!("{n_terms} words, as the docword file promises");
-    let mut lines = Lines::new(reader, VOCABULARY_FORMAT, SHORT_LINE);
+    let mut lines = Lines::new(reader, VOCABULARY_FORMAT, SHORT_LINE, &NO_LIMIT);
     let mut words = Vec::new();
     while let Some(line) = lines.next_line()? {
         match str::from_utf8(line) {

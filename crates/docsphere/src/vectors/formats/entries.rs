@@ -1,6 +1,6 @@
 //! Entries `row term value`, one a line, in any order: the body of Matrix Market and of bag-of-words files.
 //!
-//! Nothing is allocated because a header says so; memory grows as entries arrive. Entries that come row by row are
+//! Nothing is allocated because a header says so; memory grows as entries arrive, and is asked for piece by piece. Entries that come row by row are
 //! stored as the rows of the result, with 8 bytes for each row that has any; entries in another order are brought into
 //! place by one counting sort at the end.
 //!
@@ -9,9 +9,11 @@
 
 use std::io::{BufRead, Write};
 
+use super::MATRIX;
 use super::lines::{Lines, excerpt, next_token};
 use super::numbers::{VALUE, is_integer, parse_index, parse_value, write_value};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{Growing, MemoryLimit};
 use crate::vectors::{MAX_ROWS, MAX_TERMS, SparseRows};
 
 /// Rows that may stand in a header whatever the number of entries.
@@ -71,10 +73,14 @@ impl Promise {
 }
 
 /// Reads all entries to the end of the file: exactly as many as promised.
-pub(super) fn read_entries<R: BufRead>(lines: &mut Lines<R>, layout: Layout) -> Result<SparseRows<'static>> {
+pub(super) fn read_entries<R: BufRead>(
+    lines: &mut Lines<'_, R>,
+    layout: Layout,
+    memory: &MemoryLimit,
+) -> Result<SparseRows<'static>> {
     let Layout { promise, comment, .. } = layout;
     let format = lines.format();
-    let mut entries = Entries::default();
+    let mut entries = Entries::new(memory);
     while let Some(line) = lines.next_content(comment)? {
         match parse_entry(line, layout, format) {
             Ok(_) if entries.nnz() == promise.nnz => {
@@ -82,7 +88,7 @@ pub(super) fn read_entries<R: BufRead>(lines: &mut Lines<R>, layout: Layout) -> 
                     lines.malformed(format!("{} entries, as promised at the top", promise.nnz), "more")
                 );
             }
-            Ok((row, term, value)) => entries.push(row, term, value),
+            Ok((row, term, value)) => entries.push(row, term, value)?,
             Err(error) => return Err(lines.locate(error)),
         }
     }
@@ -92,7 +98,7 @@ pub(super) fn read_entries<R: BufRead>(lines: &mut Lines<R>, layout: Layout) -> 
             format!("the end of the file after {}", entries.nnz()),
         ));
     }
-    entries.into_rows(promise.n_rows as usize, promise.n_terms as usize)
+    entries.into_rows(promise.n_rows as usize, promise.n_terms as usize, memory)
 }
 
 fn parse_entry(line: &[u8], layout: Layout, format: &'static str) -> Result<(u32, u32, f32)> {
@@ -137,11 +143,10 @@ fn describe(token: Option<&[u8]>) -> String {
 }
 
 /// Entries as they arrive.
-#[derive(Default)]
-struct Entries {
-    runs: Vec<Run>,
-    terms: Vec<u32>,
-    values: Vec<f32>,
+struct Entries<'a> {
+    runs: Growing<'a, Run>,
+    terms: Growing<'a, u32>,
+    values: Growing<'a, f32>,
     out_of_order: bool,
 }
 
@@ -151,49 +156,61 @@ struct Run {
     len: u32,
 }
 
-impl Entries {
+impl<'a> Entries<'a> {
+    fn new(memory: &'a MemoryLimit) -> Self {
+        Entries {
+            runs: Growing::new(memory, MATRIX),
+            terms: Growing::new(memory, MATRIX),
+            values: Growing::new(memory, MATRIX),
+            out_of_order: false,
+        }
+    }
+
     fn nnz(&self) -> u64 {
         self.terms.len() as u64
     }
 
     #[inline]
-    fn push(&mut self, row: u32, term: u32, value: f32) {
+    fn push(&mut self, row: u32, term: u32, value: f32) -> Result<()> {
         match self.runs.last_mut() {
             Some(run) if run.row == row && run.len < u32::MAX => run.len += 1,
             last => {
                 self.out_of_order |= last.is_some_and(|run| run.row > row);
-                self.runs.push(Run { row, len: 1 });
+                self.runs.push(Run { row, len: 1 })?;
             }
         }
-        self.terms.push(term);
-        self.values.push(value);
+        self.terms.push(term)?;
+        self.values.push(value)
     }
 
-    fn into_rows(self, n_rows: usize, n_terms: usize) -> Result<SparseRows<'static>> {
+    fn into_rows(self, n_rows: usize, n_terms: usize, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+        let (runs, terms, values) = (self.runs.into_vec(), self.terms.into_vec(), self.values.into_vec());
+        memory.check(MATRIX, 8 * (n_rows as u64 + 1))?;
         let mut offsets = vec![0u64; n_rows + 1];
-        for run in &self.runs {
+        for run in &runs {
             offsets[run.row as usize + 1] += u64::from(run.len);
         }
         for row in 0..n_rows {
             offsets[row + 1] += offsets[row];
         }
         if !self.out_of_order {
-            return SparseRows::from_parts(n_terms, offsets, self.terms, self.values);
+            drop(runs);
+            return SparseRows::from_parts_within(n_terms, offsets, terms, values, memory);
         }
+        memory.check(MATRIX, 8 * (n_rows as u64 + 1) + 8 * terms.len() as u64)?;
         let mut next = offsets.clone();
-        let mut terms = vec![0; self.terms.len()];
-        let mut values = vec![0.0; self.values.len()];
+        let (mut sorted_terms, mut sorted_values) = (vec![0; terms.len()], vec![0.0; values.len()]);
         let mut from = 0;
-        for run in &self.runs {
+        for run in &runs {
             let len = run.len as usize;
             let to = next[run.row as usize] as usize;
-            terms[to..to + len].copy_from_slice(&self.terms[from..from + len]);
-            values[to..to + len].copy_from_slice(&self.values[from..from + len]);
+            sorted_terms[to..to + len].copy_from_slice(&terms[from..from + len]);
+            sorted_values[to..to + len].copy_from_slice(&values[from..from + len]);
             next[run.row as usize] += u64::from(run.len);
             from += len;
         }
-        drop(self);
-        SparseRows::from_parts(n_terms, offsets, terms, values)
+        drop((next, runs, terms, values));
+        SparseRows::from_parts_within(n_terms, offsets, sorted_terms, sorted_values, memory)
     }
 }
 
@@ -216,11 +233,12 @@ pub(super) fn write_entries(out: &mut impl Write, header: &str, rows: &SparseRow
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::NO_LIMIT;
 
     fn read(text: &str, n_rows: u64, n_terms: u64, nnz: u64) -> Result<SparseRows<'static>> {
         let layout =
             Layout { promise: Promise { n_rows, n_terms, nnz }, values: Values::Real, comment: Some(b'%') };
-        read_entries(&mut Lines::new(text.as_bytes(), "test", 100), layout)
+        read_entries(&mut Lines::new(text.as_bytes(), "test", 100, &NO_LIMIT), layout, &NO_LIMIT)
     }
 
     fn message(text: &str) -> String {

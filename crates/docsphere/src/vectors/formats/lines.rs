@@ -1,11 +1,13 @@
 //! Lines of a text format, one at a time, with their numbers.
 //!
-//! One buffer serves all lines, and it grows only as far as the longest line that is really there.
+//! One buffer serves all lines, and it grows only as far as the longest line that is really there, asking before each
+//! piece of a long one.
 
 use std::io::{BufRead, Read};
 
 use crate::compression::read_error;
 use crate::error::{Error, Result};
+use crate::memory::{MemoryLimit, PIECE_BYTES};
 
 /// The longest line of a format whose lines hold a few numbers or a word.
 pub(super) const SHORT_LINE: usize = 1 << 20;
@@ -14,25 +16,35 @@ pub(super) const SHORT_LINE: usize = 1 << 20;
 pub(super) const LONG_LINE: usize = 1 << 28;
 
 /// The lines of a reader, and the format that its errors name.
-pub(super) struct Lines<R> {
+pub(super) struct Lines<'a, R> {
     reader: R,
+    memory: &'a MemoryLimit,
     format: &'static str,
     max_bytes: usize,
     line: Vec<u8>,
     number: u64,
 }
 
-impl<R: BufRead> Lines<R> {
-    pub(super) fn new(reader: R, format: &'static str, max_bytes: usize) -> Self {
-        Lines { reader, format, max_bytes, line: Vec::new(), number: 0 }
+impl<'a, R: BufRead> Lines<'a, R> {
+    pub(super) fn new(reader: R, format: &'static str, max_bytes: usize, memory: &'a MemoryLimit) -> Self {
+        Lines { reader, memory, format, max_bytes, line: Vec::new(), number: 0 }
     }
 
     /// The next line without its ending (`\n` or `\r\n`); `None` after the last.
     pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>> {
         self.line.clear();
-        let limit = self.max_bytes as u64 + 2; // room for the ending
-        let mut reader = self.reader.by_ref().take(limit);
-        if reader.read_until(b'\n', &mut self.line).map_err(read_error)? == 0 {
+        let limit = self.max_bytes + 2; // room for the ending
+        loop {
+            let piece = (limit - self.line.len()).min(PIECE_BYTES) as u64;
+            let mut reader = self.reader.by_ref().take(piece);
+            let n_read = reader.read_until(b'\n', &mut self.line).map_err(read_error)?;
+            if (n_read as u64) < piece || self.line.last() == Some(&b'\n') || self.line.len() == limit {
+                break;
+            }
+            let asked = self.memory.grow("a line", &mut self.line, PIECE_BYTES);
+            asked.map_err(|error| error.at_line(self.number + 1))?;
+        }
+        if self.line.is_empty() {
             return Ok(None);
         }
         self.number += 1;
@@ -118,10 +130,11 @@ pub(super) fn excerpt(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::NO_LIMIT;
 
     #[test]
     fn lines_lose_their_endings_and_keep_their_numbers() {
-        let mut lines = Lines::new(&b"one\r\n\n  \n% no\nlast"[..], "test", 10);
+        let mut lines = Lines::new(&b"one\r\n\n  \n% no\nlast"[..], "test", 10, &NO_LIMIT);
         assert_eq!(lines.next_line().unwrap(), Some(&b"one"[..]));
         assert_eq!(lines.next_content(Some(b'%')).unwrap(), Some(&b"last"[..]));
         assert_eq!(lines.number(), 5);
@@ -135,9 +148,12 @@ mod tests {
     fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
         for ending in ["\n", "\r\n", ""] {
             let text = format!("12345{ending}");
-            assert_eq!(Lines::new(text.as_bytes(), "test", 5).next_line().unwrap(), Some(&b"12345"[..]));
+            assert_eq!(
+                Lines::new(text.as_bytes(), "test", 5, &NO_LIMIT).next_line().unwrap(),
+                Some(&b"12345"[..])
+            );
             let text = format!("123456{ending}");
-            let error = Lines::new(text.as_bytes(), "test", 5).next_line().unwrap_err();
+            let error = Lines::new(text.as_bytes(), "test", 5, &NO_LIMIT).next_line().unwrap_err();
             assert_eq!(
                 error.to_string(),
                 "line 1: not valid test: expected lines of at most 5 bytes, found a longer one"

@@ -35,6 +35,7 @@ use std::str::FromStr;
 use super::SparseRows;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::MemoryLimit;
 
 pub mod bow;
 mod entries;
@@ -49,6 +50,9 @@ pub(crate) mod trials;
 
 pub use bow::{BagOfWords, read_bag_of_words, write_bag_of_words};
 pub use svmlight::{IdBase, SvmlightOptions};
+
+/// What takes the memory, for messages.
+const MATRIX: &str = "the matrix";
 
 /// A matrix file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -128,6 +132,17 @@ impl FromStr for Format {
     }
 }
 
+/// How a matrix file is read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadOptions {
+    /// The format; `None` to go by the name.
+    pub format: Option<Format>,
+    /// The number of terms of an svmlight file, which does not say. Default: as many as the greatest id needs.
+    pub n_terms: Option<usize>,
+    /// What the process may hold meanwhile.
+    pub memory: MemoryLimit,
+}
+
 /// Reads a matrix file whose name tells its format.
 ///
 /// # Errors
@@ -143,14 +158,27 @@ pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
 /// A file that cannot be read, that is damaged, that breaks the rules of its format, or that holds more than
 /// [`MAX_ROWS`](super::MAX_ROWS) rows or [`MAX_TERMS`](super::MAX_TERMS) terms.
 pub fn read_as(path: impl AsRef<Path>, format: Format) -> Result<SparseRows<'static>> {
-    let path = path.as_ref();
+    read_with(path, &ReadOptions { format: Some(format), ..ReadOptions::default() })
+}
+
+/// Reads a matrix file within a limit of memory.
+///
+/// # Errors
+/// As [`read`] and [`read_as`], and [`ErrorKind::Memory`] for a file that holds more than the limit allows, however
+/// small it is packed.
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<SparseRows<'static>> {
+    let (path, memory) = (path.as_ref(), &options.memory);
+    let format = options.format.map_or_else(|| Format::from_path(path), Ok)?;
+    let svmlight = SvmlightOptions { n_terms: options.n_terms, ..SvmlightOptions::default() };
     let rows = match format {
-        Format::Npz => npz::read(path),
-        Format::MatrixMarket => mtx::read(path),
-        Format::Svmlight => svmlight::read(path, &SvmlightOptions::default()),
-        Format::BagOfWords => bow::read_bag_of_words(path, None).map(|bag| bag.rows),
+        Format::Npz => npz::read_within(path, memory),
+        Format::MatrixMarket => mtx::read_within(path, memory),
+        Format::Svmlight => svmlight::read_within(path, &svmlight, memory),
+        Format::BagOfWords => bow::read_within(path, memory),
     }?;
-    check_terms(&rows, format).map_err(|error| error.at_path(path))?;
+    if options.n_terms.is_none() {
+        check_terms(&rows, format).map_err(|error| error.at_path(path))?;
+    }
     Ok(rows)
 }
 

@@ -28,6 +28,7 @@ use super::lines::{Lines, SHORT_LINE, excerpt, next_token};
 use super::numbers::parse_index;
 use crate::compression;
 use crate::error::{ErrorKind, Result};
+use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::vectors::SparseRows;
 
 const FORMAT: &str = "Matrix Market";
@@ -38,8 +39,12 @@ const COMMENT: Option<u8> = Some(b'%');
 /// # Errors
 /// A file that cannot be read, is damaged, or is of a kind not listed in the [module's text](self).
 pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
-    let path = path.as_ref();
-    compression::open(path).and_then(read_from).map_err(|error| error.at_path(path))
+    read_within(path.as_ref(), &NO_LIMIT)
+}
+
+pub(super) fn read_within(path: &Path, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+    let read = compression::open(path).and_then(|reader| parse(reader, memory));
+    read.map_err(|error| error.at_path(path))
 }
 
 /// Reads the format from any source.
@@ -55,14 +60,18 @@ pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
 /// # Errors
 /// As [`read`].
 pub fn read_from(reader: impl BufRead) -> Result<SparseRows<'static>> {
-    let mut lines = Lines::new(reader, FORMAT, SHORT_LINE);
+    parse(reader, &NO_LIMIT)
+}
+
+fn parse(reader: impl BufRead, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+    let mut lines = Lines::new(reader, FORMAT, SHORT_LINE, memory);
     let values = read_header(&mut lines)?;
     let promise = read_sizes(&mut lines)?;
-    read_entries(&mut lines, Layout { promise, values, comment: COMMENT })
+    read_entries(&mut lines, Layout { promise, values, comment: COMMENT }, memory)
 }
 
 /// The line `%%MatrixMarket matrix coordinate FIELD SYMMETRY`.
-fn read_header<R: BufRead>(lines: &mut Lines<R>) -> Result<Values> {
+fn read_header<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Values> {
     const EXPECTED: &str = "a header \"%%MatrixMarket matrix coordinate real general\"";
     let mut rest = match lines.next_line()? {
         Some(line) => line,
@@ -105,7 +114,7 @@ fn parse_kind(object: &str, layout: &str, field: &str, symmetry: &str) -> Result
 }
 
 /// The line `ROWS TERMS ENTRIES`.
-fn read_sizes<R: BufRead>(lines: &mut Lines<R>) -> Result<Promise> {
+fn read_sizes<R: BufRead>(lines: &mut Lines<'_, R>) -> Result<Promise> {
     const EXPECTED: &str = "a line with the numbers of rows, columns and entries";
     let line = lines.expect_content(COMMENT, EXPECTED)?;
     let mut rest = line;

@@ -3,15 +3,18 @@
 //! A file is `\x93NUMPY`, a version, the length of the header, the header (a Python dictionary in text) and the elements.
 //! Versions 1 to 3, both byte orders, all integers, booleans and floats of 32 and 64 bits are read.
 //!
-//! Elements are decoded from a buffer of 64 KiB; nothing is allocated for an element before it has arrived.
+//! Elements are decoded from a buffer of 64 KiB; nothing is allocated for an element before it has arrived, and room is
+//! asked for piece by piece.
 //!
 //! Reference: NumPy enhancement proposal 1, <https://numpy.org/neps/nep-0001-npy-format.html>.
 
 use std::io::{self, Read, Write};
 
+use super::MATRIX;
 use super::lines::excerpt;
 use super::numbers::parse_index;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{Growing, MemoryLimit};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -134,22 +137,21 @@ impl<R: Read> Array<R> {
     }
 
     /// Reads an array of numbers of any type as f32. Also returns the first number that was too large for it.
-    pub(super) fn read_floats(mut self) -> Result<Floats> {
+    pub(super) fn read_floats(mut self, memory: &MemoryLimit) -> Result<Floats> {
         let Header { kind, element_bytes, big_endian, .. } = self.header;
-        let mut floats = Floats { values: Vec::new(), too_large: None };
+        let (mut values, mut too_large) = (Growing::new(memory, MATRIX), None);
         macro_rules! decode {
             ($type:ty, |$number:ident| $value:expr) => {
                 self.read_elements(|bytes| {
                     let (elements, _) = bytes.as_chunks();
-                    floats.values.extend(elements.iter().map(|&element| {
+                    values.extend(elements.iter().map(|&element| {
                         let $number = if big_endian {
                             <$type>::from_be_bytes(element)
                         } else {
                             <$type>::from_le_bytes(element)
                         };
                         $value
-                    }));
-                    Ok(())
+                    }))
                 })
             };
         }
@@ -169,16 +171,16 @@ impl<R: Read> Array<R> {
                     let number =
                         if big_endian { f64::from_be_bytes(element) } else { f64::from_le_bytes(element) };
                     let value = number as f32;
-                    if value.is_infinite() && number.is_finite() && floats.too_large.is_none() {
-                        floats.too_large = Some((floats.values.len(), number));
+                    if value.is_infinite() && number.is_finite() && too_large.is_none() {
+                        too_large = Some((values.len(), number));
                     }
-                    floats.values.push(value);
+                    values.push(value)?;
                 }
                 Ok(())
             }),
             _ => Err(self.malformed("an array of numbers", "strings")),
         }?;
-        Ok(floats)
+        Ok(Floats { values: values.into_vec(), too_large })
     }
 
     /// Reads an array that is a single string.

@@ -20,11 +20,13 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use super::MATRIX;
 use super::lines::excerpt;
 use super::npy::{self, Array, Floats};
 use crate::atomic_file::write_atomically;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result, RowProblem};
+use crate::memory::{Growing, MemoryLimit, NO_LIMIT};
 use crate::vectors::{MAX_ROWS, MAX_TERMS, SparseRows};
 
 const FORMAT: &str = "SciPy npz";
@@ -34,8 +36,12 @@ const FORMAT: &str = "SciPy npz";
 /// # Errors
 /// A file that cannot be read, is damaged, or holds a matrix in another layout than `csr`.
 pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
-    let path = path.as_ref();
-    compression::open_seekable(path).and_then(read_from).map_err(|error| error.at_path(path))
+    read_within(path.as_ref(), &NO_LIMIT)
+}
+
+pub(super) fn read_within(path: &Path, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+    let read = compression::open_seekable(path, memory).and_then(|reader| parse(reader, memory));
+    read.map_err(|error| error.at_path(path))
 }
 
 /// Reads the format from any source that can seek.
@@ -53,7 +59,11 @@ pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_from(mut reader: impl Read + Seek) -> Result<SparseRows<'static>> {
+pub fn read_from(reader: impl Read + Seek) -> Result<SparseRows<'static>> {
+    parse(reader, &NO_LIMIT)
+}
+
+fn parse(mut reader: impl Read + Seek, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
     let length = reader.seek(SeekFrom::End(0)).map_err(|source| Error::io("read", source))?;
     if length == 0 {
         return Err(Error::malformed(FORMAT, "a zip archive", "an empty file"));
@@ -61,9 +71,10 @@ pub fn read_from(mut reader: impl Read + Seek) -> Result<SparseRows<'static>> {
     let mut archive = ZipArchive::new(reader).map_err(|error| zip_error(error, "a zip archive"))?;
     check_layout(&mut archive)?;
     let (n_rows, n_terms) = read_shape(&mut archive)?;
-    let offsets = read_offsets(&mut archive, n_rows)?;
-    let mut terms = read_terms(&mut archive, &offsets, n_terms)?;
-    let Floats { mut values, too_large } = open(&mut archive, "data.npy")?.read_floats()?;
+    let offsets = read_offsets(&mut archive, n_rows, memory)?;
+    let mut terms = read_terms(&mut archive, &offsets, n_terms, memory)?;
+    let Floats { mut values, too_large } = open(&mut archive, "data.npy")?.read_floats(memory)?;
+    drop(archive);
     if values.len() != terms.len() {
         let expected = format!("{} values in data.npy, one for each of indices.npy", terms.len());
         return Err(Error::malformed(FORMAT, expected, values.len().to_string()));
@@ -76,7 +87,7 @@ pub fn read_from(mut reader: impl Read + Seek) -> Result<SparseRows<'static>> {
         let problem = RowProblem::TooLarge { term: terms[position], value };
         return Err(ErrorKind::Row { row: row_of(&offsets, position as u64), problem }.into());
     }
-    SparseRows::from_parts(n_terms, offsets, terms, values)
+    SparseRows::from_parts_within(n_terms, offsets, terms, values, memory)
 }
 
 fn open<'a, R: Read + Seek>(
@@ -124,36 +135,39 @@ fn read_shape<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<(usize, usi
     Ok((shape[0], shape[1]))
 }
 
-fn read_offsets<R: Read + Seek>(archive: &mut ZipArchive<R>, n_rows: usize) -> Result<Vec<u64>> {
+fn read_offsets<R: Read + Seek>(
+    archive: &mut ZipArchive<R>,
+    n_rows: usize,
+    memory: &MemoryLimit,
+) -> Result<Vec<u64>> {
     let array = open(archive, "indptr.npy")?;
     let length = array.len()?;
     if length != n_rows as u64 + 1 {
         let expected = format!("{} offsets in indptr.npy, one more than rows", n_rows + 1);
         return Err(Error::malformed(FORMAT, expected, length.to_string()));
     }
-    let mut offsets = Vec::new();
+    let mut offsets = Growing::new(memory, MATRIX);
     array.read_integers(|_, number| {
         let offset = u64::try_from(number);
         offsets.push(offset.map_err(|_| {
             Error::malformed(FORMAT, "offsets of at least 0 in indptr.npy", number.to_string())
-        })?);
-        Ok(())
+        })?)
     })?;
-    Ok(offsets)
+    Ok(offsets.into_vec())
 }
 
 fn read_terms<R: Read + Seek>(
     archive: &mut ZipArchive<R>,
     offsets: &[u64],
     n_terms: usize,
+    memory: &MemoryLimit,
 ) -> Result<Vec<u32>> {
     let nnz = offsets.last().copied().unwrap_or(0);
-    let mut terms = Vec::new();
+    let mut terms = Growing::new(memory, MATRIX);
     open(archive, "indices.npy")?.read_integers(|position, number| {
         // What lies behind the last row is ignored.
         if (0..n_terms as i128).contains(&number) || position >= nnz {
-            terms.push(number as u32);
-            return Ok(());
+            return terms.push(number as u32);
         }
         let row = row_of(offsets, position);
         match u64::try_from(number) {
@@ -167,7 +181,7 @@ fn read_terms<R: Read + Seek>(
             }
         }
     })?;
-    Ok(terms)
+    Ok(terms.into_vec())
 }
 
 /// The row that has the nonzero at `position`.

@@ -26,10 +26,12 @@
 use std::io::{BufRead, Write};
 use std::path::Path;
 
+use super::MATRIX;
 use super::lines::{LONG_LINE, Lines, excerpt, next_token};
 use super::numbers::{VALUE, is_integer, parse_index, parse_value, write_value};
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result, RowProblem};
+use crate::memory::{Growing, MemoryLimit, NO_LIMIT};
 use crate::vectors::{MAX_TERMS, SparseRows};
 
 const FORMAT: &str = "svmlight";
@@ -61,8 +63,16 @@ pub enum IdBase {
 /// # Errors
 /// A file that cannot be read or is damaged; a term id that does not fit the options.
 pub fn read(path: impl AsRef<Path>, options: &SvmlightOptions) -> Result<SparseRows<'static>> {
-    let path = path.as_ref();
-    compression::open(path).and_then(|reader| read_from(reader, options)).map_err(|error| error.at_path(path))
+    read_within(path.as_ref(), options, &NO_LIMIT)
+}
+
+pub(super) fn read_within(
+    path: &Path,
+    options: &SvmlightOptions,
+    memory: &MemoryLimit,
+) -> Result<SparseRows<'static>> {
+    let read = compression::open(path).and_then(|reader| parse(reader, options, memory));
+    read.map_err(|error| error.at_path(path))
 }
 
 /// Reads the format from any source.
@@ -84,8 +94,16 @@ pub fn read(path: impl AsRef<Path>, options: &SvmlightOptions) -> Result<SparseR
 /// # Errors
 /// As [`read`].
 pub fn read_from(reader: impl BufRead, options: &SvmlightOptions) -> Result<SparseRows<'static>> {
-    let mut lines = Lines::new(reader, FORMAT, LONG_LINE);
-    let mut parts = Parts::new(options.ids);
+    parse(reader, options, &NO_LIMIT)
+}
+
+fn parse(
+    reader: impl BufRead,
+    options: &SvmlightOptions,
+    memory: &MemoryLimit,
+) -> Result<SparseRows<'static>> {
+    let mut lines = Lines::new(reader, FORMAT, LONG_LINE, memory);
+    let mut parts = Parts::new(options.ids, memory)?;
     loop {
         let number = lines.number() + 1;
         match lines.next_line()? {
@@ -96,24 +114,27 @@ pub fn read_from(reader: impl BufRead, options: &SvmlightOptions) -> Result<Spar
     if lines.number() == 0 {
         return Err(lines.malformed("rows of the form \"target term:value ...\"", "an empty file"));
     }
-    parts.finish(options.n_terms)
+    drop(lines);
+    parts.finish(options.n_terms, memory)
 }
 
 /// The matrix as far as it has been read. Term ids are as in the file.
-struct Parts {
+struct Parts<'a> {
     ids: IdBase,
-    offsets: Vec<u64>,
-    terms: Vec<u32>,
-    values: Vec<f32>,
+    offsets: Growing<'a, u64>,
+    terms: Growing<'a, u32>,
+    values: Growing<'a, f32>,
     has_zero_id: bool,
     /// The greatest id, and the line that has it first.
     greatest: Option<(u32, u64)>,
 }
 
-impl Parts {
-    fn new(ids: IdBase) -> Self {
-        let (terms, values) = (Vec::new(), Vec::new());
-        Parts { ids, offsets: vec![0], terms, values, has_zero_id: false, greatest: None }
+impl<'a> Parts<'a> {
+    fn new(ids: IdBase, memory: &'a MemoryLimit) -> Result<Self> {
+        let (terms, values) = (Growing::new(memory, MATRIX), Growing::new(memory, MATRIX));
+        let mut offsets = Growing::new(memory, MATRIX);
+        offsets.push(0)?;
+        Ok(Parts { ids, offsets, terms, values, has_zero_id: false, greatest: None })
     }
 
     fn add_line(&mut self, line: &[u8], number: u64) -> Result<()> {
@@ -131,8 +152,7 @@ impl Parts {
             }
             is_first = false;
         }
-        self.offsets.push(self.terms.len() as u64);
-        Ok(())
+        self.offsets.push(self.terms.len() as u64)
     }
 
     #[inline]
@@ -158,19 +178,20 @@ impl Parts {
         if self.greatest.is_none_or(|(greatest, _)| id > greatest) {
             self.greatest = Some((id, number));
         }
-        self.terms.push(id);
-        self.values.push(value);
-        Ok(())
+        self.terms.push(id)?;
+        self.values.push(value)
     }
 
-    fn finish(mut self, n_terms: Option<usize>) -> Result<SparseRows<'static>> {
+    fn finish(self, n_terms: Option<usize>, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+        let (offsets, values) = (self.offsets.into_vec(), self.values.into_vec());
+        let mut terms = self.terms.into_vec();
         let first = match self.ids {
             IdBase::Zero => 0,
             IdBase::One => 1,
             IdBase::Auto => u32::from(!self.has_zero_id),
         };
         if first == 1 {
-            self.terms.iter_mut().for_each(|id| *id -= 1);
+            terms.iter_mut().for_each(|id| *id -= 1);
         }
         let (needed, line) = match self.greatest {
             Some((id, line)) => ((id - first) as usize + 1, line),
@@ -179,12 +200,12 @@ impl Parts {
         let n_terms = n_terms.unwrap_or(needed);
         if needed > n_terms {
             let greatest = needed as u32 - 1;
-            let position = self.terms.iter().position(|&term| term == greatest).unwrap_or(0) as u64;
-            let row = self.offsets.partition_point(|&offset| offset <= position).saturating_sub(1) as u64;
+            let position = terms.iter().position(|&term| term == greatest).unwrap_or(0) as u64;
+            let row = offsets.partition_point(|&offset| offset <= position).saturating_sub(1) as u64;
             let problem = RowProblem::TermOutOfRange { term: u64::from(greatest), n_terms: n_terms as u64 };
             return Err(Error::from(ErrorKind::Row { row, problem }).at_line(line));
         }
-        SparseRows::from_parts(n_terms, self.offsets, self.terms, self.values)
+        SparseRows::from_parts_within(n_terms, offsets, terms, values, memory)
     }
 }
 
