@@ -36,14 +36,12 @@ pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<St
 
 /// Reads a JSON document. `wrong` is what is said of a file that holds something else.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, what: &'static str, wrong: &str) -> Result<T> {
-    let limit = memory::of_readers();
-    let n_bytes = fs::metadata(path).map_or(0, |found| found.len());
-    let asked = limit.check(what, n_bytes.saturating_mul(1 + JSON_COPIES));
+    let found = fs::metadata(path).map_err(|error| failed(error, path))?;
+    // A device or a pipe may have no end, and no run writes one.
+    ensure!(found.is_file(), "{}: is not a file", path.display());
+    let asked = memory::of_readers().check(what, found.len().saturating_mul(1 + JSON_COPIES));
     asked.map_err(|error| refused(&error, path))?;
-    let text = read_text(path, what, u64::MAX - 1)?;
-    // A pipe does not tell its size.
-    let asked = limit.check(what, JSON_COPIES * text.len() as u64);
-    asked.map_err(|error| refused(&error, path))?;
+    let text = read_text(path, what, found.len())?;
     serde_json::from_str(&text).with_context(|| format!("{}: {wrong}", path.display()))
 }
 

@@ -19,7 +19,7 @@ const ID_BYTES: u64 = 64;
 const NAME_COPIES: u64 = 64;
 
 /// The longest name of a column.
-const MAX_NAME_BYTES: usize = 1 << 20;
+const MAX_NAME_BYTES: usize = 1_000_000;
 
 /// Rows to be clustered, and where they came from.
 pub(crate) struct Loaded {

@@ -67,11 +67,16 @@ pub(crate) fn of_readers() -> MemoryLimit {
 
 impl Limit {
     fn new(given: Option<u64>) -> Option<Self> {
-        let bytes = match given {
-            Some(bytes) => bytes,
-            None => resident() + available()?,
+        let (bytes, readers) = match given {
+            Some(bytes) => (bytes, MemoryLimit::new(bytes, resident)),
+            None => {
+                let bytes = resident() + available()?;
+                // Others may take of what was left at the beginning: that is as if this process held it.
+                let held = move || bytes.saturating_sub(available().unwrap_or(bytes)).max(resident());
+                (bytes, MemoryLimit::new(bytes, held))
+            }
         };
-        Some(Limit { bytes, is_given: given.is_some(), readers: MemoryLimit::new(bytes, resident) })
+        Some(Limit { bytes, is_given: given.is_some(), readers })
     }
 
     fn whose(&self) -> &'static str {
@@ -100,6 +105,11 @@ pub(crate) fn too_much(what: &str, needed: u64, allowed: u64) -> String {
     )
 }
 
+/// What the strategy drift takes at a time on each thread: so many rows with so many terms, against so many tiles.
+const BATCH_ROWS: u64 = 1024;
+const BATCH_TERMS: u64 = 1 << 17;
+const BATCH_TILES: u64 = 40;
+
 /// What a run adds to the rows, at the most.
 pub(crate) struct Forecast {
     rows: u64,
@@ -120,8 +130,14 @@ impl Forecast {
                 8 * nnz + 53 * n_rows + 72 * n_terms + 141 * n_clusters as u64 + 2 * columns
             }
         };
-        // Sums, a centroid spread out, and what a batch of documents needs.
-        let batch = 8_000_000.min(200 * nnz + 10_000);
+        // Sums, a centroid spread out, and what a batch of documents needs: bounds for some tiles of 64 clusters, and
+        // what is looked up for its terms. A long row is a batch of its own.
+        let longest = rows.max_row_nnz() as u64;
+        let tiles = (n_clusters as u64).div_ceil(64).min(BATCH_TILES);
+        let batch = 130 * n_rows.min(BATCH_ROWS) * tiles
+            + 36 * nnz.min(longest.max(BATCH_TERMS))
+            + 8 * longest
+            + 10_000;
         let by_thread = (12 * n_terms + 12 * n_clusters as u64 + batch) * n_threads as u64;
         let seeding = 10 * nnz + 14 * nnz.min(n_terms * n_rows.div_ceil(32_768)) + 34 * n_rows + 5 * n_terms;
         // Neighbours and groups of clusters, when the loop has ended.

@@ -314,8 +314,8 @@ fn a_run_that_may_need_too_much_memory_is_refused_with_numbers() {
     for (limit, begin, end) in [
         (
             "1M",
-            "reading the input takes more than ",
-            " MB, but --max-memory allows 1.0 MB; drop rare terms with --min-df 2, or raise --max-memory\n",
+            "reading the documents takes ",
+            " MB or more, but --max-memory allows 1.0 MB; give fewer or shorter documents, or raise --max-memory\n",
         ),
         (
             "500M",

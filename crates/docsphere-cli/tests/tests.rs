@@ -17,6 +17,9 @@ mod golden;
 mod help;
 // Signals, kills, checkpoints, limits: what a run of hours must survive.
 mod long_runs;
+// The limit of memory, whatever files promise or unpack to. Peaks are known on Linux only.
+#[cfg(target_os = "linux")]
+mod memory;
 // What every option does.
 mod options;
 // Input that can be read only once.

@@ -34,6 +34,8 @@ pub(crate) struct Kind {
     pub(crate) mark: [u8; 8],
     /// Its name in messages.
     pub(crate) name: &'static str,
+    /// The same with an article.
+    pub(crate) whole: &'static str,
     /// The version that is written, and the newest that is read.
     pub(crate) version: u32,
 }
@@ -203,7 +205,7 @@ impl Container {
             if metadata.is_dir() {
                 return Err(Error::io("read", io::Error::other("is a folder")));
             }
-            memory.check(kind.name, metadata.len().saturating_mul(1 + decoded))?;
+            memory.check(kind.whole, metadata.len().saturating_mul(1 + decoded))?;
             Container::read_from(&mut file, metadata.len(), kind, memory)
         };
         open().map_err(|error| error.at_path(path))
@@ -218,7 +220,7 @@ impl Container {
         let table = kind.read_header(file, file_bytes)?;
         let mut container = Container::default();
         for entry in table {
-            let content = read_whole(&mut *file, entry.length, kind.name, memory)?;
+            let content = read_whole(&mut *file, entry.length, kind.whole, memory)?;
             if (content.len() as u64) < entry.length {
                 return Err(kind.truncated());
             }

@@ -30,7 +30,7 @@
 //! and for one without a label that shares a term with a changed centroid.
 //!
 //! **Cost.** Memory: 8 bytes a nonzero and 16 a document for the arranged rows, 21 a document for what is known of it, 16 more while documents are chosen and scanned; 8 bytes a term, and 4 a term and thread;
-//! 141 a cluster, most of it for the growths of 32 iterations; the columns, twice (see there); 8 MB a thread for a batch. `docs/strategies.md` has it as one formula.
+//! 141 a cluster, most of it for the growths of 32 iterations; the columns, twice (see there); 10 MB a thread for a batch, or 36 bytes for each term of the longest row, if that is more than 131,072. `docs/strategies.md` has it as one formula.
 //!
 //! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that may have come closer);
 //! Aoyama, Saito, "Structured inverted-file k-means clustering for high-dimensional sparse data", 2021, doi:10.48550/arXiv.2103.16141 (invariant centroids; upper bounds term at a time).
@@ -64,6 +64,10 @@ const TASK_DOCS: usize = 1024;
 
 /// Documents that are scanned in one task: so many that a table line is read several times while it is in cache.
 const SCAN_DOCS: usize = 1024;
+
+/// Terms of documents that are scanned together: rows of up to 128 terms on average fill a batch, longer ones are
+/// fewer in it. Bounds its memory whatever the length of the rows; it changes no result.
+const SCAN_TERMS: usize = 1 << 17;
 
 /// About how many terms of documents can be looked up in the time that it takes to build one entry of the columns.
 const PAIR_WORTH: usize = 8;
@@ -427,7 +431,12 @@ impl Drift {
                     let mut looks: Vec<Look> = (0..).zip(needs).filter_map(look).collect();
                     looks.sort_by_key(|look| Reverse((look.grouped, look.n_tiles)));
                     for looks in looks.chunk_by(|a, b| a.grouped == b.grouped) {
-                        self.scan_set(set, needs, looks, batch, &mut seen, &mut scanned);
+                        let n_terms = |look: &Look| {
+                            self.arranged.row(needs[look.number as usize].position as usize).nnz()
+                        };
+                        for looks in of_few_terms(looks, n_terms) {
+                            self.scan_set(set, needs, looks, batch, &mut seen, &mut scanned);
+                        }
                     }
                 }
                 for (&Need { position, .. }, seen) in needs.iter().zip(&seen) {
@@ -639,6 +648,21 @@ impl Drift {
         let heavy: Vec<u32> = scanned.into_iter().flat_map(|scanned| scanned.heavy).chain(open).collect();
         counters.plus(self.assign_through_postings(step, &heavy, assignment))
     }
+}
+
+/// Cuts a list into parts of at most [`SCAN_TERMS`] terms each; an item with more is alone in its part.
+fn of_few_terms<T>(mut items: &[T], n_terms: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let mut sum = 0;
+        let fits = |item: &&T| {
+            sum += n_terms(item);
+            sum <= SCAN_TERMS
+        };
+        let len = items.iter().take_while(fits).count().max(1).min(items.len());
+        let (part, rest) = items.split_at(len);
+        items = rest;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// Terms of a document, on average.

@@ -18,7 +18,12 @@ use crate::record::{IterationRecord, RunRecord};
 use crate::seeding::Init;
 use crate::shards::{Checksums, RowFacts};
 
-const KIND: Kind = Kind { mark: *b"\x89DOCSCK\n", name: "docsphere checkpoint", version: 1 };
+const KIND: Kind = Kind {
+    mark: *b"\x89DOCSCK\n",
+    name: "docsphere checkpoint",
+    whole: "the docsphere checkpoint",
+    version: 1,
+};
 
 /// Bytes of a checkpoint for each byte of its file, while it is made from it: entries of the centroids first as a matrix, then as a list each.
 const DECODED: u64 = 3;

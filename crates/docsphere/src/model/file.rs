@@ -23,7 +23,12 @@ use crate::vectors::TextModel;
 /// The version of model files that this build writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
 
-const KIND: Kind = Kind { mark: *b"\x89DOCSPH\n", name: "docsphere model", version: FORMAT_VERSION };
+const KIND: Kind = Kind {
+    mark: *b"\x89DOCSPH\n",
+    name: "docsphere model",
+    whole: "the docsphere model",
+    version: FORMAT_VERSION,
+};
 
 /// Bytes of a model for each byte of its file, while it is made from it: entries of the centroids first as a matrix, then as a list each;
 /// a weight and a place in a hash table for each term of a vocabulary, which has 12 bytes and its text in the file.

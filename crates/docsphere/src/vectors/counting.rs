@@ -26,6 +26,9 @@ const TERMS: &str = "the terms of the documents";
 /// Lists that are shorter grow without asking.
 const ASKED_BYTES: usize = 1 << 20;
 
+/// Bytes for each new term of the corpus: its entry, and its place in a hash table that is at most half empty.
+const PUBLISHED_TERM_BYTES: usize = 64;
+
 /// Bytes for each term beside the list of terms: its place in the hash table, its final number, an entry of a row.
 const BESIDE_TERM_BYTES: usize = 24;
 
@@ -295,6 +298,9 @@ impl ChunkWork for Counting<'_> {
 
     fn finish(&self, chunk: &mut ChunkCounts) -> Result<()> {
         let mut local = chunk.local.take().expect("finished once");
+        // All terms may be new, and other threads may be about to do the same.
+        let n_kept = PUBLISHED_TERM_BYTES * local.terms.len() + local.text.len() + 8 * local.row_terms.len();
+        self.memory.check(TERMS, (n_kept * rayon::current_num_threads()) as u64)?;
         local.publish(&self.shards, self.memory)?;
         // Exactly as large as need be: these stay until the end.
         chunk.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
