@@ -88,7 +88,8 @@ impl MemoryLimit {
     pub(crate) fn grow<T>(&self, what: &'static str, items: &mut Vec<T>, more: usize) -> Result<()> {
         let bytes = |n: usize| (n as u64).saturating_mul(size_of::<T>() as u64);
         let grows = items.len().saturating_add(more) > items.capacity();
-        let copied = if grows { bytes(items.capacity()).min(COPIED_BYTES as u64) } else { 0 };
+        let old = bytes(items.capacity());
+        let copied = if grows && old <= COPIED_BYTES as u64 { old } else { 0 };
         self.check(what, bytes(more).saturating_add(copied))?;
         // An allocator that has no room for twice as much may have room for what is needed.
         if items.try_reserve(more).is_err() && items.try_reserve_exact(more).is_err() {

@@ -731,6 +731,17 @@ mod tests {
     use crate::update::Follower;
     use crate::vectors::{SparseRows, UnitRows};
 
+    #[test]
+    fn long_rows_are_scanned_a_few_at_a_time_and_none_is_left_out() {
+        let half = SCAN_TERMS / 2;
+        let parts = |sizes: &[usize]| -> Vec<Vec<usize>> {
+            of_few_terms(sizes, |&size| size).map(<[usize]>::to_vec).collect()
+        };
+        assert!(parts(&[]).is_empty());
+        assert_eq!(parts(&[half, half, 1]), [vec![half, half], vec![1]]);
+        assert_eq!(parts(&[3 * half, 1, 3 * half]), [vec![3 * half], vec![1], vec![3 * half]]);
+    }
+
     /// Documents of about ten terms, most of them of one of 100 topics.
     fn text_like(n_docs: usize, seed: u64) -> UnitRows<'static> {
         let mut state = seed;
