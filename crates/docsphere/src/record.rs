@@ -90,13 +90,13 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The sum of two counts.
+    /// The sum of two counts. Saturates: counts may come from a file.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Counters {
-            similarities: self.similarities + other.similarities,
-            postings: self.postings + other.postings,
-            skipped_docs: self.skipped_docs + other.skipped_docs,
+            similarities: self.similarities.saturating_add(other.similarities),
+            postings: self.postings.saturating_add(other.postings),
+            skipped_docs: self.skipped_docs.saturating_add(other.skipped_docs),
         }
     }
 }

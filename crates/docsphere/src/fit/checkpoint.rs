@@ -226,10 +226,66 @@ impl SavedRun {
         [labels, centroids]: [&str; 2],
     ) -> Result<Self> {
         let short = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("4 bytes"));
+        let labels = container.section(labels, &KIND)?;
+        if !labels.len().is_multiple_of(4) {
+            return Err(KIND.damaged("labels of 4 bytes each", format!("{} bytes", labels.len())));
+        }
         Ok(SavedRun {
             head,
-            labels: container.section(labels, &KIND)?.chunks_exact(4).map(short).collect(),
+            labels: labels.chunks_exact(4).map(short).collect(),
             centroids: Centroids::from_bytes(container.section(centroids, &KIND)?, &KIND)?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::{FitOptions, SphericalKMeans};
+    use crate::vectors::{SparseRows, UnitRows};
+
+    /// Four rows, the third without terms.
+    fn rows() -> UnitRows<'static> {
+        let rows = SparseRows::from_parts(2, vec![0, 1, 2, 2, 4], vec![0, 1, 0, 1], vec![1.0, 1.0, 2.0, 1.0]);
+        UnitRows::new(rows.unwrap())
+    }
+
+    /// What continuing from a checkpoint says after `change` was made to it and all checksums were set anew.
+    fn continued(change: impl FnOnce(&mut Checkpoint)) -> Result<crate::Fit> {
+        let (folder, rows) = (tempfile::tempdir().unwrap(), rows());
+        let path = folder.path().join("run.checkpoint");
+        let params = SphericalKMeans::params(2).tol(0.0).n_threads(1);
+        let mut observer = |event: &crate::Event<'_>| match event {
+            crate::Event::Iteration(_) => std::ops::ControlFlow::Break(()),
+            _ => std::ops::ControlFlow::Continue(()),
+        };
+        let options = FitOptions::default().observer(&mut observer).checkpoint(&path, 1);
+        params.clone().fit_with(&rows, options).unwrap();
+        let mut checkpoint = Checkpoint::load(&path).unwrap();
+        change(&mut checkpoint);
+        checkpoint.save(&path).unwrap();
+        params.fit_with(&rows, FitOptions::default().resume(Checkpoint::load(&path)?))
+    }
+
+    #[test]
+    fn labels_that_the_rows_cannot_have_are_refused() {
+        let whole = continued(|_| ()).unwrap();
+        assert_eq!(whole.labels.as_slice()[2], -1);
+        // The row without terms has one. (The fuzz target found this: documents were counted below zero.)
+        let error = continued(|checkpoint| checkpoint.current.labels[2] = 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "not valid docsphere checkpoint: expected no label for a row without terms, found cluster 1 for row 2"
+        );
+        // A row with terms may have none; it is found again.
+        let found = continued(|checkpoint| checkpoint.current.labels[0] = u32::MAX).unwrap();
+        assert_eq!(found.labels, whole.labels);
+    }
+
+    #[test]
+    fn counts_that_no_run_can_have_are_added_up_without_overflow() {
+        let fit =
+            continued(|checkpoint| checkpoint.current.head.iterations[0].counters.similarities = u64::MAX);
+        assert_eq!(fit.unwrap().trace.total().similarities, u64::MAX);
     }
 }

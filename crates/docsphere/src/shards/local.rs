@@ -13,7 +13,8 @@ use rayon::prelude::*;
 use super::{Checksums, PassSeconds, Passed, RowFacts, Shards};
 use crate::assign::{self, Assigned, Assigner, AssignerSettings, ShardStep, Step};
 use crate::centroids::Centroid;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::record::Strategy;
 use crate::seeding::{Buckets, Drawable, Lowered, Search, Seed, SeedSource, content_hash};
@@ -311,6 +312,16 @@ impl<'a> LocalShard<'a> {
         self.assigner.attach(&self.rows)?;
         self.assignment = Assignment::none(n_rows);
         if let Some(labels) = labels {
+            // Strategies leave zero rows alone, so that a label would stay for ever.
+            let has_label = |doc: &&DocId| labels[doc.index()] != Assignment::NO_LABEL;
+            if let Some(doc) = self.rows.zero_rows().iter().find(has_label) {
+                let (label, row) = (labels[doc.index()], self.first_doc + doc.index());
+                return Err(Error::malformed(
+                    "docsphere checkpoint",
+                    "no label for a row without terms",
+                    format!("cluster {label} for row {row}"),
+                ));
+            }
             self.assignment.labels.copy_from_slice(labels);
         }
         self.summed = vec![Assignment::NO_LABEL; n_rows];
