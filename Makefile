@@ -6,6 +6,7 @@
 # make test-long  10,000 random cases for every strategy, thread count and kind of vector instructions
 # make bench   every strategy side by side on generated data
 # make paper   the paper's evaluation on generated data, in minutes; on your own: PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
+# make fuzz    the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz); FUZZ_SECONDS=3600 for longer
 # make memory  the peak memory of a run over a million rows (Linux)
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ PAGE := crates/docsphere-cli/src/explorer/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test test-long lint doc unit interop python explorer page bench paper memory clean
+.PHONY: demo test test-long lint doc unit interop python explorer page bench paper fuzz memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
@@ -113,6 +114,17 @@ paper:
 	cargo run --release --quiet --package docsphere-bench -- paper $(PAPER_CORPORA:%=--corpus %) $(if $(PAPER_DOCS),--docs $(PAPER_DOCS)) \
 		--k $(PAPER_K) --runs $(PAPER_RUNS) --cap $(PAPER_CAP) --out $(PAPER_OUT) $(PAPER_OPTIONS)
 	@echo "tables and figure: $(PAPER_OUT)"
+
+FUZZ_TARGETS ?= checkpoint parquet
+FUZZ_SECONDS ?= 60
+
+# Without a sanitizer, which would need unstable Rust. All code is safe but the vector kernels and dependencies; panics, texts that are not UTF-8 and memory are what is looked for.
+fuzz:
+	@cargo fuzz --version > /dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz: cargo install --locked cargo-fuzz"; exit 1; }
+	cargo run --quiet --manifest-path fuzz/Cargo.toml --example seeds -- fuzz
+	for target in $(FUZZ_TARGETS); do \
+		cargo fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
+	done
 
 memory:
 	cargo run --release --quiet --example memory

@@ -24,6 +24,9 @@ mod memory;
 mod options;
 // Input that can be read only once.
 mod pipes;
+// Damaged and hostile Parquet files.
+#[cfg(feature = "parquet")]
+mod parquet_files;
 // What every output file holds.
 mod results;
 // What is never deleted or written over.

@@ -179,12 +179,10 @@ mod parquet_file {
     use std::sync::Arc;
 
     use anyhow::{Context, Result};
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float64Type, Int32Type};
     use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
     use arrow_schema::{DataType, Field, Schema};
+    use docsphere::{Corpus, CorpusFormat, CorpusOptions, Document};
     use parquet::arrow::ArrowWriter;
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::basic::Compression;
     use parquet::file::properties::WriterProperties;
 
@@ -226,25 +224,28 @@ mod parquet_file {
         Ok(())
     }
 
+    /// Read like documents, because that reader trusts nothing that stands in the file.
     pub(super) fn read(path: &Path) -> Result<Vec<ReadAssignment>> {
+        let options = CorpusOptions {
+            format: Some(CorpusFormat::Parquet),
+            text_fields: vec!["cluster".to_owned(), "similarity".to_owned()],
+            id_field: Some("id".to_owned()),
+            ..CorpusOptions::default()
+        };
         let mut lines = Vec::new();
-        for batch in ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()? {
-            let batch = batch?;
-            // An id of its own for each document, and a list that doubles.
-            let ids_bytes = batch.get_array_memory_size() + 100 * batch.num_rows();
-            memory::of_readers().check(super::WHAT, (ids_bytes + 40 * lines.len()) as u64)?;
-            let column =
-                |name: &str| batch.column_by_name(name).with_context(|| format!("there is no column {name}"));
-            let ids = column("id")?.as_string::<i32>();
-            let clusters = column("cluster")?.as_primitive::<Int32Type>();
-            let similarities = column("similarity")?.as_primitive::<Float64Type>();
-            lines.extend((0..batch.num_rows()).map(|row| ReadAssignment {
-                id: ids.value(row).to_owned(),
-                cluster: clusters.value(row),
-                similarity: similarities.value(row),
-            }));
-        }
-        Ok(lines)
+        Corpus::open([path], options)?.for_each_document(None, |document| {
+            lines.push(line(document).with_context(|| format!("row {}", lines.len() + 1)));
+        })?;
+        lines.into_iter().collect()
+    }
+
+    fn line(document: Document<'_>) -> Result<ReadAssignment> {
+        let (cluster, similarity) = document.text.split_once('\n').context("two columns")?;
+        Ok(ReadAssignment {
+            id: document.id.to_owned(),
+            cluster: cluster.parse().with_context(|| format!("cluster \"{cluster}\""))?,
+            similarity: similarity.parse().with_context(|| format!("similarity \"{similarity}\""))?,
+        })
     }
 }
 

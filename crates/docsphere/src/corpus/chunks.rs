@@ -109,9 +109,9 @@ fn cut_input(
         return Ok(ControlFlow::Continue(()));
     }
     if input.format == CorpusFormat::Parquet {
-        return parquet_input::cut(input.file(), &corpus.options, n_bytes, &mut |rows| {
-            send(Content::Rows(rows))
-        });
+        let (options, chunk_bytes) = (&corpus.options, corpus.chunk_bytes);
+        let mut send = |rows| send(Content::Rows(rows));
+        return parquet_input::cut(input.file(), options, chunk_bytes, n_bytes, &mut send);
     }
     let reader = open_counted(input.file(), Arc::clone(n_bytes))
         .map_err(|error| rename(error, input.file(), &input.path))?;

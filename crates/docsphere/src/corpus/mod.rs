@@ -31,6 +31,8 @@ mod input;
 mod jsonl;
 mod options;
 #[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(feature = "parquet")]
 #[path = "parquet_enabled.rs"]
 mod parquet_input;
 #[cfg(not(feature = "parquet"))]

@@ -29,6 +29,7 @@ pub(super) fn check_build(format: CorpusFormat) -> Result<()> {
 pub(super) fn cut(
     _: &Path,
     _: &CorpusOptions,
+    _: usize,
     _: &Arc<AtomicU64>,
     _: &mut dyn FnMut(Rows) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {

@@ -1,35 +1,43 @@
-//! Parquet files. `parquet_disabled.rs` is the twin for builds without them.
+//! Parquet files. `parquet_disabled.rs` is the twin for builds without them; `parquet/` reads the format.
 //!
-//! Only the wanted columns are read, in batches of rows; the cutting thread decodes them, the pool takes the texts out of them.
+//! Only the wanted columns are read. The cutting thread takes them apart and copies values into chunks of the size that all formats have; the pool checks that they are UTF-8.
 
 use std::fs::File;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-
+use super::chunks::MAX_RECORD_BYTES;
 use super::options::{CorpusFormat, CorpusOptions};
+use super::parquet::{Column, ColumnType, Footer, RowGroup, Value};
 use super::parse::{ChunkTally, Document, Emit, NumberedId, field_list};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Rows decoded at a time.
-const BATCH_ROWS: usize = 4096;
-
 /// Some rows.
+#[derive(Debug, Default)]
 pub(super) struct Rows {
-    batch: RecordBatch,
-    /// Columns of the batch that hold the text.
-    text_columns: Vec<usize>,
-    id_column: Option<usize>,
+    /// All texts; what is not UTF-8 has not been replaced yet.
+    texts: Vec<u8>,
+    /// All ids, likewise. A row without has an empty one.
+    ids: Vec<u8>,
+    /// Where the text and the id of each row end.
+    ends: Vec<(usize, usize)>,
     /// The number of the first row, from 1.
     first_row: u64,
+}
+
+impl Rows {
+    /// Bytes in memory.
+    pub(super) fn n_bytes(&self) -> usize {
+        self.texts.len() + self.ids.len() + size_of_val(&self.ends[..])
+    }
+
+    #[cfg(test)]
+    pub(super) fn n_rows(&self) -> usize {
+        self.ends.len()
+    }
 }
 
 /// Parquet is in this build.
@@ -38,138 +46,167 @@ pub(super) fn check_build(_: CorpusFormat) -> Result<()> {
     Ok(())
 }
 
-fn damaged(error: impl ToString) -> Error {
-    Error::malformed("Parquet", "an undamaged file", error.to_string())
-}
-
 pub(super) fn cut(
     path: &Path,
     options: &CorpusOptions,
+    chunk_bytes: usize,
     n_bytes: &Arc<AtomicU64>,
     send: &mut dyn FnMut(Rows) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
     let file = File::open(path).map_err(|source| Error::io("read", source))?;
     let file_bytes = file.metadata().map_err(|source| Error::io("read", source))?.len();
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(damaged)?;
-    let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let column = |field: &str| names.iter().position(|name| name == field);
-    let required = |field: &String, option| {
-        column(field).ok_or_else(|| {
-            let found = field_list(&names);
-            Error::from(ErrorKind::MissingField { field: field.clone(), option, found })
-        })
-    };
-    let text_roots: Result<Vec<usize>> =
-        options.text_fields.iter().map(|field| required(field, "text_fields")).collect();
-    let text_roots = text_roots?;
-    let id_root = match &options.id_field {
-        Some(field) => Some(required(field, "id_field")?),
-        None => column("id"),
-    };
-    let mut roots: Vec<usize> = text_roots.iter().copied().chain(id_root).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    let place = |root: usize| roots.binary_search(&root).expect("one of the roots");
-    let (text_columns, id_column) =
-        (text_roots.into_iter().map(place).collect::<Vec<_>>(), id_root.map(place));
-    for &root in &roots {
-        check_type(&names[root], builder.schema().field(root).data_type())?;
-    }
-    let n_rows = builder.metadata().file_metadata().num_rows().max(1) as u64;
-    let projection = ProjectionMask::roots(builder.parquet_schema(), roots.iter().copied());
-    let reader = builder.with_projection(projection).with_batch_size(BATCH_ROWS).build().map_err(damaged)?;
-    let (mut first_row, mut counted) = (1, 0);
-    for batch in reader {
-        let batch = batch.map_err(damaged)?;
-        let n_batch = batch.num_rows() as u64;
+    let footer = Footer::read(&file, file_bytes)?;
+    let wanted = Wanted::new(&footer, options)?;
+    let n_rows = footer.n_rows().unwrap_or(0).max(1);
+    let mut counted = 0;
+    let mut send = |rows: Rows| {
         // The reader jumps about in the file: progress goes by rows.
-        let done = ((first_row - 1 + n_batch) as u128 * u128::from(file_bytes) / u128::from(n_rows)) as u64;
+        let rows_done = rows.first_row - 1 + rows.ends.len() as u64;
+        let done = (u128::from(rows_done) * u128::from(file_bytes) / u128::from(n_rows)) as u64;
         n_bytes.fetch_add(done.saturating_sub(counted), Ordering::Relaxed);
         counted = counted.max(done);
-        if send(Rows { batch, text_columns: text_columns.clone(), id_column, first_row }).is_break() {
+        send(rows)
+    };
+    let mut cutter = Cutter { file: &file, footer: &footer, wanted, chunk_bytes, rows: Rows::default() };
+    cutter.rows.first_row = 1;
+    for group in &footer.row_groups {
+        if cutter.cut_group(group, &mut send)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        first_row += n_batch;
     }
-    Ok(ControlFlow::Continue(()))
+    if cutter.rows.ends.is_empty() { Ok(ControlFlow::Continue(())) } else { Ok(send(cutter.rows)) }
 }
 
-/// Columns that can be taken for text.
-fn check_type(name: &str, data_type: &DataType) -> Result<()> {
-    let is_text = |kind: &DataType| matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    let fits = match data_type {
-        DataType::Int32 | DataType::Int64 | DataType::UInt32 | DataType::UInt64 => true,
-        DataType::Dictionary(_, values) => is_text(values),
-        kind => is_text(kind),
-    };
-    if fits {
-        return Ok(());
+/// The columns that are read.
+struct Wanted {
+    /// Their numbers in the footer, ascending.
+    columns: Vec<usize>,
+    /// Which of them hold the text, in the order in which they are joined.
+    texts: Vec<usize>,
+    id: Option<usize>,
+}
+
+impl Wanted {
+    fn new(footer: &Footer, options: &CorpusOptions) -> Result<Self> {
+        let names = || -> Vec<&str> { footer.columns.iter().map(|column| &column.name[..]).collect() };
+        let find = |field: &str| footer.columns.iter().position(|column| column.name == field);
+        let required = |field: &String, option| {
+            find(field).ok_or_else(|| {
+                let found = field_list(&names());
+                Error::from(ErrorKind::MissingField { field: field.clone(), option, found })
+            })
+        };
+        let texts: Result<Vec<usize>> =
+            options.text_fields.iter().map(|field| required(field, "text_fields")).collect();
+        let texts = texts?;
+        let id = match &options.id_field {
+            Some(field) => Some(required(field, "id_field")?),
+            None => find("id"),
+        };
+        let mut columns: Vec<usize> = texts.iter().copied().chain(id).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        for &column in &columns {
+            let column = &footer.columns[column];
+            if let ColumnType::Other(kind) = &column.column_type {
+                let what = format!("a column of type {kind} ({})", column.name);
+                let hint = "text and ids are read from columns of strings or numbers".to_owned();
+                return Err(ErrorKind::Unsupported { what, hint }.into());
+            }
+        }
+        let place = |column: usize| columns.binary_search(&column).expect("one of the columns");
+        let (texts, id) = (texts.into_iter().map(place).collect(), id.map(place));
+        Ok(Wanted { columns, texts, id })
     }
-    let what = format!("a column of type {data_type} ({name})");
-    let hint = "text and ids are read from columns of strings or integers".to_owned();
-    Err(ErrorKind::Unsupported { what, hint }.into())
+}
+
+/// Cuts rows into chunks.
+struct Cutter<'a> {
+    file: &'a File,
+    footer: &'a Footer,
+    wanted: Wanted,
+    chunk_bytes: usize,
+    /// The rows of the next chunk.
+    rows: Rows,
+}
+
+impl Cutter<'_> {
+    fn cut_group(
+        &mut self,
+        group: &RowGroup,
+        send: &mut dyn FnMut(Rows) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>> {
+        let name = |place: usize| &self.footer.columns[self.wanted.columns[place]].name[..];
+        let mut columns = Vec::with_capacity(self.wanted.columns.len());
+        for (place, &column) in self.wanted.columns.iter().enumerate() {
+            let column = Column::open(self.file, self.footer, group, &self.footer.columns[column]);
+            columns.push(column.map_err(|fault| fault.in_column(name(place)))?);
+        }
+        let mut values: Vec<Vec<u8>> = vec![Vec::new(); columns.len()];
+        for _ in 0..group.n_rows {
+            let mut row_bytes = 0;
+            for (place, (column, value)) in columns.iter_mut().zip(&mut values).enumerate() {
+                value.clear();
+                let found = column.next().map_err(|fault| fault.in_column(name(place)))?;
+                push_value(found, value);
+                row_bytes += value.len();
+            }
+            let rows = &mut self.rows;
+            if row_bytes > MAX_RECORD_BYTES {
+                let (limit, got) = (MAX_RECORD_BYTES as u64, row_bytes as u64);
+                return Err(ErrorKind::TooLarge { what: "a row's size in bytes", limit, got }.into());
+            }
+            for (position, &text) in self.wanted.texts.iter().enumerate() {
+                if position > 0 {
+                    rows.texts.push(b'\n');
+                }
+                rows.texts.extend_from_slice(&values[text]);
+            }
+            if let Some(id) = self.wanted.id {
+                rows.ids.extend_from_slice(&values[id]);
+            }
+            rows.ends.push((rows.texts.len(), rows.ids.len()));
+            if rows.n_bytes() >= self.chunk_bytes {
+                let first_row = rows.first_row + rows.ends.len() as u64;
+                let full = std::mem::replace(rows, Rows { first_row, ..Rows::default() });
+                if send(full).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Appends a value; null is empty.
+fn push_value(value: Value<'_>, text: &mut Vec<u8>) {
+    let written = match value {
+        Value::Null => Ok(()),
+        Value::Text(bytes) => {
+            text.extend_from_slice(bytes);
+            Ok(())
+        }
+        Value::Integer(number) => write!(text, "{number}"),
+        Value::Float(number) => write!(text, "{number}"),
+        Value::Double(number) => write!(text, "{number}"),
+    };
+    written.expect("writing to memory");
 }
 
 pub(super) fn parse(rows: &Rows, id_prefix: &str, emit: Emit<'_>) -> Result<ChunkTally> {
     let mut tally = ChunkTally::default();
     let mut numbered = NumberedId::new(id_prefix);
-    let (mut text, mut own_id) = (String::new(), String::new());
-    let text_columns: Vec<Column> =
-        rows.text_columns.iter().map(|&at| Column::new(rows.batch.column(at))).collect();
-    let id_column = rows.id_column.map(|at| Column::new(rows.batch.column(at)));
-    for row in 0..rows.batch.num_rows() {
-        text.clear();
-        for (position, column) in text_columns.iter().enumerate() {
-            text.push_str(if position == 0 { "" } else { "\n" });
-            column.push_value(row, &mut text);
-        }
-        own_id.clear();
-        if let Some(column) = &id_column {
-            column.push_value(row, &mut own_id);
-        }
-        let id = if own_id.is_empty() { numbered.with(rows.first_row + row as u64) } else { &own_id };
+    let mut start = (0, 0);
+    for (number, &end) in (rows.first_row..).zip(&rows.ends) {
+        let n_invalid = tally.n_invalid_utf8;
+        let text = tally.text(&rows.texts[start.0..end.0]);
+        let own_id = tally.text(&rows.ids[start.1..end.1]);
+        // A document counts once.
+        tally.n_invalid_utf8 = tally.n_invalid_utf8.min(n_invalid + 1);
+        let id = if own_id.is_empty() { numbered.with(number) } else { &own_id };
         tally.n_documents += 1;
         emit(Document { id, text: &text })?;
+        start = end;
     }
     Ok(tally)
-}
-
-/// A column, and for a dictionary where each row's value is.
-struct Column<'a> {
-    rows: &'a ArrayRef,
-    values: &'a ArrayRef,
-    keys: Option<Vec<usize>>,
-}
-
-impl<'a> Column<'a> {
-    fn new(rows: &'a ArrayRef) -> Self {
-        match rows.as_any_dictionary_opt() {
-            Some(dictionary) if !dictionary.values().is_empty() => {
-                Column { rows, values: dictionary.values(), keys: Some(dictionary.normalized_keys()) }
-            }
-            _ => Column { rows, values: rows, keys: None },
-        }
-    }
-
-    /// Appends a value; null is empty.
-    fn push_value(&self, row: usize, text: &mut String) {
-        if self.rows.is_null(row) {
-            return;
-        }
-        let at = self.keys.as_ref().map_or(row, |keys| keys[row]);
-        let column = self.values;
-        if column.is_null(at) {
-            return;
-        }
-        match column.data_type() {
-            DataType::Utf8 => text.push_str(column.as_string::<i32>().value(at)),
-            DataType::LargeUtf8 => text.push_str(column.as_string::<i64>().value(at)),
-            DataType::Utf8View => text.push_str(column.as_string_view().value(at)),
-            DataType::Int32 => text.push_str(&column.as_primitive::<Int32Type>().value(at).to_string()),
-            DataType::Int64 => text.push_str(&column.as_primitive::<Int64Type>().value(at).to_string()),
-            DataType::UInt32 => text.push_str(&column.as_primitive::<UInt32Type>().value(at).to_string()),
-            DataType::UInt64 => text.push_str(&column.as_primitive::<UInt64Type>().value(at).to_string()),
-            other => unreachable!("refused before reading: {other}"),
-        }
-    }
 }
