@@ -18,7 +18,8 @@ fn main() {
     parquet_seeds::write(&folder("parquet"));
 }
 
-/// Checkpoints of one run, stopped after every number of iterations: with and without the best of earlier runs.
+/// Checkpoints of one run, stopped after every number of iterations: with and without the best of
+/// earlier runs.
 fn checkpoint_seeds(folder: &Path) {
     let rows = checkpoints::rows();
     for n_iterations in 1.. {
@@ -83,7 +84,11 @@ mod parquet_seeds {
                             .set_column_encoding("number".into(), integers)
                             .set_column_encoding("id".into(), integers),
                     };
-                    write_file(&folder.join(format!("seed-{number:02}")), properties.build(), number % 2 == 0);
+                    write_file(
+                        &folder.join(format!("seed-{number:02}")),
+                        properties.build(),
+                        number % 2 == 0,
+                    );
                 }
             }
         }

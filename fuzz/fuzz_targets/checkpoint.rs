@@ -1,4 +1,5 @@
-//! Bytes to a checkpoint, and a checkpoint that loads to the end of its run: an error or a result, never a panic.
+//! Bytes to a checkpoint, and a checkpoint that loads to the end of its run: an error or a result,
+//! never a panic.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,5 @@
-//! Bytes to documents, as the command reads a Parquet file: an error or texts that are UTF-8, never a panic, and never more memory than `-rss_limit_mb` allows.
+//! Bytes to documents, as the command reads a Parquet file: an error or texts that are UTF-8, never
+//! a panic, and never more memory than `-rss_limit_mb` allows.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -11,7 +12,8 @@ use libfuzzer_sys::fuzz_target;
 
 static FILE: LazyLock<ScratchFile> = LazyLock::new(|| ScratchFile::new("documents.parquet"));
 
-/// A few bytes may stand for many documents. When so many have been seen, or so many bytes of them, it is enough.
+/// A few bytes may stand for many documents. When so many have been seen, or so many bytes of them,
+/// it is enough.
 const ENOUGH_DOCUMENTS: u64 = 20_000;
 const ENOUGH_BYTES: usize = 16 << 20;
 

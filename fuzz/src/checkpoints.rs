@@ -1,8 +1,10 @@
-//! The run whose checkpoints are the seeds, and which is continued from every checkpoint that loads.
+//! The run whose checkpoints are the seeds, and which is continued from every checkpoint that
+//! loads.
 
 use docsphere::{Init, Params, SparseRows, SphericalKMeans, UnitRows};
 
-/// A few short rows over a small vocabulary, one of them empty: seeds stay small, and the run takes several iterations.
+/// A few short rows over a small vocabulary, one of them empty: seeds stay small, and the run takes
+/// several iterations.
 pub fn rows() -> UnitRows<'static> {
     let mut state = 1_u32;
     let mut next = |below: u32| {
@@ -26,8 +28,8 @@ pub fn params() -> Params {
     SphericalKMeans::params(4).seed(3).tol(0.0).n_init(3).init(Init::Random).max_iter(5).n_threads(1)
 }
 
-/// The file with its sizes, offsets and checksums set to what they should be, so that changes inside sections get past the
-/// checks of the container. `None` if it is too short for its table.
+/// The file with its sizes, offsets and checksums set to what they should be, so that changes
+/// inside sections get past the checks of the container. `None` if it is too short for its table.
 ///
 /// The layout is that of `crates/docsphere/src/container.rs`.
 pub fn resealed(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -40,7 +40,8 @@ fn texts_that_do_not_begin_at_a_character_are_replaced_and_counted() {
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(delta_length())).unwrap();
     let mut group = writer.next_row_group().unwrap();
     let mut column = group.next_column().unwrap().unwrap();
-    // All bytes together are UTF-8: the second text begins within a character, and the third within another.
+    // All bytes together are UTF-8: the second text begins within a character, and the third within
+    // another.
     let texts: [&[u8]; 4] = [b"cats purr \xf0\x9f", b"\x98\xba cats \xc3", b"\xa9 dogs bark", b"dogs run"];
     let texts = texts.map(|text| ByteArray::from(text.to_vec()));
     column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
@@ -75,7 +76,8 @@ fn damage_is_refused_with_the_name_of_the_file() {
     write_texts(&place.path("good.parquet"), PETS.lines(), delta_length());
     place.ok("cluster good.parquet -k 2 -o good --assignments parquet");
     let good = std::fs::read(place.path("good.parquet")).unwrap();
-    // The page is at the beginning: its header, lengths, texts. (The library's own tests go through every byte.)
+    // The page is at the beginning: its header, lengths, texts. (The library's own tests go through
+    // every byte.)
     for at in (4..100).step_by(3) {
         let mut damaged = good.clone();
         damaged[at] ^= 0x80;
@@ -102,7 +104,8 @@ fn damage_is_refused_with_the_name_of_the_file() {
     }
 }
 
-/// 1.2 GB of text, in a file of a few hundred kilobytes and 600 MiB of address space. (Threads reserve much of that, and use little.)
+/// 1.2 GB of text, in a file of a few hundred kilobytes and 600 MiB of address space. (Threads
+/// reserve much of that, and use little.)
 #[cfg(target_os = "linux")]
 #[test]
 fn a_value_that_repeats_takes_the_memory_of_one() {

@@ -1,6 +1,8 @@
-//! Parquet files. `parquet_disabled.rs` is the twin for builds without them; `parquet/` reads the format.
+//! Parquet files. `parquet_disabled.rs` is the twin for builds without them; `parquet/` reads the
+//! format.
 //!
-//! Only the wanted columns are read. The cutting thread takes them apart and copies values into chunks of the size that all formats have; the pool checks that they are UTF-8.
+//! Only the wanted columns are read. The cutting thread takes them apart and copies values into
+//! chunks of the size that all formats have; the pool checks that they are UTF-8.
 
 use std::fs::File;
 use std::io::Write;

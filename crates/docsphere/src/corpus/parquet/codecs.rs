@@ -33,7 +33,8 @@ impl Codec {
         })
     }
 
-    /// Appends to `out` what `packed` holds: exactly `n_bytes`. The caller has checked that so many may be allocated.
+    /// Appends to `out` what `packed` holds: exactly `n_bytes`. The caller has checked that so many
+    /// may be allocated.
     pub(super) fn unpack(self, packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         // Some writers pack nothing to nothing, which not every format calls valid.

@@ -37,7 +37,8 @@ pub(in crate::corpus) struct Column<'a> {
     page_left: u64,
     /// Which of them have a value, if that is not all.
     levels: Option<Runs>,
-    /// How to read the values; found out when there is one, because a page without any need not have even the beginnings.
+    /// How to read the values; found out when there is one, because a page without any need not
+    /// have even the beginnings.
     values: Option<Values>,
     /// The value before, where values are stored as changes to it.
     before: Vec<u8>,
@@ -219,7 +220,8 @@ struct Dictionary {
 
 impl Dictionary {
     fn new(content: Vec<u8>, n_values: u64, column_type: &ColumnType) -> Result<Self> {
-        // A text has its length before it, and a number takes its bytes: so many values need so many bytes.
+        // A text has its length before it, and a number takes its bytes: so many values need so
+        // many bytes.
         let width = if *column_type == ColumnType::Text { 4 } else { column_type.width() };
         if n_values.saturating_mul(width as u64) > content.len() as u64 {
             let expected = format!("a dictionary of {n_values} values");

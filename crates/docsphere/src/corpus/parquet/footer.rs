@@ -15,8 +15,8 @@ const ENCRYPTED_MARK: &[u8; 4] = b"PARE";
 /// A file may have so many rows, however small it is.
 const FREE_ROWS: u64 = 10_000_000;
 
-/// A larger file may have so many rows for each of its bytes. Rows without a text, or all with the same, take next to nothing
-/// in the file, and as much as others in memory.
+/// A larger file may have so many rows for each of its bytes. Rows without a text, or all with the
+/// same, take next to nothing in the file, and as much as others in memory.
 const MAX_ROWS_PER_BYTE: u64 = 16;
 
 /// What the end of a file says.
@@ -199,7 +199,8 @@ impl ColumnType {
     }
 }
 
-/// The columns of the top level. The schema is a tree, written node by node, each before its children.
+/// The columns of the top level. The schema is a tree, written node by node, each before its
+/// children.
 fn read_schema(reader: &mut Reader<'_>, field: Field) -> Result<Vec<TopColumn>> {
     let n_nodes = reader.structures(field)?;
     let mut columns = Vec::new();

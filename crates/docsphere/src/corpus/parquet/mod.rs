@@ -1,7 +1,9 @@
 //! Reads columns of Parquet files: those at the top level that hold texts or numbers.
 //!
-//! Our own reader, because what a file says must be checked before it is believed: the crate `parquet` takes damaged lengths for strings without looking, panics on damaged pages, and allocates what headers claim. Here
-//! every length is compared with the bytes that are there before anything is allocated, values are bytes (who wants text checks it), and nothing is `unsafe`.
+//! Our own reader, because what a file says must be checked before it is believed: the crate
+//! `parquet` takes damaged lengths for strings without looking, panics on damaged pages, and
+//! allocates what headers claim. Here every length is compared with the bytes that are there before
+//! anything is allocated, values are bytes (who wants text checks it), and nothing is `unsafe`.
 //!
 //! | file | what it reads |
 //! |---|---|
@@ -11,8 +13,10 @@
 //! | `values.rs` | the encodings of values within a page |
 //! | `column.rs` | a column of a row group, one value after the other |
 //!
-//! **Memory.** For each column that is read, one page and one dictionary, unpacked. A page may unpack to [`pages::FREE_PAGE_BYTES`], or to [`pages::MAX_PAGE_RATIO`] times its
-//! size in the file: what is larger is refused. Values that repeat, by a dictionary or a prefix, are handed on one at a time.
+//! **Memory.** For each column that is read, one page and one dictionary, unpacked. A page may
+//! unpack to [`pages::FREE_PAGE_BYTES`], or to [`pages::MAX_PAGE_RATIO`] times its size in the
+//! file: what is larger is refused. Values that repeat, by a dictionary or a prefix, are handed on
+//! one at a time.
 
 mod codecs;
 mod column;

@@ -11,7 +11,8 @@ use super::{Result, damaged, read_failed, unsupported};
 /// A page may unpack to so many bytes, however few it has in the file.
 pub(super) const FREE_PAGE_BYTES: u64 = 64 << 20;
 
-/// A larger page may unpack to so many times its bytes in the file. Texts shrink to a tenth, seldom to a hundredth.
+/// A larger page may unpack to so many times its bytes in the file. Texts shrink to a tenth, seldom
+/// to a hundredth.
 pub(super) const MAX_PAGE_RATIO: u64 = 100;
 
 /// A header holds a few numbers, and perhaps the least and the greatest value.

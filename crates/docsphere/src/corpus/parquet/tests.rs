@@ -172,7 +172,8 @@ fn write_bytes(path: &Path, values: &[&[u8]], properties: WriterProperties) {
 fn what_is_not_utf8_is_replaced_and_counted() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("d.parquet");
-    // The first two are UTF-8 together, and neither is alone: a check of all bytes at once does not see it.
+    // The first two are UTF-8 together, and neither is alone: a check of all bytes at once does not
+    // see it.
     let values: [&[u8]; 4] = [b"caf\xc3", b"\xa9 au lait", b"tea", b"\xff"];
     for encoding in ENCODINGS {
         for version in VERSIONS {

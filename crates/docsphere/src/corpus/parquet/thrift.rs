@@ -1,6 +1,7 @@
 //! The compact protocol of Thrift, in which Parquet writes its headers.
 //!
-//! Reads from bytes in memory and allocates nothing, so a damaged length costs no memory. Structs are read field by field; what nobody asks for is skipped.
+//! Reads from bytes in memory and allocates nothing, so a damaged length costs no memory. Structs
+//! are read field by field; what nobody asks for is skipped.
 
 use super::{Fault, damaged};
 
@@ -162,7 +163,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a field that is a list of structs: how many there are. Each takes at least one of the bytes that are left.
+    /// Begins a field that is a list of structs: how many there are. Each takes at least one of the
+    /// bytes that are left.
     pub(super) fn structures(&mut self, field: Field) -> Result<u64> {
         if field.kind != Kind::LIST {
             return Err(ThriftFault::Bad("a field that should be a list and is not"));
@@ -241,7 +243,8 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// Field 1: the integer -3; field 2: true; field 20: the text "ab"; field 21: a list of two structs with an integer each.
+    /// Field 1: the integer -3; field 2: true; field 20: the text "ab"; field 21: a list of two
+    /// structs with an integer each.
     const STRUCT: [u8; 19] =
         [0x15, 5, 0x11, 0x08, 40, 2, b'a', b'b', 0x19, 0x2c, 0x15, 2, 0, 0x15, 4, 0, 0x13, 0x7f, 0];
 
@@ -272,7 +275,8 @@ mod tests {
         for length in 0..STRUCT.len() {
             assert_eq!(skip(&STRUCT[..length]), Err(ThriftFault::End), "{length} bytes");
         }
-        // A list of 2^62 structs, a text of 2^62 bytes, a number without end, lists in lists without end.
+        // A list of 2^62 structs, a text of 2^62 bytes, a number without end, lists in lists
+        // without end.
         let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f];
         assert_eq!(skip(&[&[0x19, 0xfc], &huge[..]].concat()), Err(ThriftFault::End));
         assert_eq!(skip(&[&[0x18], &huge[..]].concat()), Err(ThriftFault::End));

@@ -1,10 +1,12 @@
 //! The encodings of numbers within a page: runs, and packed differences.
 //!
-//! The decoders hold positions, not bytes, so that a page and its decoders can lie in one struct; every call is given the bytes of the page. A decoder never reads behind `end`.
+//! The decoders hold positions, not bytes, so that a page and its decoders can lie in one struct;
+//! every call is given the bytes of the page. A decoder never reads behind `end`.
 
 use super::{Result, damaged};
 
-/// The little endian number of `width` bits (at most 64) that begins at bit `bit_at`; `None` behind the end.
+/// The little endian number of `width` bits (at most 64) that begins at bit `bit_at`; `None` behind
+/// the end.
 fn bits(bytes: &[u8], bit_at: u64, width: u32) -> Option<u64> {
     let (byte_at, shift) = (usize::try_from(bit_at / 8).ok()?, (bit_at % 8) as u32);
     let n_bytes = (shift + width).div_ceil(8) as usize;
@@ -91,7 +93,8 @@ impl Runs {
             self.at = at + n_bytes;
             self.run = Run::Same { left: head >> 1, value };
         } else {
-            // Groups of eight. The last may be cut off by the end of the page, where no more are needed.
+            // Groups of eight. The last may be cut off by the end of the page, where no more are
+            // needed.
             let n_bytes = (head >> 1).saturating_mul(u64::from(self.width));
             self.at = usize::try_from(n_bytes).map_or(self.end, |n| self.end.min(at.saturating_add(n)));
             self.run = Run::Packed { left: (head >> 1).saturating_mul(8), bit_at: at as u64 * 8 };
@@ -100,7 +103,8 @@ impl Runs {
     }
 }
 
-/// Numbers as differences to the one before, in blocks of mini blocks, each with a width of its own. Parquet's DELTA_BINARY_PACKED encoding.
+/// Numbers as differences to the one before, in blocks of mini blocks, each with a width of its
+/// own. Parquet's DELTA_BINARY_PACKED encoding.
 ///
 /// Adds with wrap-around in 64 bits; numbers of 32 bits are the lower halves.
 #[derive(Debug)]
@@ -132,7 +136,8 @@ impl Deltas {
         let (n_minis, at) = varint(bytes, at, end)?;
         let (left, at) = varint(bytes, at, end)?;
         let (first, at) = varint(bytes, at, end)?;
-        // The format demands 128 and 32 as divisors; that none is left over and none is zero is all that is needed here.
+        // The format demands 128 and 32 as divisors; that none is left over and none is zero is all
+        // that is needed here.
         let fits = n_minis > 0 && block_numbers > 0 && block_numbers.is_multiple_of(n_minis);
         if !fits || !(block_numbers / n_minis).is_multiple_of(32) {
             let found = format!("{block_numbers} in {n_minis} parts");
@@ -285,9 +290,9 @@ mod tests {
         let bytes = [&[0x80, 0x01, 4], &huge[..], &[0, 0, 0, 0, 0, 0]].concat();
         assert!(Deltas::new(&bytes, 0, bytes.len()).unwrap().end_of_numbers(&bytes).is_err());
         // Blocks without parts, without numbers, of parts that are no multiple of 32.
-        for sizes in [[128, 0], [0, 4], [32, 4]] {
-            let bytes = [sizes[0] as u8 | 0x80, (sizes[0] >> 7) as u8, sizes[1], 1, 0];
-            assert!(Deltas::new(&bytes, 0, bytes.len()).is_err(), "{sizes:?}");
+        for (block_numbers, n_minis) in [(128_u32, 0), (0, 4), (32, 4)] {
+            let bytes = [block_numbers as u8 | 0x80, (block_numbers >> 7) as u8, n_minis, 1, 0];
+            assert!(Deltas::new(&bytes, 0, bytes.len()).is_err(), "{block_numbers} in {n_minis}");
         }
     }
 }
