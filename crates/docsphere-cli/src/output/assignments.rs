@@ -230,13 +230,25 @@ mod parquet_file {
             format: Some(CorpusFormat::Parquet),
             text_fields: vec!["cluster".to_owned(), "similarity".to_owned()],
             id_field: Some("id".to_owned()),
+            memory: memory::of_readers(),
             ..CorpusOptions::default()
         };
-        let mut lines = Vec::new();
+        let mut lines: Result<Vec<ReadAssignment>> = Ok(Vec::new());
         Corpus::open([path], options)?.for_each_document(None, |document| {
-            lines.push(line(document).with_context(|| format!("row {}", lines.len() + 1)));
+            let Ok(found) = &mut lines else { return };
+            let room = if found.len().is_multiple_of(BATCH_ROWS) {
+                // An id of its own for each document, and a list that doubles.
+                memory::of_readers().check(super::WHAT, (100 * BATCH_ROWS + 40 * found.len()) as u64)
+            } else {
+                Ok(())
+            };
+            let line = line(document).with_context(|| format!("row {}", found.len() + 1));
+            match room.map_err(anyhow::Error::from).and(line) {
+                Ok(line) => found.push(line),
+                Err(error) => lines = Err(error),
+            }
         })?;
-        lines.into_iter().collect()
+        lines
     }
 
     fn line(document: Document<'_>) -> Result<ReadAssignment> {
