@@ -24,6 +24,7 @@ export interface Totals {
   documents: number;
   terms: number;
   withoutTerms: number;
+  outliers: number;
   emptyClusters: number;
   objective: number;
   iterations: number;
