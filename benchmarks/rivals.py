@@ -10,7 +10,7 @@ objective is the mean cosine similarity of the rows to the direction of the mean
 of their cluster, computed here from the labels: the same for everyone. A run that
 exceeds the limits is reported as such.
 
-What is compared: docsphere (default and greedy seeds); scikit-learn's KMeans
+What is compared: docsphere (plain and greedy seeds); scikit-learn's KMeans
 (lloyd, elkan); sparsekmeans; soyclustering (in an interpreter of its own:
 --soy-python); FAISS spherical k-means after SVD to 256 dimensions, which is
 approximate and labelled so.
@@ -74,8 +74,8 @@ def faiss_svd(X, k, threads):
 
 
 PROGRAMS = {
-    "docsphere": lambda X, k, threads: docsphere(X, k, threads, "k-means++"),
-    "docsphere-greedy": lambda X, k, threads: docsphere(X, k, threads, "greedy-k-means++"),
+    "docsphere": lambda X, k, threads: docsphere(X, k, threads, "plain-k-means++"),
+    "docsphere-greedy": lambda X, k, threads: docsphere(X, k, threads, "k-means++"),
     "sklearn-lloyd": lambda X, k, threads: scikit_learn(X, k, threads, "lloyd"),
     "sklearn-elkan": lambda X, k, threads: scikit_learn(X, k, threads, "elkan"),
     "sparsekmeans": sparsekmeans,

@@ -52,8 +52,8 @@ impl Start<'_> {
         match self {
             Start::Name(name) => match name.as_str() {
                 "random" => Ok(Init::Random),
-                "k-means++" => Ok(Init::PlusPlus),
-                "greedy-k-means++" => Ok(Init::Greedy { candidates: None }),
+                "plain-k-means++" => Ok(Init::PlainPlusPlus),
+                "k-means++" => Ok(Init::PlusPlus { candidates: None }),
                 _ => Err(named("ParameterError", format!("init {name:?} is unknown"))),
             },
             Start::Given(matrix) => Ok(Init::Given(Centroids::from_rows(matrix.slices()?.rows()?))),

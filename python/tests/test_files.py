@@ -82,7 +82,7 @@ def test_what_is_no_model_is_refused(rows, tmp_path):
         save(make_pipeline(SphericalKMeans(2)), tmp_path / "y")
 
 
-@pytest.mark.parametrize("init", ["k-means++", "greedy-k-means++", "random"])
+@pytest.mark.parametrize("init", ["plain-k-means++", "k-means++", "random"])
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_labels_are_those_of_the_command(rows, tmp_path, command, init, n_jobs):
     sparse.save_npz(tmp_path / "rows.npz", rows)
@@ -92,11 +92,18 @@ def test_labels_are_those_of_the_command(rows, tmp_path, command, init, n_jobs):
     assert_array_equal(model.labels_, labels_of(tmp_path / "out"))
 
 
+def test_with_only_k_and_a_seed_labels_are_those_of_the_command(rows, tmp_path, command):
+    sparse.save_npz(tmp_path / "rows.npz", rows)
+    clustered_by(command, [str(tmp_path / "rows.npz"), "-k", "25", "--seed", "5", "--output", str(tmp_path / "out")])
+    model = SphericalKMeans(25, random_state=5).fit(rows)
+    assert_array_equal(model.labels_, labels_of(tmp_path / "out"))
+
+
 def test_the_command_reads_our_models_and_we_read_its(texts, tmp_path, command):
     corpus = tmp_path / "texts.jsonl"
     corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     out = tmp_path / "out"
-    clustered_by(command, [str(corpus), "-k", "20", "--seed", "1", "--init", "k-means++", "--output", str(out)])
+    clustered_by(command, [str(corpus), "-k", "20", "--seed", "1", "--output", str(out)])
     for theirs in (load(out / "model.docsphere"), load(out), load(str(out))):
         assert_array_equal(theirs.predict(texts), labels_of(out))
     ours = make_pipeline(TextVectorizer(), SphericalKMeans(20, random_state=1))

@@ -12,8 +12,8 @@ use crate::measure::Job;
 /// What all runs that are compared begin with, and how long they may take.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TurnArgs {
-    /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    /// How the seeds are found: random, plain-k-means++, greedy, greedy:CANDIDATES
+    #[arg(long, value_name = "INIT", default_value = "plain-k-means++")]
     pub(crate) init: InitArg,
 
     /// Stop a run that would exceed so many seconds, and extrapolate from the iterations done
@@ -99,14 +99,14 @@ impl FromStr for InitArg {
         };
         let init = match (name, candidates) {
             ("random", None) => Init::Random,
-            ("k-means++", None) => Init::PlusPlus,
-            ("greedy" | "greedy-k-means++", None) => Init::Greedy { candidates: None },
-            ("greedy" | "greedy-k-means++", Some(number)) => {
+            ("plain-k-means++", None) => Init::PlainPlusPlus,
+            ("greedy" | "k-means++", None) => Init::PlusPlus { candidates: None },
+            ("greedy" | "k-means++", Some(number)) => {
                 let candidates = number.parse().map_err(|error| format!("{number:?}: {error}"))?;
-                Init::Greedy { candidates: Some(candidates) }
+                Init::PlusPlus { candidates: Some(candidates) }
             }
             _ => {
-                return Err("one of random, k-means++, greedy, greedy:CANDIDATES".to_owned());
+                return Err("one of random, plain-k-means++, greedy, greedy:CANDIDATES".to_owned());
             }
         };
         let name = match candidates {
@@ -125,10 +125,10 @@ mod tests {
     fn ways_of_seeding_are_found_by_name() {
         let init = |text: &str| text.parse::<InitArg>().map(|arg| arg.init);
         assert_eq!(init("random"), Ok(Init::Random));
-        assert_eq!(init("k-means++"), Ok(Init::PlusPlus));
-        assert_eq!(init("greedy"), Ok(Init::Greedy { candidates: None }));
-        assert_eq!(init("greedy-k-means++:8"), Ok(Init::Greedy { candidates: Some(8) }));
-        assert_eq!("greedy:8".parse::<InitArg>().unwrap().name, "greedy-k-means++:8");
+        assert_eq!(init("plain-k-means++"), Ok(Init::PlainPlusPlus));
+        assert_eq!(init("greedy"), Ok(Init::PlusPlus { candidates: None }));
+        assert_eq!(init("k-means++:8"), Ok(Init::PlusPlus { candidates: Some(8) }));
+        assert_eq!("greedy:8".parse::<InitArg>().unwrap().name, "k-means++:8");
         assert!(init("best").is_err() && init("random:3").is_err() && init("greedy:x").is_err());
     }
 

@@ -65,12 +65,12 @@ const REFUSALS: &[(&str, i32, &str)] = &[
     (
         "cluster pets.txt -k 2 -o out --init best",
         2,
-        "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"best\"",
+        "--init must be random, plain-k-means++, k-means++ or a matrix file, got \"best\"",
     ),
     (
         "cluster pets.txt -k 2 -o out --init random --candidates 3",
         2,
-        "--candidates goes with --init greedy-k-means++ only",
+        "--candidates goes with --init k-means++ only",
     ),
     ("cluster m.mtx -k 3 -o out --init m.mtx", 2, "-k must be 2, the number of given centroids, got 3"),
     ("cluster pets.txt -k 2 -o out --json -q", 2, "--json and --quiet contradict each other"),

@@ -135,9 +135,9 @@ fn every_way_to_begin_gives_a_result_and_the_seed_counts() {
     place.ok("export first -o centroids");
     for (number, options) in [
         "--init random",
+        "--init plain-k-means++",
         "--init k-means++",
-        "--init greedy-k-means++",
-        "--init greedy-k-means++ --candidates 4",
+        "--init k-means++ --candidates 4",
         "--init centroids/centroids.npz",
         "--n-init 5",
         "--seed 7 --tol 0 --max-iter 3",

@@ -11,7 +11,7 @@
 //! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a matrix: [`SparseRows`], checked, then
 //!    [`UnitRows`], of length one; [`formats`] reads and writes matrix files.
 //! 4. [`Centroids`]: directions of clusters, sparse.
-//! 5. [`Init`]: the first centroids, at random, by k-means++, its greedy form, or given.
+//! 5. [`Init`]: the first centroids, at random, by k-means++ (greedy or plain), or given.
 //! 6. to 8. Labels to centroids, rows to labels, in turn, in one loop over shards of the rows.
 //! 9. [`Model`]: labels new rows, is saved to a file and loaded again.
 //! 10. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.

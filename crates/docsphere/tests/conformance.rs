@@ -52,8 +52,8 @@ pub(crate) fn fit_like_with_options<'a>(
 ) -> Fit {
     let init = match &params.seeding {
         ReferenceSeeding::Random => Init::Random,
-        ReferenceSeeding::PlusPlus => Init::PlusPlus,
-        ReferenceSeeding::Greedy { candidates } => Init::Greedy { candidates: Some(*candidates) },
+        ReferenceSeeding::PlusPlus => Init::PlainPlusPlus,
+        ReferenceSeeding::Greedy { candidates } => Init::PlusPlus { candidates: Some(*candidates) },
         ReferenceSeeding::Given(centroids) => Init::Given(given(rows.n_terms(), centroids)),
     };
     let checked = SphericalKMeans::params(params.n_clusters)

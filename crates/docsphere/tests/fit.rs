@@ -66,7 +66,7 @@ fn the_observer_sees_every_event_and_can_stop_after_an_iteration() {
         if iterations.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     // Greedy seeds would be at their end after two iterations.
-    let params = SphericalKMeans::params(40).init(Init::PlusPlus).n_init(5).check().unwrap();
+    let params = SphericalKMeans::params(40).init(Init::PlainPlusPlus).n_init(5).check().unwrap();
     let fit = params.fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
     assert_eq!((seeds, iterations), (40, vec![0, 1, 2]));
     assert_eq!((fit.stop, fit.n_iter, fit.trace.runs.len()), (StopReason::Observer, 2, 1));
@@ -138,7 +138,7 @@ fn more_clusters_than_rows_is_an_error_that_says_how_many_there_may_be() {
 #[test]
 fn more_clusters_than_distinct_rows_leaves_the_surplus_empty() {
     let rows = rows_from(3, &[&[(0, 1.0)], &[(0, 2.0)], &[(1, 1.0)], &[(1, 5.0)], &[(0, 3.0)]]);
-    for init in [Init::Random, Init::PlusPlus, Init::Greedy { candidates: None }] {
+    for init in [Init::Random, Init::PlainPlusPlus, Init::PlusPlus { candidates: None }] {
         let fit = SphericalKMeans::params(4).init(init).fit(&rows).unwrap();
         assert_eq!(fit.n_empty_clusters, 2);
         assert_eq!(fit.objective, 5.0);

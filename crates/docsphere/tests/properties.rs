@@ -128,7 +128,7 @@ proptest! {
 #[test]
 fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
     let rows = ZipfText { n_docs: 2_000, n_terms: 4_000, n_topics: 30, mean_terms: 20, seed: 9 }.rows();
-    let fit = |seed| SphericalKMeans::params(50).init(Init::PlusPlus).seed(seed).fit(&rows).unwrap();
+    let fit = |seed| SphericalKMeans::params(50).init(Init::PlainPlusPlus).seed(seed).fit(&rows).unwrap();
     let (a, b, c) = (fit(1), fit(1), fit(2));
     assert_eq!((&a.labels, &a.similarities, &a.model), (&b.labels, &b.similarities, &b.model));
     assert_ne!(a.labels, c.labels);

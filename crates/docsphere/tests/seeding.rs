@@ -63,7 +63,7 @@ fn with_row_weights_negative_values_and_duplicates() {
 fn the_default_number_of_greedy_candidates_is_the_one_that_is_stated() {
     let rows = ZipfText { n_docs: 400, n_terms: 800, n_topics: 10, mean_terms: 8, seed: 2 }.rows();
     let objective = |candidates| {
-        let params = SphericalKMeans::params(60).init(Init::Greedy { candidates }).max_iter(1);
+        let params = SphericalKMeans::params(60).init(Init::PlusPlus { candidates }).max_iter(1);
         params.fit(&rows).unwrap().objective
     };
     assert_eq!(objective(None), objective(Some(Init::DEFAULT_CANDIDATES)));
@@ -77,7 +77,8 @@ fn runs_and_seeds_draw_differently_and_the_plain_method_agrees_on_each_run() {
     assert_ne!(plain(1, 0), plain(1, 1));
     assert_ne!(plain(1, 0), plain(2, 0));
 
-    let fit = SphericalKMeans::params(9).init(Init::PlusPlus).seed(1).n_init(4).max_iter(3).check().unwrap();
+    let fit =
+        SphericalKMeans::params(9).init(Init::PlainPlusPlus).seed(1).n_init(4).max_iter(3).check().unwrap();
     let fit = fit.fit_with(&rows, FitOptions::default()).unwrap();
     let by_run = |run| {
         let seeding = ReferenceSeeding::PlusPlus;
@@ -102,7 +103,7 @@ fn the_order_of_rows_and_repeated_rows_change_nothing() {
     };
     let backwards: Vec<usize> = (0..300).rev().collect();
     let repeated: Vec<usize> = (0..300).flat_map(|doc| vec![doc; doc % 4]).collect();
-    for init in [Init::PlusPlus, Init::Greedy { candidates: None }] {
+    for init in [Init::PlainPlusPlus, Init::PlusPlus { candidates: None }] {
         let params = || SphericalKMeans::params(20).init(init.clone()).seed(3).check().unwrap();
         let plain = params().fit(&rows).unwrap();
         let turned = params().fit(&pick(&backwards)).unwrap();

@@ -91,7 +91,7 @@ fn several_runs<'a>(
     options: FitOptions<'a>,
 ) -> docsphere::Result<docsphere::Fit> {
     let checked = SphericalKMeans::params(params.n_clusters)
-        .init(Init::Greedy { candidates: Some(2) })
+        .init(Init::PlusPlus { candidates: Some(2) })
         .n_init(3)
         .seed(params.seed)
         .max_iter(params.max_iter)

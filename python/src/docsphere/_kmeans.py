@@ -21,7 +21,7 @@ from ._errors import ParameterError
 from ._matrix import csr_arrays, csr_matrix
 from ._progress import ProgressBar
 
-_INITS = ("k-means++", "greedy-k-means++", "random")
+_INITS = ("k-means++", "plain-k-means++", "random")
 
 
 class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -37,11 +37,11 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     n_clusters : int, default=8
         The number of clusters.
 
-    init : {"k-means++", "greedy-k-means++", "random"} or matrix of shape \
+    init : {"k-means++", "plain-k-means++", "random"} or matrix of shape \
             (n_clusters, n_features), default="k-means++"
-        How the first centroids are found: by spherical k-means++; by its greedy
-        form, which takes longer and ends with a better objective; rows drawn at
-        random; or those given, sparse or dense.
+        How the first centroids are found: by spherical k-means++ in its greedy
+        form, as in scikit-learn; by its plain form, which is faster and ends with
+        a lower objective; rows drawn at random; or those given, sparse or dense.
 
     n_init : int, default=1
         The number of runs with different seeds. The one with the greatest
@@ -57,8 +57,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     random_state : int, RandomState instance or None, default=None
         Where random numbers come from. An int, up to ``2**64 - 1``, gives the same
         result every time: that of ``docsphere cluster --seed`` with the same
-        ``--init``. The command's default is "greedy-k-means++", which is not the
-        default here.
+        options. The defaults are the same, too.
 
     algorithm : str, default="auto"
         How labels are found. Changes time and memory, never the result.

@@ -49,8 +49,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
 
-    /// How the seeds are found: random, k-means++, greedy, greedy:CANDIDATES
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    /// How the seeds are found: random, plain-k-means++, greedy, greedy:CANDIDATES
+    #[arg(long, value_name = "INIT", default_value = "plain-k-means++")]
     init: InitArg,
 
     /// Stop a run that would exceed so many seconds, and extrapolate; a mode that was stopped is not run again for that corpus and k

@@ -25,8 +25,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K,K,...", value_delimiter = ',', default_value = "200")]
     k: Vec<usize>,
 
-    /// Ways of seeding: random, k-means++, greedy, greedy:CANDIDATES
-    #[arg(long, value_name = "INIT,...", value_delimiter = ',', default_value = "random,k-means++,greedy")]
+    /// Ways of seeding: random, plain-k-means++, greedy, greedy:CANDIDATES
+    #[arg(
+        long,
+        value_name = "INIT,...",
+        value_delimiter = ',',
+        default_value = "random,plain-k-means++,greedy"
+    )]
     inits: Vec<InitArg>,
 
     /// How many seeds, counted from --seed

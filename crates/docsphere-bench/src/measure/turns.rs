@@ -188,7 +188,7 @@ mod tests {
     fn a_capped_strategy_is_run_once_and_extrapolated() {
         let rows = ZipfText { n_docs: 200, n_terms: 1000, n_topics: 5, mean_terms: 15, seed: 1 }.rows();
         let job = Job { rows: &rows, n_clusters: 8, n_threads: 1, max_iter: 20, tol: 0.0 };
-        let seeds = job.seed(&Init::PlusPlus, 3).unwrap();
+        let seeds = job.seed(&Init::PlainPlusPlus, 3).unwrap();
         let turns = |cap| Turns {
             job,
             seeds: &seeds.centroids,
@@ -215,9 +215,9 @@ mod tests {
     fn seeds_and_loop_apart_give_what_they_give_together() {
         let rows = ZipfText { n_docs: 200, n_terms: 1000, n_topics: 5, mean_terms: 15, seed: 1 }.rows();
         let job = Job { rows: &rows, n_clusters: 8, n_threads: 2, max_iter: 20, tol: 1e-4 };
-        let seeds = job.seed(&Init::PlusPlus, 3).unwrap();
+        let seeds = job.seed(&Init::PlainPlusPlus, 3).unwrap();
         let run = job.run(&seeds.centroids, Strategy::Auto, None).unwrap();
-        let params = docsphere::SphericalKMeans::params(8).init(Init::PlusPlus);
+        let params = docsphere::SphericalKMeans::params(8).init(Init::PlainPlusPlus);
         let fit = params.seed(3).max_iter(20).fit(&rows).unwrap();
         assert_eq!(run.fingerprint, identity::Fingerprint::new(&fit));
         assert_eq!((run.n_iter, run.objective), (fit.n_iter, fit.objective));

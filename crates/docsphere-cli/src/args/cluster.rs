@@ -27,11 +27,11 @@ pub(crate) struct ClusterArgs {
     #[arg(short = 'k', long, value_name = "K")]
     pub(crate) n_clusters: usize,
 
-    /// How the first centroids are found: random, k-means++, greedy-k-means++, or a matrix file of centroids
-    #[arg(long, value_name = "INIT", default_value = "greedy-k-means++")]
+    /// How the first centroids are found: random, plain-k-means++, k-means++, or a matrix file of centroids
+    #[arg(long, value_name = "INIT", default_value = "k-means++")]
     init: String,
 
-    /// Candidates a step of greedy-k-means++ [default: 4]
+    /// Candidates a step of k-means++ [default: 4]
     #[arg(long, value_name = "N")]
     candidates: Option<usize>,
 
@@ -71,7 +71,7 @@ pub(crate) struct ClusterArgs {
 impl ClusterArgs {
     /// The file of centroids to begin with.
     pub(crate) fn init_file(&self) -> Option<&Path> {
-        let is_method = matches!(self.init.as_str(), "random" | "k-means++" | "greedy-k-means++");
+        let is_method = matches!(self.init.as_str(), "random" | "plain-k-means++" | "k-means++");
         Some(Path::new(&self.init)).filter(|_| !is_method)
     }
 
@@ -95,18 +95,18 @@ impl ClusterArgs {
     fn init(&self) -> Result<Init> {
         let init = match self.init.as_str() {
             "random" => Init::Random,
-            "k-means++" => Init::PlusPlus,
-            "greedy-k-means++" => Init::Greedy { candidates: self.candidates },
+            "plain-k-means++" => Init::PlainPlusPlus,
+            "k-means++" => Init::PlusPlus { candidates: self.candidates },
             path if Path::new(path).exists() => Init::Given(read_centroids(path)?),
             other => {
                 let message = format!(
-                    "--init must be random, k-means++, greedy-k-means++ or a matrix file, got \"{other}\""
+                    "--init must be random, plain-k-means++, k-means++ or a matrix file, got \"{other}\""
                 );
                 return Err(UsageError(message).into());
             }
         };
-        if self.candidates.is_some() && !matches!(init, Init::Greedy { .. }) {
-            return Err(UsageError("--candidates goes with --init greedy-k-means++ only".to_owned()).into());
+        if self.candidates.is_some() && !matches!(init, Init::PlusPlus { .. }) {
+            return Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into());
         }
         Ok(init)
     }

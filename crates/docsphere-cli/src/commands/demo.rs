@@ -68,8 +68,7 @@ impl Args {
             words.push("--force".as_ref());
         }
         // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single document.
-        let mut suited =
-            vec!["--init", "greedy-k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
+        let mut suited = vec!["--init", "k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
         if cfg!(feature = "serve") {
             suited.push("--index");
         }

@@ -24,7 +24,7 @@ impl SphericalKMeans {
 /// | option | default | meaning |
 /// |---|---|---|
 /// | `n_clusters` | | the number of clusters, k |
-/// | `init` | greedy-k-means++ | how the first centroids are found |
+/// | `init` | k-means++ | how the first centroids are found |
 /// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
 /// | `max_iter` | 100 | iterations of a run at most |
 /// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to go on until no label changes |
@@ -172,7 +172,7 @@ impl Params {
         self.lambdas.sort_unstable_by(f64::total_cmp);
         self.lambdas.dedup();
         match &self.init {
-            Init::Greedy { candidates: Some(candidates) } => {
+            Init::PlusPlus { candidates: Some(candidates) } => {
                 in_range("candidates", (1..=10_000).contains(candidates), "from 1 to 10000", candidates)?;
             }
             Init::Given(centroids) => {
@@ -262,7 +262,7 @@ mod tests {
         );
         assert_eq!(message(params().lambdas([])), "lambdas must be from 1 to 64 numbers, got 0");
         assert_eq!(
-            message(params().init(Init::Greedy { candidates: Some(0) })),
+            message(params().init(Init::PlusPlus { candidates: Some(0) })),
             "candidates must be from 1 to 10000, got 0"
         );
     }

@@ -3,16 +3,16 @@
 //! | [`Init`] | seeds |
 //! |---|---|
 //! | `Random` | documents drawn uniformly |
-//! | `PlusPlus` | spherical k-means++: documents far from the seeds so far are likelier |
-//! | `Greedy` | k-means++ with several candidates at each step; those that lose stay candidates |
+//! | `PlusPlus` | spherical k-means++, in its greedy form: several candidates at each step, drawn as the plain form does; those that lose stay candidates |
+//! | `PlainPlusPlus` | plain k-means++: one document at each step, those far from the seeds so far are likelier |
 //! | `Given` | centroids from the caller |
 //!
 //! Every draw follows from the seed (a `u64`), the number of the run and the rows, but not from the order of the rows.
 
 mod doc_index;
 mod draw;
-mod greedy;
 mod order;
+mod plain_plus_plus;
 mod plus_plus;
 mod pooled;
 mod random;
@@ -35,21 +35,21 @@ use crate::error::Result;
 pub enum Init {
     /// Documents drawn at random, each at most once.
     Random,
-    /// Spherical k-means++.
-    PlusPlus,
-    /// Greedy spherical k-means++: each step draws several candidates, and the best of all candidates so far becomes a seed.
+    /// Spherical k-means++ in its greedy form, as scikit-learn's `k-means++` is: each step draws several candidates, and the best of all candidates so far becomes a seed.
     /// The default: on 200,000 abstracts it ends with a greater objective than random seeds, in the same time in all (k = 500) or two fifths more (k = 5,000).
-    Greedy {
+    PlusPlus {
         /// Candidates drawn in each step; `None` for [`Init::DEFAULT_CANDIDATES`].
         candidates: Option<usize>,
     },
+    /// Spherical k-means++ as it was published: each step draws one document, which becomes a seed.
+    PlainPlusPlus,
     /// These centroids. Those without entries start as empty clusters.
     Given(Centroids),
 }
 
 impl Default for Init {
     fn default() -> Self {
-        Init::Greedy { candidates: None }
+        Init::PlusPlus { candidates: None }
     }
 }
 
@@ -61,7 +61,7 @@ impl Init {
     /// Candidates a step, for the greedy form.
     pub(crate) fn n_candidates(&self) -> Option<usize> {
         match self {
-            Init::Greedy { candidates } => Some(candidates.unwrap_or(Self::DEFAULT_CANDIDATES)),
+            Init::PlusPlus { candidates } => Some(candidates.unwrap_or(Self::DEFAULT_CANDIDATES)),
             _ => None,
         }
     }
@@ -70,8 +70,8 @@ impl Init {
     pub const fn name(&self) -> &'static str {
         match self {
             Init::Random => "random",
-            Init::PlusPlus => "k-means++",
-            Init::Greedy { .. } => "greedy-k-means++",
+            Init::PlainPlusPlus => "plain-k-means++",
+            Init::PlusPlus { .. } => "k-means++",
             Init::Given(_) => "given",
         }
     }
@@ -113,10 +113,10 @@ impl Seeding<'_> {
         let (k, mut rng) = (self.n_clusters, SeedRng::new(self.seed, self.run));
         match self.init {
             Init::Random => random::draw_seeds(source, k, &mut rng, progress),
-            Init::PlusPlus => plus_plus::draw_seeds(source, k, &mut rng, progress),
+            Init::PlainPlusPlus => plain_plus_plus::draw_seeds(source, k, &mut rng, progress),
             _ => {
                 let candidates = self.init.n_candidates().unwrap_or(1);
-                greedy::draw_seeds(source, k, candidates, &mut rng, progress)
+                plus_plus::draw_seeds(source, k, candidates, &mut rng, progress)
             }
         }
     }

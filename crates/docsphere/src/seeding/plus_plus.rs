@@ -1,17 +1,26 @@
-//! Spherical k-means++: each seed is a document drawn with a weight of one minus its greatest similarity to the seeds so far.
+//! Spherical k-means++ in its greedy form: many candidates for each seed, the one that helps most is kept.
 //!
-//! The plain method computes the similarity of every document to every new seed. Here [`search`](super::search) finds the documents that
-//! the seed improves; all others keep their weight. Weights are integers, so the draws are the same, to
-//! the document. (Similarities below 0 count as 0: a document on the far side is no better a seed than one that shares nothing.)
+//! Each step draws a few documents as plain k-means++ does. They join the *pool* of all documents drawn so far that are not seeds. The one
+//! whose seed would lower the total weight most becomes the seed; the others stay, for later steps.
 //!
-//! **Cost.** Time: a query of the index for each seed. Memory: the index, 6 bytes a nonzero and 14 for each distinct term of a block of 32,768 documents; 34 bytes a
-//! document; 5 bytes a term. [`greedy`](super::greedy) finds better seeds, and takes a query for each of its candidates.
+//! **Lazy judging.** The *gain* of a candidate, by how much it would lower the total weight, never grows: every new seed only lowers weights. So the gain
+//! found in an earlier step is an upper bound. The pool is a heap of such bounds: the top is judged anew until the top is one that
+//! was judged in this step. Nothing below it can be better. All gains are integers, so nothing is lost to rounding.
 //!
-//! References: Arthur, Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007, doi:10.5555/1283383.1283494;
-//! Endo, Miyamoto, "Spherical k-means++ clustering", MDAI 2015, doi:10.1007/978-3-319-23240-9_9.
+//! **Shrinking lists.** The documents that a candidate improves also only become fewer. A candidate keeps their list: judging it again means
+//! going through the list, not through the index, and the list of the winner is all that has to be done for the new seed.
+//!
+//! **Cost.** Time: a query of the index for each document drawn (see [`search`](super::search)), and little more. Memory, beside the index: 24 bytes per
+//! document drawn, and the lists, which stay with the documents ([`Pooled`](super::pooled::Pooled)).
+//!
+//! References: Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978, doi:10.1007/BFb0006528;
+//! Bhattacharya, Eube, Röglin, Schmidt, "Noisy, greedy and not so greedy k-means++", ESA 2020, doi:10.4230/LIPIcs.ESA.2020.18.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::draw::{SeedRng, Totals};
-use super::source::SeedSource;
+use super::source::{Lowered, Seed, SeedSource};
 use crate::centroids::Centroid;
 use crate::error::Result;
 
@@ -19,16 +28,98 @@ use crate::error::Result;
 pub(super) fn draw_seeds(
     source: &mut dyn SeedSource,
     k: usize,
+    candidates: usize,
     rng: &mut SeedRng,
     progress: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Vec<Centroid>> {
     let mut totals = Totals::new(source.begin_seeding(true)?);
+    let mut pool = Pool::default();
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
-        let Some(seed) = totals.draw(source, rng)? else { break };
-        totals.lower(&source.absorb(&seed)?);
-        seeds.push(seed.row);
+        // The first seed is drawn alone: every candidate would do.
+        let n_drawn = if seeds.is_empty() { 1 } else { candidates };
+        let mut drawn = Vec::with_capacity(n_drawn);
+        while drawn.len() < n_drawn {
+            let Some(seed) = totals.draw(source, rng)? else { break };
+            drawn.push(seed);
+        }
+        if drawn.is_empty() {
+            break;
+        }
+        pool.join(source, &drawn)?;
+        let Some(winner) = pool.take_best(source)? else { break };
+        totals.lower(&winner.lowered);
+        seeds.push(source.row(winner.doc)?);
         progress(seeds.len())?;
     }
     Ok(seeds)
+}
+
+/// The documents drawn so far that are not seeds.
+#[derive(Default)]
+struct Pool {
+    /// The greatest gain on top, of equal ones the earliest drawn.
+    heap: BinaryHeap<Bound>,
+    /// What is known of each document drawn, in that order.
+    members: Vec<Member>,
+    step: u32,
+}
+
+/// What a member gained when it was last judged: an upper bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Bound {
+    gain: u64,
+    member: Reverse<u32>,
+}
+
+struct Member {
+    doc: u32,
+    /// The step in which it was last judged.
+    judged: u32,
+}
+
+/// The new seed, and what it lowered.
+struct Winner {
+    doc: u32,
+    lowered: Vec<Lowered>,
+}
+
+impl Pool {
+    /// A step begins: these documents join the pool.
+    fn join(&mut self, source: &mut dyn SeedSource, drawn: &[Seed]) -> Result<()> {
+        self.step += 1;
+        let first = self.members.len() as u32; // fits: k times candidates
+        for (member, (seed, gain)) in (first..).zip(drawn.iter().zip(source.join(first, drawn)?)) {
+            self.heap.push(Bound { gain, member: Reverse(member) });
+            self.members.push(Member { doc: seed.doc, judged: self.step });
+        }
+        Ok(())
+    }
+
+    /// Makes the member with the greatest gain a seed.
+    fn take_best(&mut self, source: &mut dyn SeedSource) -> Result<Option<Winner>> {
+        while let Some(bound) = self.heap.pop() {
+            let number = bound.member.0;
+            let member = &mut self.members[number as usize];
+            if member.judged == self.step {
+                let doc = member.doc;
+                if let Some(lowered) = source.absorb_member(number, doc)? {
+                    return Ok(Some(Winner { doc, lowered }));
+                }
+            }
+            let gain = match source.judge(number)? {
+                Some(gain) => gain,
+                None => {
+                    let seed = Seed { doc: member.doc, row: source.row(member.doc)? };
+                    source.join(number, &[seed])?[0]
+                }
+            };
+            // Without gain it has become a seed, or is like one: it never comes back.
+            if gain > 0 {
+                member.judged = self.step;
+                self.heap.push(Bound { gain, ..bound });
+            }
+        }
+        Ok(None)
+    }
 }
