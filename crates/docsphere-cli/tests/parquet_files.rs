@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Encoding;
 use parquet::data_type::{ByteArray, ByteArrayType};
@@ -18,7 +18,11 @@ use crate::command::{Done, PETS, Place};
 /// A column "text" of these texts.
 fn write_texts<'a>(path: &Path, texts: impl IntoIterator<Item = &'a str>, properties: WriterProperties) {
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
-    let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+    write_columns(path, [("text", texts)], properties);
+}
+
+fn write_columns<const N: usize>(path: &Path, columns: [(&str, ArrayRef); N], properties: WriterProperties) {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
     let mut writer =
         ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
@@ -88,6 +92,24 @@ fn damage_is_refused_with_the_name_of_the_file() {
     }
     place.ok("cluster good.parquet -k 2 -o good --assignments parquet");
     let good = std::fs::read(place.path("good.parquet")).unwrap();
+
+    // A page of four values in encoding 0, said to be in encoding 8: keys of a dictionary, where
+    // there is none.
+    let plain = WriterProperties::builder().set_dictionary_enabled(false).build();
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![10, 20, 30, 40]));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(PETS.lines()));
+    write_columns(&place.path("ids.parquet"), [("id", ids), ("text", texts)], plain);
+    place.ok("cluster ids.parquet -k 2 -o ids");
+    let mut damaged = std::fs::read(place.path("ids.parquet")).unwrap();
+    let header = [0x15, 8, 0x15, 0, 0x15, 6];
+    let at = damaged.windows(6).position(|bytes| bytes == header).expect("a page header");
+    damaged[at + 3] = 16;
+    place.write("bad.parquet", damaged);
+    let done = place.run("cluster bad.parquet -k 2 -o keys");
+    let expected = "docsphere: error: bad.parquet: not valid Parquet: expected a dictionary before its keys, found none \
+                    (in column \"id\")\n";
+    assert_eq!((done.code, &done.stderr[..]), (Some(1), expected));
+
     place.write("bad.parquet", &good[..good.len() / 2]);
     let done = place.run("cluster bad.parquet -k 2 -o cut");
     assert_eq!(done.code, Some(1));
