@@ -144,7 +144,9 @@ impl Forecast {
         let has_tree = n_clusters <= MergeTree::MAX_CLUSTERS;
         let tree = if has_tree { 2 * (n_clusters as u64).pow(2) } else { 0 };
         let pairs = 40 * entries + 136 * (n_clusters * n_threads) as u64;
-        let run = 44 * n_rows + seeding.max(16 * entries + strategy_bytes + by_thread).max(pairs + tree);
+        // Centroids and sums, and beside them what moving documents change in the sums.
+        let sums = 40 * entries;
+        let run = 68 * n_rows + seeding.max(sums + strategy_bytes + by_thread).max(pairs + tree);
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }
 

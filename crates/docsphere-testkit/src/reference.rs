@@ -117,7 +117,7 @@ pub struct ReferenceIteration {
 /// The result of a reference fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceFit {
-    /// The cluster of each document; [`NO_LABEL`] for zero rows.
+    /// The cluster of each document; [`NO_LABEL`] for zero rows and outliers.
     pub labels: Vec<i32>,
     /// The similarity of each document to its centroid.
     pub similarities: Vec<f64>,
@@ -136,7 +136,7 @@ pub struct ReferenceFit {
 /// Labels and similarities for given centroids.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceAssignment {
-    /// The cluster of each document; [`NO_LABEL`] for zero rows.
+    /// The cluster of each document; [`NO_LABEL`] for zero rows and outliers.
     pub labels: Vec<i32>,
     /// The similarity of each document to that cluster's centroid.
     pub similarities: Vec<f64>,

@@ -59,8 +59,8 @@
 //!
 //! # Memory
 //!
-//! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 20 bytes a row, and 24 for each row that moves while centroids are updated; 16 bytes an entry of the
-//! centroids; 8 bytes a term and thread; and what the strategy holds ([`IterationRecord::strategy_bytes`]): for `drift`, which `auto` uses, 8 bytes a nonzero, 53 a row, 72 a term, 141 a cluster,
+//! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 16 bytes a row, and 48 for each row that moves while centroids are updated; 16 bytes an entry of the
+//! centroids, and up to 24 more for what moving documents change; 8 bytes a term and thread; and what the strategy holds ([`IterationRecord::strategy_bytes`]): for `drift`, which `auto` uses, 8 bytes a nonzero, 53 a row, 72 a term, 141 a cluster,
 //! 4 a term and 10 MB a thread (36 bytes for each term of the longest row, if that is more), and at most 120 an entry of the centroids (two tables; on texts far less); for `inverted` 8 bytes an entry and 8 a term. Seeding needs, before the loop begins, 6 bytes a nonzero, 34 a row, 5 a term,
 //! 14 for each distinct term of a block of 32,768 rows, and 4 more a nonzero in its greedy form; empty
 //! clusters, 16 bytes a row while they are refilled; several runs (`n_init`), labels, similarities and centroids of the best. [`summarize`] and [`MergeTree`] take 136 bytes a cluster and thread and 8 an entry of the centroids, a tree `2 k^2` more. There is never an array of clusters times terms.

@@ -1,4 +1,4 @@
-//! Facts about a run: the strategy, counts that prove where work was saved, seconds, why it ended. Plain data, no code.
+//! Facts about a run: the strategy, counts that prove where work was saved, seconds, why it ended.
 
 use std::fmt;
 use std::str::FromStr;

@@ -476,7 +476,7 @@ impl LongRunArgs {
             if let Ok(found) = fs::metadata(path) {
                 ensure!(found.is_file(), "--checkpoint {shown}: is not a regular file; choose another name");
                 ensure!(
-                    found.len() == 0 || Checkpoint::load(path).is_ok(),
+                    found.len() == 0 || Checkpoint::load_within(path, &memory::of_readers()).is_ok(),
                     "--checkpoint {shown}: is there already and is not a checkpoint; choose another name"
                 );
             }

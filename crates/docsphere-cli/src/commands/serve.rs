@@ -9,6 +9,7 @@ use docsphere::Model;
 use crate::args::PageArgs;
 use crate::console::{People, tell};
 use crate::interrupt;
+use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::output::page::{self, StoredPage};
 use crate::serve::documents::{self, Documents};
@@ -84,7 +85,7 @@ impl Args {
     /// Refuses an index that is missing, damaged, or of another result.
     fn check_index(&self, index: &Path, stored: &StoredPage) -> Result<()> {
         if !index.exists() {
-            let model = Model::load(self.result.join("model.docsphere"))?;
+            let model = Model::load_within(self.result.join("model.docsphere"), &memory::of_readers())?;
             if model.text().is_none() {
                 bail!(
                     "{}: is the result of a matrix, which has no texts to serve; open {} in a browser",

@@ -52,11 +52,12 @@ impl Chunk {
         }
     }
 
-    /// Bytes that wait to be parsed. Files and rows are read later, about as much of them as a chunk has.
+    /// Bytes that wait to be parsed. Files are read later, about as much of them as a chunk has.
     pub(super) fn n_bytes(&self) -> usize {
         match &self.content {
             Content::Text { bytes, .. } => bytes.len(),
-            Content::Files(_) | Content::Rows(_) => CHUNK_BYTES,
+            Content::Files(_) => CHUNK_BYTES,
+            Content::Rows(rows) => rows.n_bytes(),
         }
     }
 }

@@ -13,6 +13,12 @@ use crate::error::{ErrorKind, Result};
 /// Rows that there can never be.
 pub(super) struct Rows(Infallible);
 
+impl Rows {
+    pub(super) fn n_bytes(&self) -> usize {
+        match self.0 {}
+    }
+}
+
 /// An error for Parquet.
 pub(super) fn check_build(format: CorpusFormat) -> Result<()> {
     if format != CorpusFormat::Parquet {

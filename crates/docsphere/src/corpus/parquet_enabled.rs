@@ -16,6 +16,7 @@ use super::options::{CorpusFormat, CorpusOptions};
 use super::parquet::{Column, ColumnType, Footer, RowGroup, Value};
 use super::parse::{ChunkTally, Document, Emit, NumberedId, field_list};
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory::{MemoryLimit, PIECE_BYTES};
 
 /// Some rows.
 #[derive(Debug, Default)]
@@ -57,7 +58,7 @@ pub(super) fn cut(
 ) -> Result<ControlFlow<()>> {
     let file = File::open(path).map_err(|source| Error::io("read", source))?;
     let file_bytes = file.metadata().map_err(|source| Error::io("read", source))?.len();
-    let footer = Footer::read(&file, file_bytes)?;
+    let footer = Footer::read(&file, file_bytes, &options.memory)?;
     let wanted = Wanted::new(&footer, options)?;
     let n_rows = footer.n_rows().unwrap_or(0).max(1);
     let mut counted = 0;
@@ -69,7 +70,9 @@ pub(super) fn cut(
         counted = counted.max(done);
         send(rows)
     };
-    let mut cutter = Cutter { file: &file, footer: &footer, wanted, chunk_bytes, rows: Rows::default() };
+    let memory = &options.memory;
+    let mut cutter =
+        Cutter { file: &file, footer: &footer, wanted, chunk_bytes, memory, rows: Rows::default() };
     cutter.rows.first_row = 1;
     for group in &footer.row_groups {
         if cutter.cut_group(group, &mut send)?.is_break() {
@@ -128,6 +131,7 @@ struct Cutter<'a> {
     footer: &'a Footer,
     wanted: Wanted,
     chunk_bytes: usize,
+    memory: &'a MemoryLimit,
     /// The rows of the next chunk.
     rows: Rows,
 }
@@ -150,6 +154,12 @@ impl Cutter<'_> {
             for (place, (column, value)) in columns.iter_mut().zip(&mut values).enumerate() {
                 value.clear();
                 let found = column.next().map_err(|fault| fault.in_column(name(place)))?;
+                if let Value::Text(bytes) = found
+                    && bytes.len() > PIECE_BYTES
+                {
+                    // It is copied twice: here, and into the chunk.
+                    self.memory.check("a Parquet row", 2 * bytes.len() as u64)?;
+                }
                 push_value(found, value);
                 row_bytes += value.len();
             }

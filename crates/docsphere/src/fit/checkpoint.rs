@@ -18,6 +18,10 @@ use crate::record::{IterationRecord, RunRecord};
 use crate::seeding::Init;
 use crate::shards::{Checksums, RowFacts};
 
+/// The version of the definitions in ARCHITECTURE.md by which a run proceeds: goes up whenever they change. Runs of other versions would
+/// come to other bits.
+const RULES: u32 = 2;
+
 const KIND: Kind = Kind {
     mark: *b"\x89DOCSCK\n",
     name: "docsphere checkpoint",
@@ -63,6 +67,9 @@ pub(super) struct SavedHead {
 /// What must be the same for a run to be continued.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
+    /// [`RULES`]. Checkpoints before version 2 do not tell.
+    #[serde(default)]
+    rules: u32,
     n_rows: usize,
     n_terms: usize,
     nnz: usize,
@@ -93,6 +100,7 @@ impl Fingerprint {
             },
         };
         Fingerprint {
+            rules: RULES,
             n_rows: facts.n_rows,
             n_terms: facts.n_terms,
             nnz: facts.nnz,
@@ -110,6 +118,7 @@ impl Fingerprint {
     fn difference(&self, given: &Self) -> Option<(&'static str, String, String)> {
         let rows = |f: &Self| format!("{} rows over {} terms, checksum {:08x}", f.n_rows, f.n_terms, f.rows);
         let pairs = [
+            ("the version of the rules", self.rules.to_string(), given.rules.to_string()),
             ("the rows", rows(self), rows(given)),
             (
                 "the checksum of the row weights",

@@ -145,7 +145,8 @@ impl Driver<'_> {
 
     fn keep(&mut self, run: Run) -> Result<()> {
         self.shards.keep()?;
-        self.best = Some(run);
+        // Only a run that goes on needs these.
+        self.best = Some(Run { sums: Sums::new(0), pending: Delta::default(), ..run });
         Ok(())
     }
 
@@ -195,6 +196,9 @@ impl Driver<'_> {
         for iteration in run.iterations.len()..=params.max_iter {
             let record = if iteration == 0 { self.first_iteration(run) } else { self.iteration(run) }?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
+            if self.is_cancelled() {
+                return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
+            }
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.iterations.push(record);
             if iteration > 0 && moved == 0 {

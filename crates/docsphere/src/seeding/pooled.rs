@@ -1,7 +1,7 @@
 //! What a shard keeps of the members of a greedy pool: the documents that each would improve.
 //!
 //! The lists only become shorter: judging a member again means going through its list, not through the index, and the list of the winner is all
-//! that has to be done for the new seed. They may take up to 4 bytes per nonzero of the rows; beyond that the members with the lowest gains lose
+//! that has to be done for the new seed. They may take up to 4 bytes per nonzero of the rows, beside the lists of the newest candidates; beyond that the members with the lowest gains lose
 //! theirs, and are looked up through the index should they come up again.
 //!
 //! **Cost.** 16 bytes per entry of a list.
@@ -31,13 +31,14 @@ impl Pooled {
         Pooled { lists: BTreeMap::new(), n_entries: 0, max_entries: nnz / NONZEROS_PER_ENTRY }
     }
 
-    /// Makes room for new lists: if there are too many entries, those with the lowest gains go until they take half the room.
-    pub(super) fn make_room(&mut self) {
+    /// If there are too many entries, the lists with the lowest gains go until they take half the room. Those of members from
+    /// `newest` on stay: the next seed may be one of them.
+    pub(super) fn make_room(&mut self, newest: u32) {
         if self.n_entries <= self.max_entries {
             return;
         }
         let mut by_gain: Vec<(u64, u32)> =
-            self.lists.iter().map(|(&number, list)| (list.gain, number)).collect();
+            self.lists.range(..newest).map(|(&number, list)| (list.gain, number)).collect();
         by_gain.sort_unstable();
         for (_, number) in by_gain {
             if self.n_entries <= self.max_entries / 2 {
@@ -74,11 +75,11 @@ mod tests {
         let mut pooled = Pooled::for_nonzeros(40);
         let list = |n: usize| vec![Improved { doc: 0, similarity: 0.5 }; n];
         for (member, n, gain) in [(0, 4, 9), (1, 4, 3), (2, 4, 7)] {
-            pooled.make_room();
             pooled.insert(member, list(n), gain);
         }
+        pooled.make_room(0);
         assert!([0, 1, 2].into_iter().all(|member| pooled.contains(member)), "new lists stay at first");
-        pooled.make_room();
+        pooled.make_room(3);
         assert_eq!([0, 1, 2].map(|member| pooled.contains(member)), [true, false, false]);
         assert_eq!(pooled.remove(0).map(|list| list.len()), Some(4));
         assert_eq!((pooled.n_entries, pooled.remove(0).is_none()), (0, true));

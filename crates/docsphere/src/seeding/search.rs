@@ -127,11 +127,11 @@ impl<'a> Search<'a> {
     /// weights.
     pub(crate) fn join(&mut self, rows: &UnitRows<'_>, first_member: u32, seeds: &[Row<'_>]) -> Vec<u64> {
         let lists = self.improved(rows, seeds);
-        self.pooled.make_room();
         let gains: Vec<u64> = lists.iter().map(|improved| self.gain(improved)).collect();
         for (member, (improved, &gain)) in (first_member..).zip(lists.into_iter().zip(&gains)) {
             self.pooled.insert(member, improved, gain);
         }
+        self.pooled.make_room(first_member);
         gains
     }
 

@@ -36,7 +36,7 @@ pub(crate) trait SeedSource {
     /// Without `search` nothing but [`SeedSource::take`] may be asked for to lower weights.
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>>;
 
-    /// The documents of a bucket in the order of the draws.
+    /// The documents of a bucket with weight, in the order of the draws.
     fn drawable(&self, bucket: usize) -> Result<Vec<Drawable>>;
 
     /// The row of a document.

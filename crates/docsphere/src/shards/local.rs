@@ -3,7 +3,7 @@
 //! One shard is the usual case. They are passed one after the other, each on all threads.
 //!
 //! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12 more for the best of several
-//! runs; 16 while empty clusters are refilled.
+//! runs; 16, and a copy of each row that is offered, while empty clusters are refilled.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -96,7 +96,9 @@ impl<'a> LocalShards<'a> {
 
 impl SeedSource for LocalShards<'_> {
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
-        let buckets = Buckets::for_docs(self.facts().n_rows);
+        let buckets = Buckets::for_docs(self.list.iter().map(|shard| shard.rows.n_rows()).sum());
+        // What the run before needed goes before the index comes.
+        self.list.iter_mut().for_each(LocalShard::clear);
         let mut totals: Vec<u64> = Vec::new();
         for shard in &mut self.list {
             let found =
@@ -261,6 +263,15 @@ impl Shards for LocalShards<'_> {
 }
 
 impl<'a> LocalShard<'a> {
+    /// Gives back what a run holds. What was kept stays.
+    fn clear(&mut self) {
+        self.assigner = assign::assigner(self.settings.strategy, &self.settings.assigner);
+        self.assignment = Assignment::default();
+        self.summed = Vec::new();
+        self.refilled = Vec::new();
+        self.scratch = DeltaScratch::default();
+    }
+
     /// The place of a document among those of the shard.
     fn position(&self, doc: u32) -> usize {
         doc as usize - self.first_doc
@@ -308,7 +319,7 @@ impl<'a> LocalShard<'a> {
 
     fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
         let n_rows = self.rows.n_rows();
-        self.assigner = assign::assigner(self.settings.strategy, &self.settings.assigner);
+        self.clear();
         self.assigner.attach(&self.rows)?;
         self.assignment = Assignment::none(n_rows);
         if let Some(labels) = labels {
@@ -325,7 +336,6 @@ impl<'a> LocalShard<'a> {
             self.assignment.labels.copy_from_slice(labels);
         }
         self.summed = vec![Assignment::NO_LABEL; n_rows];
-        self.refilled.clear();
         Ok(())
     }
 

@@ -79,7 +79,7 @@ impl<'a> Column<'a> {
     ) -> Result<Self> {
         let place = footer.pages_of(group, column)?;
         Ok(Column {
-            pages: Pages::new(file, place, column.is_optional),
+            pages: Pages::new(file, place, column.is_optional, &footer.memory),
             column,
             dictionary: None,
             page: DataPage::default(),

@@ -5,12 +5,16 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::codecs::Codec;
 use super::thrift::{Field, Fields, Reader};
-use super::{Result, damaged, read_failed, unsupported};
+use super::{Fault, Result, damaged, read_failed, unsupported};
+use crate::memory::MemoryLimit;
 
 /// How a Parquet file begins and ends.
 const MARK: &[u8; 4] = b"PAR1";
 /// How it ends if its footer is encrypted.
 const ENCRYPTED_MARK: &[u8; 4] = b"PARE";
+
+/// Bytes in memory for each byte of the footer: a struct of 4 bytes becomes one of about 100.
+const DECODED: u64 = 25;
 
 /// A file may have so many rows, however small it is.
 const FREE_ROWS: u64 = 10_000_000;
@@ -27,6 +31,8 @@ pub(in crate::corpus) struct Footer {
     pub(in crate::corpus) row_groups: Vec<RowGroup>,
     /// Where the footer begins: pages end before it.
     pub(super) pages_end: u64,
+    /// Asked before a page is read.
+    pub(super) memory: MemoryLimit,
 }
 
 /// A column of the top level.
@@ -85,7 +91,7 @@ pub(super) struct PagesPlace {
 
 impl Footer {
     /// Reads the end of a file.
-    pub(in crate::corpus) fn read(mut file: &File, file_bytes: u64) -> Result<Self> {
+    pub(in crate::corpus) fn read(mut file: &File, file_bytes: u64, memory: &MemoryLimit) -> Result<Self> {
         // The mark at the beginning, the length of the footer, the mark at the end.
         let Some(most) = file_bytes.checked_sub(12) else {
             return Err(damaged("a Parquet file", format!("a file of {file_bytes} bytes")));
@@ -107,16 +113,21 @@ impl Footer {
             return Err(damaged(expected, format!("a length of {n_bytes}")));
         }
         let pages_end = file_bytes - 8 - n_bytes;
+        let needed = n_bytes.saturating_mul(DECODED);
+        memory.check("the footer of a Parquet file", needed).map_err(Fault::Other)?;
         // No more than the file has.
         let mut bytes = vec![0; n_bytes as usize];
         file.seek(SeekFrom::Start(pages_end)).map_err(read_failed)?;
         file.read_exact(&mut bytes).map_err(read_failed)?;
-        Footer::from_bytes(&bytes, pages_end)
+        let footer =
+            Footer { columns: Vec::new(), row_groups: Vec::new(), pages_end, memory: memory.clone() };
+        footer.filled_from(&bytes)
     }
 
-    fn from_bytes(bytes: &[u8], pages_end: u64) -> Result<Self> {
+    fn filled_from(mut self, bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes);
-        let mut footer = Footer { columns: Vec::new(), row_groups: Vec::new(), pages_end };
+        let pages_end = self.pages_end;
+        let footer = &mut self;
         let mut n_rows = 0;
         let mut fields = Fields::default();
         while let Some(field) = reader.next_field(&mut fields)? {
@@ -141,7 +152,7 @@ impl Footer {
         if total > most {
             return Err(damaged(format!("at most {most} rows in a file of {file_bytes} bytes"), total));
         }
-        Ok(footer)
+        Ok(self)
     }
 
     /// The rows of all groups.

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use super::footer::PagesPlace;
 use super::thrift::{Field, Fields, Reader, ThriftFault};
-use super::{Result, damaged, read_failed, unsupported};
+use super::{Fault, Result, damaged, read_failed, unsupported};
+use crate::memory::{MemoryLimit, PIECE_BYTES};
 
 /// A page may unpack to so many bytes, however few it has in the file.
 pub(super) const FREE_PAGE_BYTES: u64 = 64 << 20;
@@ -49,13 +50,15 @@ pub(super) struct Pages<'a> {
     place: PagesPlace,
     /// Whether rows may be without a value.
     is_optional: bool,
+    /// Asked before a page is read.
+    memory: &'a MemoryLimit,
     /// Bytes as they are in the file. Memory that is used again.
     packed: Vec<u8>,
 }
 
 impl<'a> Pages<'a> {
-    pub(super) fn new(file: &'a File, place: PagesPlace, is_optional: bool) -> Self {
-        Pages { file, place, is_optional, packed: Vec::new() }
+    pub(super) fn new(file: &'a File, place: PagesPlace, is_optional: bool, memory: &'a MemoryLimit) -> Self {
+        Pages { file, place, is_optional, memory, packed: Vec::new() }
     }
 
     /// The next page, if there is one. Its memory may be given back by `reuse`.
@@ -107,6 +110,10 @@ impl<'a> Pages<'a> {
                 "a page of {packed_bytes} bytes to unpack to at most {most} ({MAX_PAGE_RATIO} times as many, or {FREE_PAGE_BYTES})"
             );
             return Err(damaged(expected, unpacked_bytes));
+        }
+        let needed = packed_bytes.saturating_add(unpacked_bytes);
+        if needed > PIECE_BYTES as u64 {
+            self.memory.check("a page of a Parquet file", needed).map_err(Fault::Other)?;
         }
         Ok(())
     }

@@ -5,6 +5,9 @@
 
 use super::{Fault, damaged};
 
+/// The fewest bytes of a struct in a list.
+const MIN_STRUCT_BYTES: u64 = 4;
+
 /// Structs and lists within each other. Parquet's own headers need fewer than ten.
 const MAX_DEPTH: usize = 32;
 
@@ -71,6 +74,10 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Reader { bytes, at: 0 }
+    }
+
+    fn n_left(&self) -> usize {
+        self.bytes.len() - self.at
     }
 
     /// Bytes read so far.
@@ -163,8 +170,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a field that is a list of structs: how many there are. Each takes at least one of the
-    /// bytes that are left.
+    /// Begins a field that is a list of structs: how many there are. Each takes at least
+    /// [`MIN_STRUCT_BYTES`] of the bytes that are left, as every struct that means something does: so
+    /// what is made of them is a small multiple of their bytes.
     pub(super) fn structures(&mut self, field: Field) -> Result<u64> {
         if field.kind != Kind::LIST {
             return Err(ThriftFault::Bad("a field that should be a list and is not"));
@@ -172,6 +180,9 @@ impl<'a> Reader<'a> {
         let (kind, length) = self.list_head()?;
         if kind != Kind::STRUCT && length > 0 {
             return Err(ThriftFault::Bad("a list of something else than structs"));
+        }
+        if length.saturating_mul(MIN_STRUCT_BYTES) > self.n_left() as u64 {
+            return Err(ThriftFault::Bad("a list of more structs than there are bytes for"));
         }
         Ok(length)
     }
