@@ -44,7 +44,7 @@ fn left_behind(place: &Place) -> Vec<String> {
 }
 
 /// Iterations that take long: every similarity is computed.
-const SLOW: &str = "cluster in.txt -k 400 --init random --strategy baseline --tol 0 --threads 2";
+const SLOW: &str = "cluster in.txt -k 400 --init random --strategy baseline --tol 0 --seed 3 --threads 2";
 
 #[test]
 fn a_signal_ends_the_iteration_and_writes_a_result_that_can_be_continued_to_the_same_bytes() {

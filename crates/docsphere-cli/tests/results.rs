@@ -25,7 +25,7 @@ fn assignments_are_a_line_for_each_document_in_order() {
     let text = place.read("csv/assignments.csv");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "id,cluster,similarity,runner_up,runner_up_similarity");
-    assert_eq!(lines[1], "1,0,0.757981,1,0.000000");
+    assert_eq!(lines[1], "1,0,0.757981,-1,0.000000");
     assert_eq!(lines.len(), 5);
 
     place.ok("cluster pets.txt -k 2 -o plain");
