@@ -42,7 +42,7 @@ fn assignments_are_a_line_for_each_document_in_order() {
     place.ok("cluster pets.txt -k 2 -o more --assignments jsonl --runner-up");
     assert_eq!(
         place.read("more/assignments.jsonl").lines().next().unwrap(),
-        "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981,\"runner_up\":1,\"runner_up_similarity\":0.0}"
+        "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981,\"runner_up\":-1,\"runner_up_similarity\":0.0}"
     );
 }
 
