@@ -1,13 +1,14 @@
 //! Figures: points, bars and lines on linear or logarithmic axes, as SVG and PNG. The same data gives the same bytes: the font is compiled in, never looked up.
 
 use std::ops::Range;
-use std::sync::Once;
 
 use anyhow::{Result, anyhow};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::element::DynElement;
 use plotters::prelude::*;
+
+use super::lettering::{Lettered, Letters};
 
 const PANEL_SIZE: (u32, u32) = (560, 420);
 
@@ -175,31 +176,19 @@ impl Drawing {
     /// # Errors
     /// If the drawing fails, which it has no reason to.
     pub(crate) fn new(panels: &[Panel]) -> Result<Self> {
-        register_font();
         let (mut svg, mut png) = (String::new(), Vec::new());
         let (width, height) = (PANEL_SIZE.0 * panels.len().max(1) as u32, PANEL_SIZE.1);
-        draw(panels, SVGBackend::with_string(&mut svg, (width, height)), 1)?;
+        let backend = SVGBackend::with_string(&mut svg, (width, height));
+        draw(panels, Lettered::new(backend, Letters::OfBackend), 1)?;
         let (width, height) = (PIXEL_SCALE * width, PIXEL_SCALE * height);
         let mut pixels = vec![0; (width * height * 3) as usize];
-        draw(panels, BitMapBackend::with_buffer(&mut pixels, (width, height)), PIXEL_SCALE)?;
+        let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
+        draw(panels, Lettered::new(backend, Letters::Pixels), PIXEL_SCALE)?;
         let mut encoder = png::Encoder::new(&mut png, width, height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.write_header()?.write_image_data(&pixels)?;
         Ok(Drawing { svg, png })
     }
-}
-
-/// Pixels need a font.
-fn register_font() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let registered = register_style(FontStyle::Normal) && register_style(FontStyle::Bold);
-        assert!(registered, "the font that is compiled in can be read");
-    });
-}
-
-fn register_style(style: FontStyle) -> bool {
-    plotters::style::register_font(FONT, style, epaint_default_fonts::UBUNTU_LIGHT).is_ok()
 }
 
 fn draw<DB: DrawingBackend>(panels: &[Panel], backend: DB, scale: u32) -> Result<()> {

@@ -4,6 +4,7 @@
 //! `FIGURE.svg` and `FIGURE.png`.
 
 mod figure;
+mod lettering;
 mod machine;
 mod table;
 

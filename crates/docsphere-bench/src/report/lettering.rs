@@ -1,0 +1,346 @@
+//! Text in figures: measured, and for bitmaps drawn, with the font that is compiled in.
+//!
+//! SVG names a font and leaves the drawing to the viewer. Both kinds of figures are laid out with
+//! the same measures, and text in a bitmap stands where [`SVGBackend`] puts it.
+//!
+//! [`SVGBackend`]: plotters::prelude::SVGBackend
+
+use std::sync::LazyLock;
+
+use ab_glyph_rasterizer::{Point, Rasterizer, point};
+use plotters_backend::text_anchor::{HPos, VPos};
+use plotters_backend::{
+    BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
+};
+use skrifa::instance::{LocationRef, Size};
+use skrifa::metrics::{GlyphMetrics, Metrics};
+use skrifa::outline::{DrawError, DrawSettings, OutlinePen};
+use skrifa::{FontRef, GlyphId, MetadataProvider};
+
+static FONT: LazyLock<FontRef<'static>> = LazyLock::new(|| {
+    FontRef::new(epaint_default_fonts::UBUNTU_LIGHT).expect("the font that is compiled in can be read")
+});
+
+/// Size of a font, as plotters means it, per em. (`SVGBackend` divides by the same number.)
+const SIZE_PER_EM: f64 = 1.24;
+
+/// From the top of a text to its baseline, in ems, as in `SVGBackend`.
+const TOP_TO_BASELINE: f64 = 0.76;
+
+/// Who draws the letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Letters {
+    /// The backend, in whichever font it likes.
+    OfBackend,
+    /// This module, pixel by pixel.
+    Pixels,
+}
+
+/// A backend whose text is measured with the font that is compiled in. It takes the place of the
+/// text of plotters itself, which can only guess at widths and cannot draw at all.
+pub(super) struct Lettered<DB> {
+    backend: DB,
+    letters: Letters,
+}
+
+impl<DB> Lettered<DB> {
+    pub(super) fn new(backend: DB, letters: Letters) -> Self {
+        Lettered { backend, letters }
+    }
+}
+
+type Drawn<DB> = Result<(), DrawingErrorKind<<DB as DrawingBackend>::ErrorType>>;
+
+impl<DB: DrawingBackend> DrawingBackend for Lettered<DB> {
+    type ErrorType = DB::ErrorType;
+
+    fn get_size(&self) -> (u32, u32) {
+        self.backend.get_size()
+    }
+
+    fn ensure_prepared(&mut self) -> Drawn<DB> {
+        self.backend.ensure_prepared()
+    }
+
+    fn present(&mut self) -> Drawn<DB> {
+        self.backend.present()
+    }
+
+    fn draw_pixel(&mut self, point: BackendCoord, color: BackendColor) -> Drawn<DB> {
+        self.backend.draw_pixel(point, color)
+    }
+
+    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Drawn<DB> {
+        self.backend.draw_line(from, to, style)
+    }
+
+    fn draw_rect<S: BackendStyle>(
+        &mut self,
+        upper_left: BackendCoord,
+        bottom_right: BackendCoord,
+        style: &S,
+        fill: bool,
+    ) -> Drawn<DB> {
+        self.backend.draw_rect(upper_left, bottom_right, style, fill)
+    }
+
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        path: I,
+        style: &S,
+    ) -> Drawn<DB> {
+        self.backend.draw_path(path, style)
+    }
+
+    fn draw_circle<S: BackendStyle>(
+        &mut self,
+        center: BackendCoord,
+        radius: u32,
+        style: &S,
+        fill: bool,
+    ) -> Drawn<DB> {
+        self.backend.draw_circle(center, radius, style, fill)
+    }
+
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
+        &mut self,
+        vert: I,
+        style: &S,
+    ) -> Drawn<DB> {
+        self.backend.fill_polygon(vert, style)
+    }
+
+    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, pos: BackendCoord) -> Drawn<DB> {
+        if self.letters == Letters::OfBackend {
+            return self.backend.draw_text(text, style, pos);
+        }
+        let line = Line::new(text, style.size());
+        let (left, baseline) = line.origin(style.anchor().h_pos, style.anchor().v_pos);
+        let ink = line.ink().map_err(|error| DrawingErrorKind::FontError(Box::new(error)))?;
+        for (x, y, coverage) in ink {
+            let (x, y) = style.transform().transform(left + x, baseline + y);
+            self.backend.draw_pixel((pos.0 + x, pos.1 + y), style.color().mix(coverage))?;
+        }
+        Ok(())
+    }
+
+    fn estimate_text_size<S: BackendTextStyle>(
+        &self,
+        text: &str,
+        style: &S,
+    ) -> Result<(u32, u32), DrawingErrorKind<DB::ErrorType>> {
+        let line = Line::new(text, style.size());
+        Ok((line.width.ceil() as u32, line.em.round() as u32))
+    }
+
+    fn blit_bitmap(&mut self, pos: BackendCoord, size: (u32, u32), src: &[u8]) -> Drawn<DB> {
+        self.backend.blit_bitmap(pos, size, src)
+    }
+}
+
+/// A line of text at a size. Lengths are pixels.
+struct Line {
+    em: f64,
+    width: f64,
+    /// Each glyph and its horizontal offset.
+    glyphs: Vec<(GlyphId, f32)>,
+}
+
+impl Line {
+    /// `size` is what plotters means by it. Characters that the font lacks become empty boxes.
+    fn new(text: &str, size: f64) -> Self {
+        let em = size / SIZE_PER_EM;
+        let charmap = FONT.charmap();
+        let metrics = GlyphMetrics::new(&FONT, Size::new(em as f32), LocationRef::default());
+        let mut end = 0.0;
+        let mut glyphs = Vec::new();
+        for character in text.chars() {
+            let glyph = charmap.map(character).unwrap_or(GlyphId::NOTDEF);
+            glyphs.push((glyph, end));
+            end += metrics.advance_width(glyph).unwrap_or(0.0);
+        }
+        Line { em, width: f64::from(end), glyphs }
+    }
+
+    fn metrics(&self) -> Metrics {
+        Metrics::new(&FONT, Size::new(self.em as f32), LocationRef::default())
+    }
+
+    /// Start of the baseline relative to the anchor, in whole pixels: between them letters blur.
+    fn origin(&self, horizontal: HPos, vertical: VPos) -> (i32, i32) {
+        let left = match horizontal {
+            HPos::Left => 0.0,
+            HPos::Center => -self.width / 2.0,
+            HPos::Right => -self.width,
+        };
+        let half_ex = || f64::from(self.metrics().x_height.unwrap_or(self.em as f32 / 2.0)) / 2.0;
+        let baseline = match vertical {
+            VPos::Top => TOP_TO_BASELINE * self.em,
+            VPos::Center => half_ex(),
+            VPos::Bottom => -half_ex(),
+        };
+        (left.round() as i32, baseline.round() as i32)
+    }
+
+    /// The pixels that letters cover, relative to the start of the baseline, and how much of each.
+    fn ink(&self) -> Result<Vec<(i32, i32, f64)>, DrawError> {
+        let metrics = self.metrics();
+        // Letters may lean out of their boxes.
+        let margin = self.em.ceil();
+        let width = (self.width + 2.0 * margin).ceil() as usize;
+        let (above, below) = (metrics.ascent.ceil() + 1.0, (-metrics.descent).ceil() + 1.0);
+        let mut pen = Pen {
+            rasterizer: Rasterizer::new(width, (above + below) as usize),
+            origin: point(0.0, above),
+            start: point(0.0, 0.0),
+            at: point(0.0, 0.0),
+        };
+        let settings = || DrawSettings::unhinted(Size::new(self.em as f32), LocationRef::default());
+        let outlines = FONT.outline_glyphs();
+        for &(glyph, begin) in &self.glyphs {
+            pen.origin.x = margin as f32 + begin;
+            if let Some(outline) = outlines.get(glyph) {
+                outline.draw(settings(), &mut pen)?;
+            }
+        }
+        let mut ink = Vec::new();
+        pen.rasterizer.for_each_pixel_2d(|x, y, coverage| {
+            if coverage > 0.0 {
+                let (x, y) = (x as i32 - margin as i32, y as i32 - above as i32);
+                ink.push((x, y, f64::from(coverage.min(1.0))));
+            }
+        });
+        Ok(ink)
+    }
+}
+
+/// Passes outlines on to the rasterizer, whose y axis points down.
+struct Pen {
+    rasterizer: Rasterizer,
+    /// Start of the glyph's baseline.
+    origin: Point,
+    /// Where the contour began.
+    start: Point,
+    at: Point,
+}
+
+impl Pen {
+    fn place(&self, x: f32, y: f32) -> Point {
+        point(self.origin.x + x, self.origin.y - y)
+    }
+}
+
+impl OutlinePen for Pen {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.start = self.place(x, y);
+        self.at = self.start;
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        let end = self.place(x, y);
+        self.rasterizer.draw_line(self.at, end);
+        self.at = end;
+    }
+
+    fn quad_to(&mut self, cx0: f32, cy0: f32, x: f32, y: f32) {
+        let end = self.place(x, y);
+        self.rasterizer.draw_quad(self.at, self.place(cx0, cy0), end);
+        self.at = end;
+    }
+
+    fn curve_to(&mut self, cx0: f32, cy0: f32, cx1: f32, cy1: f32, x: f32, y: f32) {
+        let end = self.place(x, y);
+        self.rasterizer.draw_cubic(self.at, self.place(cx0, cy0), self.place(cx1, cy1), end);
+        self.at = end;
+    }
+
+    fn close(&mut self) {
+        self.rasterizer.draw_line(self.at, self.start);
+        self.at = self.start;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plotters::prelude::*;
+    use plotters::style::text_anchor::Pos;
+
+    use super::*;
+
+    const SIDE: u32 = 200;
+    const MIDDLE: i32 = SIDE as i32 / 2;
+
+    fn style() -> TextStyle<'static> {
+        TextStyle::from(("sans-serif", 24).into_font())
+    }
+
+    /// Draws a text anchored in the middle of a white square. Returns the bounding box of the dark
+    /// pixels relative to the anchor (left, top, right, bottom) and their number.
+    fn ink_box(text: &str, style: &TextStyle) -> ([i32; 4], usize) {
+        let mut pixels = vec![255; (SIDE * SIDE * 3) as usize];
+        let backend = BitMapBackend::with_buffer(&mut pixels, (SIDE, SIDE));
+        Lettered::new(backend, Letters::Pixels).draw_text(text, style, (MIDDLE, MIDDLE)).unwrap();
+        let dark: Vec<(i32, i32)> = (0..(SIDE * SIDE) as i32)
+            .filter(|&n| pixels[3 * n as usize] < 128)
+            .map(|n| (n % SIDE as i32 - MIDDLE, n / SIDE as i32 - MIDDLE))
+            .collect();
+        let (xs, ys) = (|| dark.iter().map(|p| p.0), || dark.iter().map(|p| p.1));
+        let edges = [xs().min(), ys().min(), xs().max(), ys().max()].map(|edge| edge.expect("ink"));
+        (edges, dark.len())
+    }
+
+    fn size(text: &str, style: &TextStyle) -> (u32, u32) {
+        let mut svg = String::new();
+        let backend = SVGBackend::with_string(&mut svg, (SIDE, SIDE));
+        Lettered::new(backend, Letters::OfBackend).estimate_text_size(text, style).unwrap()
+    }
+
+    #[test]
+    fn letters_fill_the_size_that_was_estimated() {
+        let (width, height) = size("HxH", &style());
+        let ([left, top, right, bottom], _) = ink_box("HxH", &style());
+        assert!((1..=3).contains(&left) && (0..=2).contains(&top), "{left} {top}");
+        assert!((1..=4).contains(&(width as i32 - right)), "{right} of {width}");
+        assert!((1..=6).contains(&(height as i32 - bottom)), "{bottom} of {height}");
+        // Widths are those of the letters, not a guess from their number.
+        assert!(size("MMMM", &style()).0 > 3 * size("iiii", &style()).0);
+        assert_eq!(size("", &style()).0, 0);
+    }
+
+    #[test]
+    fn a_bitmap_of_twice_the_scale_has_twice_the_text() {
+        let double = TextStyle::from(("sans-serif", 48).into_font());
+        for text in ["documents", "0.05", "growth of all"] {
+            let (single, double) = (size(text, &style()), size(text, &double));
+            assert!(double.0.abs_diff(2 * single.0) <= 2 && double.1.abs_diff(2 * single.1) <= 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn anchors_and_turns_move_the_same_letters() {
+        let (width, _) = size("Hx", &style());
+        let (upright, n_dark) = ink_box("Hx", &style());
+        let right = style().pos(Pos::new(HPos::Right, VPos::Top));
+        let shift = -(width as i32);
+        let ([left, top, ..], n_right) = ink_box("Hx", &right);
+        assert!((left - upright[0] - shift).abs() <= 1 && top == upright[1]);
+        assert_eq!(n_right, n_dark);
+        let centre = style().pos(Pos::new(HPos::Center, VPos::Center));
+        let ([left, _, right, _], _) = ink_box("Hx", &centre);
+        assert!((left + right).abs() <= 3, "{left} {right}");
+        let ([.., bottom], _) = ink_box("Hx", &style().pos(Pos::new(HPos::Left, VPos::Bottom)));
+        assert!(bottom < 0, "{bottom}");
+        let turned = style().transform(FontTransform::Rotate270);
+        let ([left, top, right, bottom], n_turned) = ink_box("Hx", &turned);
+        assert_eq!([-bottom, left, -top, right], upright);
+        assert_eq!(n_turned, n_dark);
+    }
+
+    #[test]
+    fn text_beyond_the_edge_and_unknown_characters_are_no_errors() {
+        let (_, n_dark) = ink_box(&"wide ".repeat(40), &style());
+        assert!(n_dark > 0);
+        assert!(size("\u{10FFFD}", &style()).0 > 0);
+        ink_box("\u{10FFFD}", &style());
+    }
+}
