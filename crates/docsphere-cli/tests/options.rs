@@ -215,7 +215,8 @@ fn colours_appear_only_where_they_are_wanted() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let place = Place::new();
-    let text: String = (0..20_000).map(|n| format!("{} word{n}\n", ["cats purr", "dogs bark"][n % 2])).collect();
+    let text: String =
+        (0..20_000).map(|n| format!("{} word{n}\n", ["cats purr", "dogs bark"][n % 2])).collect();
     place.write("in.txt", text);
     place.ok("cluster in.txt -k 2 -o out --max-iter 1");
     for words in [

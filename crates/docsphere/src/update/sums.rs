@@ -30,6 +30,14 @@ struct Sum {
     values: Box<[i64]>,
 }
 
+/// A sum that was brought up to date.
+struct Updated {
+    cluster: usize,
+    sum: Sum,
+    /// Its direction and how far that is from the old centroid; `None` if the members cancel out.
+    centroid: Option<(Centroid, Option<Moved>)>,
+}
+
 impl Sums {
     pub(crate) fn new(n_clusters: usize) -> Self {
         Sums { list: vec![Sum::default(); n_clusters], n_members: vec![0; n_clusters] }
@@ -63,7 +71,7 @@ impl Sums {
                 break;
             }
             let before = &*centroids;
-            let updated: Vec<(usize, Sum, Option<(Centroid, Option<Moved>)>)> = batch
+            let updated: Vec<Updated> = batch
                 .into_par_iter()
                 .with_max_len(1)
                 .map(|part| {
@@ -73,10 +81,10 @@ impl Sums {
                         let moved = Moved::between(before.get(cluster), &centroid);
                         (centroid, moved)
                     });
-                    (cluster, sum, centroid)
+                    Updated { cluster, sum, centroid }
                 })
                 .collect();
-            for (cluster, sum, centroid) in updated {
+            for Updated { cluster, sum, centroid } in updated {
                 self.list[cluster] = sum;
                 if let Some((centroid, Some(moved))) = centroid.filter(|_| self.n_members[cluster] > 0) {
                     movement.record(cluster, moved);
