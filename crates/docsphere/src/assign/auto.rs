@@ -157,8 +157,8 @@ mod tests {
         );
         let mut follower = Follower::new(n_docs, k);
         follower.update(&rows, &labels, &mut centroids);
-        for doc in 0..n_moved {
-            labels[doc] = ((doc + 1) % k) as u32;
+        for (doc, label) in labels.iter_mut().enumerate().take(n_moved) {
+            *label = ((doc + 1) % k) as u32;
         }
         let movement = follower.update(&rows, &labels, &mut centroids);
         let mut auto = Auto { picked: Pick::Ncc, ..Auto::new(Level::of(Simd::Scalar).unwrap()) };
