@@ -16,7 +16,8 @@ VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.
 PYTHON_VENV  := .venv-python
 PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
 
-# Everything that is optional is checked, too.
+# Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses other features for
+# what is shared, and builds it all again.
 FEATURES := --features docsphere/map
 
 # The machine's own Node.js if it has one, else one that pip installs. (What is checked in must be the same with both.)
@@ -53,13 +54,13 @@ test-long:
 
 # Real files of SciPy and scikit-learn are read, and ours are read there; TF-IDF values are compared.
 interop: $(VENV_READY)
-	cargo build --package docsphere --example convert --example vectorize --quiet
+	cargo build --workspace $(FEATURES) --examples --quiet
 	$(VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
 	$(VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
 
 # The wheel is built as by `pip install ./python`.
 python: $(PYTHON_READY)
-	cargo build --package docsphere-cli --quiet
+	cargo build --workspace $(FEATURES) --bins --quiet
 	rm -rf target/wheels
 	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --release --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
@@ -80,7 +81,7 @@ $(PYTHON_READY): python/tests/requirements.txt
 explorer: $(EXPLORER_READY)
 	cd explorer && PATH="$(NODE_FIRST)" npm run --silent build
 	@cmp explorer/dist/index.html $(PAGE) || { echo "$(PAGE) is not what explorer/ gives: run make page, and check it in"; exit 1; }
-	cargo build --package docsphere-cli --quiet
+	cargo build --workspace $(FEATURES) --bins --quiet
 	PATH="$(NODE_FIRST)" explorer/find_browser.sh
 	cd explorer && PATH="$(NODE_FIRST)" DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere DOCSPHERE_BROWSER="$$(PATH="$(NODE_FIRST)" ./find_browser.sh)" npm test --silent
 

@@ -73,9 +73,7 @@ def test_tables_in_and_out(rows):
 
 
 def test_subjects_are_found_again(texts, subjects):
-    pipeline = make_pipeline(
-        TextVectorizer(min_df=2), SphericalKMeans(20, init="k-means++", n_init=10, random_state=0)
-    )
+    pipeline = make_pipeline(TextVectorizer(min_df=2), SphericalKMeans(20, n_init=10, random_state=0))
     assert normalized_mutual_info_score(subjects, pipeline.fit_predict(texts)) > 0.9
 
 
@@ -87,7 +85,7 @@ def test_as_the_clustering_model_of_bertopic(texts):
     topic_model = bertopic.BERTopic(
         embedding_model=None,
         umap_model=BaseDimensionalityReduction(),
-        hdbscan_model=SphericalKMeans(20, init="k-means++", random_state=0),
+        hdbscan_model=SphericalKMeans(20, random_state=0),
     )
     topics, _ = topic_model.fit_transform(texts, embeddings=X)
     assert len(set(topics)) == 20

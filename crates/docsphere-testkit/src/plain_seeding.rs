@@ -76,18 +76,21 @@ impl PlainSeeding<'_> {
     }
 }
 
-/// Documents ascending by the hash of their content, then as they came.
+/// Documents ascending by the hash of their terms, then by their values, then as they came.
 fn order(rows: &UnitRows<'_>) -> Vec<usize> {
     let mut docs: Vec<usize> = (0..rows.n_rows()).collect();
-    docs.sort_by_key(|&doc| content_hash(rows.row(doc)));
+    docs.sort_by(|&a, &b| {
+        let (a, b) = (rows.row(a), rows.row(b));
+        terms_hash(a).cmp(&terms_hash(b)).then(a.values.partial_cmp(b.values).expect("finite"))
+    });
     docs
 }
 
-/// The hash of a row: for each entry, ascending, `h = mix(h XOR (term * 2^32 + bits of the value))`, from 0.
-fn content_hash(row: Row<'_>) -> u64 {
+/// The hash of a row: for each term, ascending, `h = mix(h XOR (term + 1))`, from 0.
+fn terms_hash(row: Row<'_>) -> u64 {
     let mut hash = 0u64;
-    for (term, value) in row.iter() {
-        hash ^= u64::from(term) * 4_294_967_296 + u64::from(value.to_bits());
+    for (term, _) in row.iter() {
+        hash ^= u64::from(term) + 1;
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         hash ^= hash >> 31;

@@ -102,7 +102,7 @@ proptest! {
         prop_assert_eq!(plain.objective, with_empty.objective);
     }
 
-    /// With given seeds: draws follow a hash of the rows, the numbers of their terms included.
+    /// With given seeds: draws follow a hash of the numbers of the rows' terms.
     #[test]
     fn unused_terms_change_nothing((shape, params) in random_case(), which in any::<prop::sample::Index>()) {
         let rows = random_rows(&shape);

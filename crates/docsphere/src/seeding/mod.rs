@@ -22,7 +22,7 @@ mod source;
 
 use draw::SeedRng;
 
-pub(crate) use order::{Buckets, content_hash};
+pub(crate) use order::{Buckets, Ordered, content_hash};
 pub(crate) use search::Search;
 pub(crate) use source::{Drawable, Lowered, Seed, SeedSource};
 

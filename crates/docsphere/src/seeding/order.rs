@@ -1,13 +1,16 @@
-//! An order of the documents that depends on their content alone: that of a fixed hash.
+//! An order of the documents that depends on their content alone: that of a fixed hash of their terms.
 //!
 //! Draws run through the documents in this order. So it does not matter in which order they came, and rows that are equal
 //! stand side by side: a row of weight 3 is drawn as often, and by the same random numbers, as three rows. Rows with the same
-//! hash stand as they came. (Two of 100 million different rows have the same hash with a probability of 1 in 3,700; then
-//! these two are drawn in the order in which they came.)
+//! terms have the same hash; they ascend by their values, as words in a dictionary do by their letters, and equal rows stand
+//! as they came. Values do not enter the hash, so that rounding can only exchange rows with the same terms.
 //!
-//! A hash needs nothing but the row: documents in different places can be brought into one order without a row changing its place.
+//! A hash needs nothing but the row: documents in different places can be brought into one order without a row changing its
+//! place. Different terms may have the same hash; that is decided by the values, too, and nothing depends on it.
 //!
 //! **Cost.** Memory: 8 bytes per document, 16 more while it is made. Time: sorting numbers.
+
+use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
@@ -53,7 +56,8 @@ impl RowOrder {
         let docs = (0..rows.n_rows() as u32).into_par_iter().with_min_len(1 << 10); // fits: at most MAX_ROWS
         let mut sorted: Vec<(u64, u32)> =
             docs.map(|doc| (content_hash(rows.row(doc as usize)), doc)).collect();
-        sorted.par_sort_unstable();
+        let ordered = |&(hash, doc): &(u64, u32)| Ordered { hash, row: rows.row(doc as usize), doc };
+        sorted.par_sort_unstable_by(|a, b| ordered(a).compare(&ordered(b)));
         let mut bucket_of = vec![0; sorted.len()];
         let mut starts = vec![0; buckets.count() + 1];
         for &(hash, doc) in &sorted {
@@ -81,11 +85,30 @@ impl RowOrder {
     }
 }
 
-/// The hash of a row's entries, the same on every machine: ARCHITECTURE.md, "Seeding draws". The mixer is that of SplitMix64.
+/// A document and what decides its place.
+pub(crate) struct Ordered<'a> {
+    pub(crate) hash: u64,
+    pub(crate) row: Row<'a>,
+    pub(crate) doc: u32,
+}
+
+impl Ordered<'_> {
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        let (values, others) = (self.row.values, other.row.values);
+        let by_value = || {
+            let pairs = values.iter().zip(others);
+            let different = pairs.map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+            different.unwrap_or_else(|| values.len().cmp(&others.len()))
+        };
+        self.hash.cmp(&other.hash).then_with(by_value).then(self.doc.cmp(&other.doc))
+    }
+}
+
+/// The hash of a row's terms, the same on every machine: ARCHITECTURE.md, "Seeding draws". The mixer is that of SplitMix64.
 ///
 /// Reference: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195.
 pub(crate) fn content_hash(row: Row<'_>) -> u64 {
-    row.iter().fold(0, |hash, (term, value)| mix(hash ^ (u64::from(term) << 32 | u64::from(value.to_bits()))))
+    row.terms.iter().fold(0, |hash, &term| mix(hash ^ (u64::from(term) + 1)))
 }
 
 fn mix(mut bits: u64) -> u64 {
@@ -134,16 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn terms_and_values_both_count() {
-        let row = |terms: &[u32], values: &[f32]| content_hash(Row { terms, values });
-        let hashes = [
-            row(&[], &[]),
-            row(&[1], &[1.0]),
-            row(&[2], &[1.0]),
-            row(&[1], &[0.5]),
-            row(&[1, 2], &[1.0, 1.0]),
-        ];
+    fn terms_count_and_then_values() {
+        let hash = |terms: &[u32]| content_hash(Row { terms, values: &[] });
+        let hashes = [hash(&[]), hash(&[0]), hash(&[1]), hash(&[0, 1]), hash(&[1, 2])];
         let distinct: std::collections::BTreeSet<u64> = hashes.into_iter().collect();
         assert_eq!(distinct.len(), hashes.len());
+        let ordered = |values, doc| Ordered { hash: 7, row: Row { terms: &[3, 4], values }, doc };
+        assert!(ordered(&[0.6, 0.8], 9).compare(&ordered(&[0.8, 0.6], 0)).is_lt());
+        assert!(ordered(&[0.6, 0.8], 9).compare(&ordered(&[0.6, 0.8], 0)).is_gt(), "as they came");
     }
 }

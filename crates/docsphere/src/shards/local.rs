@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::record::Strategy;
-use crate::seeding::{Buckets, Drawable, Lowered, Search, Seed, SeedSource, content_hash};
+use crate::seeding::{Buckets, Drawable, Lowered, Ordered, Search, Seed, SeedSource, content_hash};
 use crate::update::{Candidate, Change, Delta, DeltaScratch, Fitting, Refill};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 
@@ -113,10 +113,15 @@ impl SeedSource for LocalShards<'_> {
         let mut all: Vec<Drawable> = self.list.iter().flat_map(|shard| shard.drawable(bucket)).collect();
         if self.list.len() > 1 {
             // Within a shard they are in this order.
-            all.sort_by_cached_key(|drawable| {
+            let ordered = |drawable: &Drawable| {
                 let shard = &self.list[self.shard_of(drawable.doc)];
-                (content_hash(shard.rows.row(shard.position(drawable.doc))), drawable.doc)
-            });
+                let row = shard.rows.row(shard.position(drawable.doc));
+                Ordered { hash: content_hash(row), row, doc: drawable.doc }
+            };
+            let mut keyed: Vec<(Ordered<'_>, Drawable)> =
+                all.iter().map(|drawable| (ordered(drawable), *drawable)).collect();
+            keyed.sort_by(|a, b| a.0.compare(&b.0));
+            all = keyed.into_iter().map(|(_, drawable)| drawable).collect();
         }
         Ok(all)
     }
