@@ -7,12 +7,8 @@ use docsphere_testkit::zipf::ZipfText;
 fn each_strategy_of_the_paper_computes_fewer_similarities_and_both_together_the_fewest() {
     let rows = ZipfText { n_docs: 6_000, n_terms: 12_000, n_topics: 80, mean_terms: 20, seed: 3 }.rows();
     let similarities = |strategy| {
-        let fit = SphericalKMeans::params(400)
-            .init(Init::Random)
-            .strategy(strategy)
-            .tol(0.0)
-            .fit(&rows)
-            .unwrap();
+        let fit =
+            SphericalKMeans::params(400).init(Init::Random).strategy(strategy).tol(0.0).fit(&rows).unwrap();
         assert!(fit.n_iter >= 5, "a run that is over at once shows nothing");
         fit.trace.total().similarities
     };
