@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::command::Place;
+use crate::command::{Place, repository};
 
 /// Compares with a file in tests/golden, or writes it.
 #[track_caller]
@@ -36,6 +36,10 @@ fn the_demo_prints_the_same_table_and_writes_the_same_clusters() {
     let shown = place.ok("demo");
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     assert_golden("demo.txt", &without_seconds(&shown));
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    let table =
+        shown.find("cluster     size").zip(shown.find("\n\nwritten to")).map(|(from, to)| &shown[from..to]);
+    assert!(readme.contains(table.expect("a table")), "the README shows another table than the demo prints");
     assert_golden("demo-clusters.json", &place.read("docsphere-demo/clusters.json"));
     assert_golden("demo-assignments.csv", &place.read("docsphere-demo/assignments.csv"));
     let inspected =
