@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::source::{Lowered, Seed, SeedSource};
+use crate::centroids::Centroid;
 use crate::error::Result;
 
 /// Buckets that share one running total.
@@ -67,6 +68,25 @@ impl Totals {
             self.spans[bucket / SPAN_BUCKETS] -= lowered.gain;
         }
     }
+}
+
+/// Draws up to `k` seeds, one after the other; fewer if nothing has weight any more. `make_seed` says what a new seed lowers.
+pub(super) fn one_by_one(
+    source: &mut dyn SeedSource,
+    mut totals: Totals,
+    k: usize,
+    rng: &mut SeedRng,
+    progress: &mut dyn FnMut(usize) -> Result<()>,
+    make_seed: impl Fn(&mut dyn SeedSource, &Seed) -> Result<Vec<Lowered>>,
+) -> Result<Vec<Centroid>> {
+    let mut seeds = Vec::with_capacity(k);
+    while seeds.len() < k {
+        let Some(seed) = totals.draw(source, rng)? else { break };
+        totals.lower(&make_seed(source, &seed)?);
+        seeds.push(seed.row);
+        progress(seeds.len())?;
+    }
+    Ok(seeds)
 }
 
 /// The number of the first weight at which the running total exceeds `rest`, from which all weights before it are taken.

@@ -10,7 +10,7 @@
 //! References: Arthur, Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007, doi:10.5555/1283383.1283494;
 //! Endo, Miyamoto, "Spherical k-means++ clustering", MDAI 2015, doi:10.1007/978-3-319-23240-9_9.
 
-use super::draw::{SeedRng, Totals};
+use super::draw::{SeedRng, Totals, one_by_one};
 use super::source::SeedSource;
 use crate::centroids::Centroid;
 use crate::error::Result;
@@ -22,13 +22,6 @@ pub(super) fn draw_seeds(
     rng: &mut SeedRng,
     progress: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Vec<Centroid>> {
-    let mut totals = Totals::new(source.begin_seeding(true)?);
-    let mut seeds = Vec::with_capacity(k);
-    while seeds.len() < k {
-        let Some(seed) = totals.draw(source, rng)? else { break };
-        totals.lower(&source.absorb(&seed)?);
-        seeds.push(seed.row);
-        progress(seeds.len())?;
-    }
-    Ok(seeds)
+    let totals = Totals::new(source.begin_seeding(true)?);
+    one_by_one(source, totals, k, rng, progress, |source, seed| source.absorb(seed))
 }

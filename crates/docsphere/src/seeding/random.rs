@@ -1,6 +1,6 @@
 //! Uniform random seeds: documents drawn without replacement, with a probability proportional to their row weight.
 
-use super::draw::{SeedRng, Totals};
+use super::draw::{SeedRng, Totals, one_by_one};
 use super::source::SeedSource;
 use crate::centroids::Centroid;
 use crate::error::Result;
@@ -12,13 +12,6 @@ pub(super) fn draw_seeds(
     rng: &mut SeedRng,
     progress: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Vec<Centroid>> {
-    let mut totals = Totals::new(source.begin_seeding(false)?);
-    let mut seeds = Vec::with_capacity(k);
-    while seeds.len() < k {
-        let Some(seed) = totals.draw(source, rng)? else { break };
-        totals.lower(&source.take(seed.doc)?);
-        seeds.push(seed.row);
-        progress(seeds.len())?;
-    }
-    Ok(seeds)
+    let totals = Totals::new(source.begin_seeding(false)?);
+    one_by_one(source, totals, k, rng, progress, |source, seed| source.take(seed.doc))
 }
