@@ -100,6 +100,11 @@ pub(crate) fn uninterrupted<T, E>(results: &[&Path], step: impl FnOnce() -> Resu
     outcome
 }
 
+/// What has been put in its place so far is not what the command is for: an interrupted process says that nothing was written.
+pub(crate) fn only_prepared() {
+    IS_WRITTEN.store(false, Ordering::SeqCst);
+}
+
 /// This file or folder is to be removed if the process is stopped at once.
 pub(crate) fn remember_unfinished(path: &Path) {
     unfinished().results.push(path.to_owned());

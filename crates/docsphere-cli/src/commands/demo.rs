@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use super::Command;
 use crate::Cli;
 use crate::console::People;
+use crate::interrupt;
 use crate::output::folder::ResultFolder;
 use crate::output::names::FolderKind;
 use crate::output::reads::Reads;
@@ -51,6 +52,7 @@ impl Args {
             // Before the corpus is written: the next demo takes a result beside it for an earlier demo's.
             ResultFolder::check(&self.output, false, FolderKind::Result, &Reads::default())?;
             write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
+            interrupt::only_prepared();
         }
         let output = self.output.display();
         let k = self.n_clusters.to_string();
