@@ -16,7 +16,7 @@ use crate::observer::{Event, Observer, Silent};
 use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
 use crate::seeding::{Init, Seeding};
 use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
-use crate::update::{Delta, Sums, refill};
+use crate::update::{Sums, Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
 /// Checks the options against the data, then does all runs and keeps the best.
@@ -146,7 +146,7 @@ impl Driver<'_> {
     fn keep(&mut self, run: Run) -> Result<()> {
         self.shards.keep()?;
         // Only a run that goes on needs these.
-        self.best = Some(Run { sums: Sums::new(0), pending: Delta::default(), ..run });
+        self.best = Some(Run { sums: Sums::new(0), pending: Vec::new(), ..run });
         Ok(())
     }
 
@@ -163,7 +163,7 @@ impl Driver<'_> {
         self.tell(&Event::RunStarted { run: saved.head.number, n_init: self.params.n_init })?;
         self.shards.start(Some(&saved.labels))?;
         let mut run = Run::restored(saved);
-        run.pending = self.shards.pass(&run.step(self.cancel))?.delta;
+        run.pending = self.shards.pass(&run.step(self.cancel))?.touched;
         Ok(run)
     }
 
@@ -184,7 +184,7 @@ impl Driver<'_> {
             number,
             sums: Sums::new(n_clusters),
             centroids,
-            pending: Delta::default(),
+            pending: Vec::new(),
             iterations: Vec::new(),
             seeding_seconds: start.elapsed().as_secs_f64(),
         })
@@ -219,27 +219,28 @@ impl Driver<'_> {
     fn first_iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let step = Step::new(0, &run.centroids, None, self.cancel);
         let passed = self.shards.pass(&step)?;
-        let (record, delta) = self.record(&step, passed);
-        run.pending = delta;
+        let (record, touched) = self.record(&step, passed);
+        run.pending = touched;
         Ok(record)
     }
 
     /// Labels to centroids, then rows to labels.
     fn iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let start = Instant::now();
-        let mut delta = std::mem::take(&mut run.pending);
-        run.sums.count(&delta);
+        let mut touched = std::mem::take(&mut run.pending);
+        run.sums.count(&touched);
         let refills = refill::choose(run.sums.n_members(), |after, n| self.shards.worst(after, n))?;
         if !refills.is_empty() {
-            delta.add(self.shards.refill(&refills)?);
+            Touched::add(&mut touched, self.shards.refill(&refills)?);
         }
-        let movement = run.sums.apply(delta, &refills, &mut run.centroids);
+        let delta = |clusters| self.shards.delta(clusters);
+        let movement = run.sums.apply(&touched, &refills, &mut run.centroids, delta)?;
         let update_seconds = start.elapsed().as_secs_f64();
 
         let step = Step::new(run.iterations.len(), &run.centroids, Some(&movement), self.cancel);
         let passed = self.shards.pass(&step)?;
-        let (mut record, delta) = self.record(&step, passed);
-        run.pending = delta;
+        let (mut record, touched) = self.record(&step, passed);
+        run.pending = touched;
         record.refilled_clusters = refills.len() as u64;
         record.max_squared_movement = movement.max_squared_distance();
         record.seconds.update += update_seconds;
@@ -247,7 +248,7 @@ impl Driver<'_> {
     }
 
     /// What a pass came to, and what the next update starts from.
-    fn record(&self, step: &Step<'_>, passed: Passed) -> (IterationRecord, Delta) {
+    fn record(&self, step: &Step<'_>, passed: Passed) -> (IterationRecord, Vec<Touched>) {
         let record = IterationRecord {
             iteration: step.iteration,
             strategy: passed.strategy,
@@ -261,13 +262,13 @@ impl Driver<'_> {
             objective: self.weights.objective(passed.objective),
             max_squared_movement: 0.0,
             seconds: StageSeconds {
-                update: passed.seconds.sum,
+                update: passed.seconds.compare,
                 prepare: passed.seconds.prepare,
                 assign: passed.seconds.assign,
             },
             strategy_bytes: passed.strategy_bytes,
         };
-        (record, passed.delta)
+        (record, passed.touched)
     }
 
     /// Writes a checkpoint if it is time, or if the run is about to stop. Whether the observer then asks to stop.
@@ -317,8 +318,8 @@ struct Run {
     number: usize,
     sums: Sums,
     centroids: Centroids,
-    /// What the last pass changed, not yet in the sums.
-    pending: Delta,
+    /// The clusters that the last pass touched, not yet in the sums.
+    pending: Vec<Touched>,
     /// What happened so far; iteration 0 is the first assignment.
     iterations: Vec<IterationRecord>,
     seeding_seconds: f64,
@@ -332,7 +333,7 @@ impl Run {
             number: head.number,
             sums: Sums::new(centroids.n_clusters()),
             centroids,
-            pending: Delta::default(),
+            pending: Vec::new(),
             iterations: head.iterations,
             seeding_seconds: head.seeding_seconds,
         }

@@ -5,7 +5,7 @@
 //! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12 more for the best of several
 //! runs; 16, and a copy of each row that is offered, while empty clusters are refilled.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::record::Strategy;
 use crate::seeding::{Buckets, Drawable, Lowered, Ordered, Search, Seed, SeedSource, content_hash};
-use crate::update::{Candidate, Change, Delta, DeltaScratch, Fitting, Refill};
+use crate::update::{Candidate, Change, Changes, Delta, DeltaScratch, Fitting, Refill, Touched};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 
 /// How a shard finds labels.
@@ -43,6 +43,8 @@ struct LocalShard<'a> {
     assignment: Assignment,
     /// The labels that the sums stand for.
     summed: Vec<u32>,
+    /// The moves that are not in the sums yet.
+    changes: Changes,
     /// Documents that were given to an empty cluster since the last pass, and the labels they had before.
     refilled: Vec<(u32, u32)>,
     kept: Option<Assignment>,
@@ -69,6 +71,7 @@ impl<'a> LocalShards<'a> {
             assigner: assign::assigner(settings.strategy, &settings.assigner),
             assignment: Assignment::default(),
             summed: Vec::new(),
+            changes: Changes::default(),
             refilled: Vec::new(),
             kept: None,
             scratch: DeltaScratch::default(),
@@ -238,14 +241,22 @@ impl Shards for LocalShards<'_> {
         Ok(all)
     }
 
-    fn refill(&mut self, refills: &[Refill]) -> Result<Delta> {
+    fn refill(&mut self, refills: &[Refill]) -> Result<Vec<Touched>> {
         for refill in refills {
             let shard = self.shard_of(refill.doc);
             self.list[shard].refill(refill);
         }
-        let mut delta = Delta::default();
+        let mut touched = Vec::new();
         for shard in &mut self.list {
-            delta.add(shard.refilled_delta());
+            Touched::add(&mut touched, shard.touched_by_refills());
+        }
+        Ok(touched)
+    }
+
+    fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta> {
+        let mut delta = Delta::default();
+        for LocalShard { changes, rows, weights, scratch, .. } in &self.list {
+            delta.add(changes.delta(clusters.clone(), rows, weights, scratch));
         }
         Ok(delta)
     }
@@ -273,6 +284,7 @@ impl<'a> LocalShard<'a> {
         self.assigner = assign::assigner(self.settings.strategy, &self.settings.assigner);
         self.assignment = Assignment::default();
         self.summed = Vec::new();
+        self.changes = Changes::default();
         self.refilled = Vec::new();
         self.scratch = DeltaScratch::default();
     }
@@ -363,12 +375,12 @@ impl<'a> LocalShard<'a> {
             moved_docs -= u64::from(now != self.summed[doc as usize]);
             moved_docs += u64::from(now != before);
         }
-        let changes = Change::between(&self.summed, labels);
-        let delta = Delta::of(&self.rows, &self.weights, changes, &self.scratch);
+        let (changes, touched) = Changes::between(&self.summed, labels, &self.weights);
+        self.changes = changes;
         self.summed.copy_from_slice(labels);
         let objective = self.weights.fixed_sum(&self.assignment.similarities);
         Ok(Passed {
-            delta,
+            touched,
             objective,
             moved_docs,
             unsettled_docs,
@@ -379,7 +391,7 @@ impl<'a> LocalShard<'a> {
             seconds: PassSeconds {
                 prepare: prepare_seconds,
                 assign: assign_seconds - prepare_seconds,
-                sum: start.elapsed().as_secs_f64() - assign_seconds,
+                compare: start.elapsed().as_secs_f64() - assign_seconds,
             },
             strategy_bytes: self.assigner.memory_bytes() as u64,
         })
@@ -427,8 +439,8 @@ impl<'a> LocalShard<'a> {
         self.refilled.push((position as u32, before));
     }
 
-    /// What all refills since the last pass change.
-    fn refilled_delta(&mut self) -> Delta {
+    /// Adds all refills since the last pass to the changes.
+    fn touched_by_refills(&mut self) -> Vec<Touched> {
         let mut changes = Vec::with_capacity(2 * self.refilled.len());
         for &(doc, before) in &self.refilled {
             let cluster =
@@ -439,7 +451,7 @@ impl<'a> LocalShard<'a> {
             }
             changes.push(Change { cluster: self.summed[doc as usize], doc, joined: true });
         }
-        Delta::of(&self.rows, &self.weights, changes, &self.scratch)
+        self.changes.add(changes, &self.weights)
     }
 }
 

@@ -5,9 +5,10 @@
 //!
 //! | down | up |
 //! |---|---|
-//! | [`Step`]: centroids, what changed | [`Passed`]: the sums' [`Delta`], objective, counts |
+//! | [`Step`]: centroids, what changed | [`Passed`]: touched clusters, objective, counts |
 //! | how many documents to offer | [`Candidate`]s for empty clusters, worst first |
-//! | [`Refill`]s | their [`Delta`] |
+//! | [`Refill`]s | the clusters that they touch |
+//! | some clusters | the [`Delta`] of their sums |
 //! | what seeding asks for | see [`SeedSource`] |
 //!
 //! [`LocalShards`] are in this process. Others need no change to the loop.
@@ -16,11 +17,13 @@ mod local;
 
 pub(crate) use local::{LocalShards, ShardSettings};
 
+use std::ops::RangeInclusive;
+
 use crate::assign::Step;
 use crate::error::Result;
 use crate::record::{Counters, IndexUse, Strategy};
 use crate::seeding::SeedSource;
-use crate::update::{Candidate, Delta, Fitting, Refill};
+use crate::update::{Candidate, Delta, Fitting, Refill, Touched};
 
 /// What is known of all rows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +46,8 @@ pub(crate) struct Checksums {
 /// What one pass over all documents came to.
 #[derive(Debug)]
 pub(crate) struct Passed {
-    /// What joining and leaving documents change, compared with the last pass (and the refills since).
-    pub(crate) delta: Delta,
+    /// The clusters that documents joined or left since the last pass (and the refills since), ascending.
+    pub(crate) touched: Vec<Touched>,
     /// The weighted sum of the similarities in fixed point; see [`WeightScale`](crate::vectors::WeightScale).
     pub(crate) objective: i128,
     /// Documents whose label is not the one of the last pass.
@@ -66,14 +69,14 @@ pub(crate) struct Passed {
 pub(crate) struct PassSeconds {
     pub(crate) prepare: f64,
     pub(crate) assign: f64,
-    /// Making the delta.
-    pub(crate) sum: f64,
+    /// Finding out who moved.
+    pub(crate) compare: f64,
 }
 
 impl Passed {
     /// Adds what another shard did in the same pass.
     fn add(&mut self, other: Passed) {
-        self.delta.add(other.delta);
+        Touched::add(&mut self.touched, other.touched);
         self.objective += other.objective;
         self.moved_docs += other.moved_docs;
         self.unsettled_docs += other.unsettled_docs;
@@ -85,7 +88,7 @@ impl Passed {
         };
         self.seconds.prepare += other.seconds.prepare;
         self.seconds.assign += other.seconds.assign;
-        self.seconds.sum += other.seconds.sum;
+        self.seconds.compare += other.seconds.compare;
         self.strategy_bytes += other.strategy_bytes;
     }
 }
@@ -109,8 +112,11 @@ pub(crate) trait Shards: SeedSource + Send {
     /// The `n` worst-fitting documents after `after` that have weight and do not sit on their centroid, worst first.
     fn worst(&self, after: Option<Fitting>, n: usize) -> Result<Vec<Candidate>>;
 
-    /// Gives documents to empty clusters.
-    fn refill(&mut self, refills: &[Refill]) -> Result<Delta>;
+    /// Gives documents to empty clusters. The clusters that this touches, ascending.
+    fn refill(&mut self, refills: &[Refill]) -> Result<Vec<Touched>>;
+
+    /// What the last pass and the refills since change in the sums of these clusters.
+    fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta>;
 
     /// Keeps labels and similarities of the run that has ended as the best so far.
     fn keep(&mut self) -> Result<()>;

@@ -1,8 +1,8 @@
 //! What the moves of some documents change, in integers.
 //!
-//! A [`Delta`] holds, for each cluster that a document joined or left, the change of its sum (a sparse vector of `i64`, see
-//! `vectors/weights.rs` for the fixed point) and of its number of members. Integers: deltas of any documents, from any
-//! shard, may be added in any order.
+//! [`Touched`] says how the number of members of a cluster changes; a [`Delta`] holds the changes of the sums of some clusters
+//! (sparse vectors of `i64`, see `vectors/weights.rs` for the fixed point). Integers: those of any documents, from any shard,
+//! may be added in any order. Deltas are made for a few clusters at a time, so that there is never a second set of all sums.
 //!
 //! If many documents of a cluster moved, their entries are added in a dense scratch row, one per thread and as long as
 //! the vocabulary, and a bitmap of the touched terms gives them back in ascending order. If few moved, their entries
@@ -11,6 +11,7 @@
 //! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta; `8.125 * n_terms` per
 //! thread for the scratch; 12 bytes per moved document while they are grouped.
 
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
@@ -29,7 +30,7 @@ pub(crate) struct Change {
 
 impl Change {
     /// Who joined and who left which cluster from one set of labels to the next.
-    pub(crate) fn between(before: &[u32], after: &[u32]) -> Vec<Self> {
+    fn between(before: &[u32], after: &[u32]) -> Vec<Self> {
         const CHUNK_DOCS: usize = 1 << 14;
         let chunks = before.par_chunks(CHUNK_DOCS).zip(after.par_chunks(CHUNK_DOCS)).enumerate();
         let found: Vec<Vec<Change>> = chunks
@@ -72,12 +73,102 @@ pub(crate) struct Delta {
     pub(crate) clusters: Vec<ClusterDelta>,
 }
 
-/// What changes in one cluster.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ClusterDelta {
+/// A cluster that documents joined or left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Touched {
     pub(crate) cluster: u32,
     /// Documents with weight that joined, less those that left.
     pub(crate) members: i64,
+}
+
+impl Touched {
+    /// The clusters that these changes, sorted by cluster, touch.
+    fn by(changes: &[Change], weights: &RowWeights<'_>) -> Vec<Self> {
+        let member = |change: &Change| match change.joined {
+            _ if weights.weight(change.doc as usize) == 0.0 => 0,
+            true => 1,
+            false => -1,
+        };
+        let groups = changes.chunk_by(|a, b| a.cluster == b.cluster);
+        groups
+            .map(|group| Touched { cluster: group[0].cluster, members: group.iter().map(member).sum() })
+            .collect()
+    }
+
+    /// What two sets of documents do together; both lists ascend by cluster.
+    pub(crate) fn add(list: &mut Vec<Self>, others: Vec<Self>) {
+        *list = merged(
+            std::mem::take(list),
+            others,
+            |touched| touched.cluster,
+            |a, b| Touched { cluster: a.cluster, members: a.members + b.members },
+        );
+    }
+}
+
+/// Two lists that ascend by cluster as one; what stands in both is joined.
+fn merged<T>(a: Vec<T>, b: Vec<T>, cluster: impl Fn(&T) -> u32, join: impl Fn(T, T) -> T) -> Vec<T> {
+    if a.is_empty() || b.is_empty() {
+        return if a.is_empty() { b } else { a };
+    }
+    let mut all = Vec::with_capacity(a.len().max(b.len()));
+    let (mut a, mut b) = (a.into_iter().peekable(), b.into_iter().peekable());
+    loop {
+        let next = match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) if cluster(x) == cluster(y) => a.next().zip(b.next()).map(|(x, y)| join(x, y)),
+            (Some(x), Some(y)) if cluster(x) < cluster(y) => a.next(),
+            (Some(_), None) => a.next(),
+            _ => b.next(),
+        };
+        let Some(next) = next else { return all };
+        all.push(next);
+    }
+}
+
+/// The moves of documents that are not in the sums yet, by cluster.
+#[derive(Default)]
+pub(crate) struct Changes(Vec<Change>);
+
+impl Changes {
+    /// Who joined and who left, from one set of labels to the next; and the clusters that this touches.
+    pub(crate) fn between(before: &[u32], after: &[u32], weights: &RowWeights<'_>) -> (Self, Vec<Touched>) {
+        let mut changes = Changes::default();
+        let touched = changes.add(Change::between(before, after), weights);
+        (changes, touched)
+    }
+
+    /// Adds moves. The clusters that they touch.
+    pub(crate) fn add(&mut self, mut more: Vec<Change>, weights: &RowWeights<'_>) -> Vec<Touched> {
+        let in_order = |change: &Change| (change.cluster, change.doc);
+        more.par_sort_unstable_by_key(in_order);
+        let touched = Touched::by(&more, weights);
+        if self.0.is_empty() {
+            self.0 = more;
+        } else {
+            self.0.extend(more);
+            self.0.par_sort_unstable_by_key(in_order);
+        }
+        touched
+    }
+
+    /// What they change in the sums of these clusters.
+    pub(crate) fn delta(
+        &self,
+        clusters: RangeInclusive<u32>,
+        rows: &UnitRows<'_>,
+        weights: &RowWeights<'_>,
+        scratch: &DeltaScratch,
+    ) -> Delta {
+        let from = self.0.partition_point(|change| change.cluster < *clusters.start());
+        let to = self.0.partition_point(|change| change.cluster <= *clusters.end());
+        Delta::of(rows, weights, &self.0[from..to], scratch)
+    }
+}
+
+/// What changes in the sum of one cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ClusterDelta {
+    pub(crate) cluster: u32,
     /// The terms whose sum changes, ascending.
     pub(crate) terms: Arc<[u32]>,
     /// By how much. Never 0.
@@ -99,14 +190,8 @@ struct Scratch {
 const WORDS_PER_SORTED_ENTRY: usize = 4;
 
 impl Delta {
-    /// What these changes come to.
-    pub(crate) fn of(
-        rows: &UnitRows<'_>,
-        weights: &RowWeights<'_>,
-        mut changes: Vec<Change>,
-        scratch: &DeltaScratch,
-    ) -> Self {
-        changes.par_sort_unstable_by_key(|change| (change.cluster, change.doc));
+    /// What these changes, sorted by cluster, come to.
+    fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>, changes: &[Change], scratch: &DeltaScratch) -> Self {
         let groups: Vec<&[Change]> = changes.chunk_by(|a, b| a.cluster == b.cluster).collect();
         let clusters = groups
             .par_iter()
@@ -118,34 +203,13 @@ impl Delta {
 
     /// Adds what other documents change.
     pub(crate) fn add(&mut self, other: Delta) {
-        if self.clusters.is_empty() || other.clusters.is_empty() {
-            self.clusters.extend(other.clusters);
-            return;
-        }
-        let (mut a, mut b) = (
-            std::mem::take(&mut self.clusters).into_iter().peekable(),
-            other.clusters.into_iter().peekable(),
-        );
-        loop {
-            let next = match (a.peek(), b.peek()) {
-                (Some(x), Some(y)) if x.cluster == y.cluster => {
-                    a.next().zip(b.next()).map(|(x, y)| x.plus(&y))
-                }
-                (Some(x), Some(y)) if x.cluster < y.cluster => a.next(),
-                (Some(_), None) => a.next(),
-                _ => b.next(),
-            };
-            let Some(next) = next else { break };
-            self.clusters.push(next);
-        }
+        let clusters = std::mem::take(&mut self.clusters);
+        self.clusters = merged(clusters, other.clusters, |part| part.cluster, |a, b| a.plus(&b));
     }
 }
 
 impl ClusterDelta {
     fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>, changes: &[Change], scratch: &DeltaScratch) -> Self {
-        let has_weight = |change: &&Change| weights.weight(change.doc as usize) > 0.0;
-        let member = |change: &Change| if change.joined { 1 } else { -1 };
-        let members = changes.iter().filter(has_weight).map(member).sum();
         let n_entries: usize = changes.iter().map(|change| rows.row(change.doc as usize).nnz()).sum();
         let entries = changes.iter().flat_map(|change| change.entries(rows, weights));
         let (mut terms, mut values) = (Vec::new(), Vec::new());
@@ -178,14 +242,13 @@ impl ClusterDelta {
             scratch.give_back(scattered);
         }
         let cluster = changes[0].cluster;
-        ClusterDelta { cluster, members, terms: terms.into(), values: values.into() }
+        ClusterDelta { cluster, terms: terms.into(), values: values.into() }
     }
 
     fn plus(&self, other: &Self) -> Self {
         let (terms, values) = sum_of(&self.terms, &self.values, &other.terms, &other.values);
         ClusterDelta {
             cluster: self.cluster,
-            members: self.members + other.members,
             terms: terms.unwrap_or_else(|| Arc::clone(&self.terms)),
             values,
         }
@@ -290,20 +353,35 @@ mod tests {
                 labels[..docs.len()].iter().map(|&(before, after)| (label(before), label(after))).unzip();
             let changes = Change::between(&before, &after);
             let scratch = DeltaScratch::default();
-            let whole = Delta::of(&rows, &weights, changes.clone(), &scratch);
+            // In ranges of one, two and all clusters, and with the members counted apart.
+            let of = |changes: &[Change], step: u32| {
+                let mut list = Changes::default();
+                let touched = list.add(changes.to_vec(), &weights);
+                let mut delta = Delta::default();
+                for first in (0..4).step_by(step as usize) {
+                    delta.add(list.delta(first..=first + step - 1, &rows, &weights, &scratch));
+                }
+                (delta, touched)
+            };
+            let (whole, touched) = of(&changes, 4);
+            let members: BTreeMap<u32, i64> = touched.iter().map(|t| (t.cluster, t.members)).collect();
             let found: BTreeMap<u32, (i64, BTreeMap<u32, i64>)> = whole
                 .clusters
                 .iter()
-                .map(|c| (c.cluster, (c.members, c.terms.iter().copied().zip(c.values.iter().copied()).collect())))
+                .map(|c| (c.cluster, (members[&c.cluster], c.terms.iter().copied().zip(c.values.iter().copied()).collect())))
                 .collect();
             prop_assert_eq!(found, plainly(&rows, &weights, &changes));
+            prop_assert_eq!(&of(&changes, 1).0, &whole);
+            prop_assert_eq!(&of(&changes, 2).0, &whole);
             let cut = if changes.is_empty() { 0 } else { cut.index(changes.len()) };
-            let part = |changes: &[Change]| Delta::of(&rows, &weights, changes.to_vec(), &scratch);
-            let (mut left, mut right) = (part(&changes[..cut]), part(&changes[cut..]));
-            left.add(part(&changes[cut..]));
-            right.add(part(&changes[..cut]));
+            let ((mut left, mut touched_left), (right, touched_right)) = (of(&changes[..cut], 4), of(&changes[cut..], 4));
+            let mut other_way = right.clone();
+            other_way.add(left.clone());
+            left.add(right);
+            Touched::add(&mut touched_left, touched_right);
             prop_assert_eq!(&left, &whole);
-            prop_assert_eq!(&right, &whole);
+            prop_assert_eq!(&other_way, &whole);
+            prop_assert_eq!(touched_left, touched);
         }
     }
 }

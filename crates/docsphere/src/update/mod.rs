@@ -1,13 +1,13 @@
 //! Stage 6: labels to centroids.
 //!
-//! [`Delta`] is what the moves of some documents change, in integers; [`Sums`] adds deltas up, and turns them into
+//! [`Changes`] are the moves of some documents, [`Delta`] what they change in the sums, in integers; [`Sums`] adds deltas up, and turns them into
 //! centroids and [`Movement`](crate::centroids::Movement). [`refill::choose`] says which documents empty clusters take.
 
 mod delta;
 pub(crate) mod refill;
 mod sums;
 
-pub(crate) use delta::{Change, Delta, DeltaScratch};
+pub(crate) use delta::{Change, Changes, Delta, DeltaScratch, Touched};
 pub(crate) use refill::{Candidate, Fitting, Refill};
 pub(crate) use sums::Sums;
 
@@ -32,10 +32,11 @@ impl Follower {
         labels: &[u32],
         centroids: &mut crate::centroids::Centroids,
     ) -> crate::centroids::Movement {
-        let changes = Change::between(&self.summed, labels);
+        let weights = crate::vectors::RowWeights::UNIFORM;
+        let (changes, touched) = Changes::between(&self.summed, labels, &weights);
         self.summed.copy_from_slice(labels);
-        let delta = Delta::of(rows, &crate::vectors::RowWeights::UNIFORM, changes, &self.scratch);
-        self.sums.count(&delta);
-        self.sums.apply(delta, &[], centroids)
+        self.sums.count(&touched);
+        let delta = |clusters| Ok(changes.delta(clusters, rows, &weights, &self.scratch));
+        self.sums.apply(&touched, &[], centroids, delta).expect("nothing can fail here")
     }
 }

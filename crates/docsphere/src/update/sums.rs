@@ -5,13 +5,15 @@
 //! **Cost.** Time: the entries of the touched sums and of the delta. Memory: 12 bytes per entry, shared terms included;
 //! 4 bytes per cluster.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::Refill;
-use super::delta::{ClusterDelta, Delta, sum_of};
+use super::delta::{ClusterDelta, Delta, Touched, sum_of};
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
+use crate::error::Result;
 
 /// Clusters that are updated at the same time: enough for any number of threads.
 const BATCH_CLUSTERS: usize = 256;
@@ -43,9 +45,9 @@ impl Sums {
         Sums { list: vec![Sum::default(); n_clusters], n_members: vec![0; n_clusters] }
     }
 
-    /// Counts who joined and who left. Comes before [`Sums::apply`] of the same delta.
-    pub(crate) fn count(&mut self, delta: &Delta) {
-        for part in &delta.clusters {
+    /// Counts who joined and who left. Comes before [`Sums::apply`].
+    pub(crate) fn count(&mut self, touched: &[Touched]) {
+        for part in touched {
             let n_members = &mut self.n_members[part.cluster as usize];
             *n_members = u32::try_from(i64::from(*n_members) + part.members).expect("who leaves was there");
         }
@@ -61,17 +63,21 @@ impl Sums {
     /// A cluster without members gets an empty centroid. If the members cancel out, the centroid stays where it was. A refilled
     /// cluster counts as changed even if its centroid does not: the document in it is new.
     ///
-    /// Works in batches of clusters, so that old and new sums stand side by side only for a few of them.
-    pub(crate) fn apply(&mut self, delta: Delta, refills: &[Refill], centroids: &mut Centroids) -> Movement {
+    /// Works in batches of clusters, so that old and new sums stand side by side only for a few of them: `delta` gives what
+    /// changes in those of a range. No other clusters than `touched` change, which ascend.
+    pub(crate) fn apply(
+        &mut self,
+        touched: &[Touched],
+        refills: &[Refill],
+        centroids: &mut Centroids,
+        mut delta: impl FnMut(RangeInclusive<u32>) -> Result<Delta>,
+    ) -> Result<Movement> {
         let mut movement = Movement::none(centroids.n_clusters());
-        let mut parts = delta.clusters.into_iter();
-        loop {
-            let batch: Vec<ClusterDelta> = parts.by_ref().take(BATCH_CLUSTERS).collect();
-            if batch.is_empty() {
-                break;
-            }
+        for batch in touched.chunks(BATCH_CLUSTERS) {
+            let delta = delta(batch[0].cluster..=batch[batch.len() - 1].cluster)?;
             let before = &*centroids;
-            let updated: Vec<Updated> = batch
+            let updated: Vec<Updated> = delta
+                .clusters
                 .into_par_iter()
                 .with_max_len(1)
                 .map(|part| {
@@ -105,7 +111,7 @@ impl Sums {
             }
         }
         movement.sort();
-        movement
+        Ok(movement)
     }
 }
 
@@ -132,7 +138,7 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::update::delta::{Change, DeltaScratch};
+    use crate::update::{Change, Changes, DeltaScratch};
     use crate::vectors::{RowWeights, SparseRows, UnitRows};
     use proptest::prelude::*;
 
@@ -149,10 +155,12 @@ mod tests {
                 let mut sums = Sums::new(1);
                 let mut centroids =
                     Centroids::from_rows(SparseRows::from_parts(12, vec![0u64, 0], Vec::new(), Vec::new()).unwrap());
-                for changes in steps {
-                    let delta = Delta::of(&rows, &weights, changes, &scratch);
-                    sums.count(&delta);
-                    sums.apply(delta, &[], &mut centroids);
+                for step in steps {
+                    let mut changes = Changes::default();
+                    let touched = changes.add(step, &weights);
+                    sums.count(&touched);
+                    let delta = |clusters| Ok(changes.delta(clusters, &rows, &weights, &scratch));
+                    sums.apply(&touched, &[], &mut centroids, delta).unwrap();
                 }
                 (sums.list, sums.n_members)
             };
