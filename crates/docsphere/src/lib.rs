@@ -68,6 +68,7 @@
 #![deny(missing_docs)]
 
 pub(crate) mod atomic_file;
+pub(crate) mod by_key;
 pub(crate) mod compression;
 pub(crate) mod container;
 mod error;
@@ -75,6 +76,7 @@ mod ids;
 mod labels;
 mod memory;
 mod observer;
+pub(crate) mod pool;
 mod record;
 mod simd;
 

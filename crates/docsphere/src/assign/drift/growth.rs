@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 
-use super::ShardStep;
-use super::bounds::{growth, round_up};
+use crate::assign::ShardStep;
+use crate::assign::bounds::{growth, round_up};
 use crate::centroids::Movement;
 use crate::simd::TILE;
 
@@ -17,7 +17,7 @@ pub(super) const WINDOW: usize = 32;
 
 /// The sums of growths as of the last iterations.
 #[derive(Default)]
-pub(super) struct Drifts {
+pub(super) struct Growths {
     /// The oldest first; the last stands for the centroids of the present assignment. One number a cluster.
     history: VecDeque<Vec<f32>>,
 }
@@ -28,6 +28,8 @@ pub(super) struct Ranking {
     pub(super) column_of: Vec<u32>,
     /// By the age of a bound: 0 if it was made in the last assignment.
     since: Vec<Since>,
+    /// Whether there was no movement to follow.
+    is_first: bool,
 }
 
 /// What similarities may have grown by since some iteration.
@@ -60,7 +62,7 @@ impl Since {
     }
 }
 
-impl Drifts {
+impl Growths {
     /// Begins anew: bounds are made for these centroids.
     pub(super) fn reset(&mut self, n_clusters: usize) {
         self.history.clear();
@@ -75,16 +77,19 @@ impl Drifts {
         sooner: &[bool],
     ) -> Ranking {
         let mut now = self.history.back().expect("it began with a reset").clone();
-        for (&cluster, movement) in movement.iter().flat_map(|m| m.changed().iter().map(move |j| (j, m))) {
-            let rise = movement.moved(cluster as usize).squared_rise;
-            let sum = &mut now[cluster as usize];
-            *sum = round_up(f64::from(*sum) + growth(rise, step.rows.max_row_nnz(), step.rows.n_terms()));
+        if let Some(movement) = movement {
+            for &cluster in movement.changed() {
+                let rise = movement.moved(cluster as usize).squared_rise;
+                let sum = &mut now[cluster as usize];
+                *sum = round_up(f64::from(*sum) + growth(rise, step.rows.max_row_nnz(), step.rows.n_terms()));
+            }
         }
         self.history.push_back(now);
         if self.history.len() > WINDOW + 1 {
             self.history.pop_front();
         }
-        Ranking::new(&step.live, self.history.make_contiguous(), sooner)
+        let ranking = Ranking::new(&step.live, self.history.make_contiguous(), sooner);
+        Ranking { is_first: movement.is_none(), ..ranking }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -111,7 +116,7 @@ impl Ranking {
         }
         let clusters: Vec<u32> = ranked.into_iter().map(|(_, cluster)| cluster).collect();
         let since = before.iter().rev().map(|before| Since::new(&clusters, |j| grown(before, j))).collect();
-        Ranking { clusters, column_of, since }
+        Ranking { clusters, column_of, since, is_first: false }
     }
 
     /// The column of a cluster; `u32::MAX` for one that is empty, or for no label.
@@ -123,6 +128,11 @@ impl Ranking {
     #[inline]
     pub(super) fn since(&self, age: usize) -> &Since {
         &self.since[age]
+    }
+
+    /// Whether nothing has moved yet.
+    pub(super) fn is_first(&self) -> bool {
+        self.is_first
     }
 
     pub(super) fn n_tiles(&self) -> usize {
@@ -177,8 +187,8 @@ mod tests {
                 SparseRows::from_parts(20, vec![0u64; 6], Vec::new(), Vec::new()).unwrap(),
             );
             let mut follower = Follower::new(docs.len(), 5);
-            let mut drifts = Drifts::default();
-            drifts.reset(5);
+            let mut growths = Growths::default();
+            growths.reset(5);
             let similarities = |centroids: &Centroids| -> Vec<Vec<f64>> {
                 let of = |j: usize, i: usize| reference_similarity(rows.row(i), centroids.row(j));
                 (0..5).map(|j| (0..docs.len()).map(|i| of(j, i)).collect()).collect()
@@ -188,7 +198,7 @@ mod tests {
                 let movement = follower.update(&rows, &labels[..docs.len()], &mut centroids);
                 let step = Step::new(history.len(), &centroids, Some(&movement), None);
                 let step = ShardStep::new(&step, &rows, &[]);
-                let ranking = drifts.follow(&step, Some(&movement), &[false; 5]);
+                let ranking = growths.follow(&step, Some(&movement), &[false; 5]);
                 let now = similarities(&centroids);
                 for (age, before) in history.iter().rev().enumerate() {
                     let since = ranking.since(age);

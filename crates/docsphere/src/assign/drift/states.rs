@@ -19,6 +19,17 @@ pub(super) struct States {
 }
 
 impl States {
+    /// Nothing but labels; the first bounds are made in this iteration.
+    pub(super) fn unknown(labels: Vec<u32>, iteration: usize) -> Self {
+        let n_docs = labels.len();
+        States {
+            labels,
+            own: (0..n_docs).map(|_| AtomicU64::new(f64::NEG_INFINITY.to_bits())).collect(),
+            other: (0..n_docs).map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
+            made: (0..n_docs).map(|_| AtomicU8::new((iteration as u8).wrapping_sub(1))).collect(),
+        }
+    }
+
     pub(super) fn own(&self, position: usize) -> f64 {
         f64::from_bits(self.own[position].load(Relaxed))
     }
@@ -55,5 +66,9 @@ impl States {
         let other = from.iter().map(|&old| AtomicU32::new(self.other[old as usize].load(Relaxed))).collect();
         let made = from.iter().map(|&old| AtomicU8::new(self.made[old as usize].load(Relaxed))).collect();
         *self = States { labels, own, other, made };
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        (4 + 8 + 4 + 1) * self.labels.len()
     }
 }

@@ -18,15 +18,16 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::IndexUse;
-use super::bounds::{min_overlap_counts, min_squared_sum};
+use crate::assign::bounds::{min_overlap_counts, min_squared_sum};
+use crate::by_key::ByKey;
 use crate::centroids::Centroids;
+use crate::record::IndexUse;
 use crate::vectors::Row;
 
 /// The maps G and P for one set of centroids.
-pub(super) struct OverlapIndex {
+pub(in crate::assign) struct OverlapIndex {
     n_clusters: usize,
-    general: TermMap<u32>,
+    general: ByKey<u32>,
     thresholds: Vec<Threshold>,
     build_seconds: f64,
     /// What was asked without a threshold, then for each of them.
@@ -42,7 +43,7 @@ struct Asked<N> {
 
 struct Threshold {
     lambda: f64,
-    map: TermMap<Entry>,
+    map: ByKey<Entry>,
 }
 
 /// An entry of P.
@@ -52,14 +53,8 @@ struct Entry {
     min_overlap: u32,
 }
 
-/// Lists by term, one after the other.
-struct TermMap<T> {
-    offsets: Vec<u64>,
-    entries: Vec<T>,
-}
-
 /// Asks the index for one row after the other. On its end it tells the index how often.
-pub(super) struct Query<'a> {
+pub(in crate::assign) struct Query<'a> {
     index: &'a OverlapIndex,
     /// The counts C of the paper. All are zero between rows.
     counts: Vec<u32>,
@@ -70,7 +65,7 @@ pub(super) struct Query<'a> {
 
 impl OverlapIndex {
     /// Builds G, and P for each of the ascending `lambdas`. `max_row_nnz` bounds the terms of the rows that will be asked for.
-    pub(super) fn build(centroids: &Centroids, lambdas: &[f64], max_row_nnz: usize) -> Self {
+    pub(in crate::assign) fn build(centroids: &Centroids, lambdas: &[f64], max_row_nnz: usize) -> Self {
         let start = Instant::now();
         let n_terms = centroids.n_terms();
         let general = (0..centroids.n_clusters())
@@ -86,12 +81,12 @@ impl OverlapIndex {
                     entries.push((ordered.terms[position], Entry { cluster: cluster as u32, min_overlap }));
                 });
             }
-            Threshold { lambda, map: TermMap::new(n_terms, entries.iter().copied()) }
+            Threshold { lambda, map: ByKey::new(n_terms, entries.iter().copied()) }
         });
         let thresholds: Vec<Threshold> = thresholds.collect();
         OverlapIndex {
             n_clusters: centroids.n_clusters(),
-            general: TermMap::new(n_terms, general),
+            general: ByKey::new(n_terms, general),
             asked: (0..=thresholds.len()).map(|_| Asked::default()).collect(),
             thresholds,
             build_seconds: start.elapsed().as_secs_f64(),
@@ -99,7 +94,7 @@ impl OverlapIndex {
     }
 
     /// What a thread needs to ask.
-    pub(super) fn query(&self) -> Query<'_> {
+    pub(in crate::assign) fn query(&self) -> Query<'_> {
         Query {
             index: self,
             counts: vec![0; self.n_clusters],
@@ -110,7 +105,7 @@ impl OverlapIndex {
     }
 
     /// What it took to build the index, and what all queries that have ended asked.
-    pub(super) fn index_use(&self) -> IndexUse {
+    pub(in crate::assign) fn index_use(&self) -> IndexUse {
         let load = |number: fn(&Asked<AtomicU64>) -> &AtomicU64| {
             self.asked.iter().map(|asked| number(asked).load(Relaxed)).collect()
         };
@@ -122,7 +117,7 @@ impl OverlapIndex {
         }
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub(in crate::assign) fn memory_bytes(&self) -> usize {
         self.general.memory_bytes() + self.thresholds.iter().map(|t| t.map.memory_bytes()).sum::<usize>()
     }
 }
@@ -145,40 +140,10 @@ impl Ordered {
     }
 }
 
-impl<T: Copy + Default> TermMap<T> {
-    fn new(n_terms: usize, entries: impl Iterator<Item = (u32, T)> + Clone) -> Self {
-        // Counting sort. offsets[t + 2] counts term t; then offsets[t + 1] runs from the start of term t to its end, which is the start of term t + 1.
-        let mut offsets = vec![0u64; n_terms + 2];
-        for (term, _) in entries.clone() {
-            offsets[term as usize + 2] += 1;
-        }
-        for term in 2..offsets.len() {
-            offsets[term] += offsets[term - 1];
-        }
-        let mut list = vec![T::default(); offsets[n_terms + 1] as usize];
-        for (term, entry) in entries {
-            let position = &mut offsets[term as usize + 1];
-            list[*position as usize] = entry;
-            *position += 1;
-        }
-        offsets.pop();
-        TermMap { offsets, entries: list }
-    }
-
-    #[inline]
-    fn get(&self, term: u32) -> &[T] {
-        &self.entries[self.offsets[term as usize] as usize..self.offsets[term as usize + 1] as usize]
-    }
-
-    fn memory_bytes(&self) -> usize {
-        size_of_val(&self.offsets[..]) + size_of_val(&self.entries[..])
-    }
-}
-
 impl Query<'_> {
     /// Every cluster whose centroid may have a similarity of at least `own` with the row, each once; without `own`, or below the smallest lambda: every cluster that
     /// shares a term. And the number of postings read.
-    pub(super) fn candidates(&mut self, row: Row<'_>, own: Option<f64>) -> (&mut Vec<u32>, u64) {
+    pub(in crate::assign) fn candidates(&mut self, row: Row<'_>, own: Option<f64>) -> (&mut Vec<u32>, u64) {
         self.candidates.clear();
         // #1: count overlaps through G.
         let mut n_postings = self.count(row);
@@ -190,7 +155,7 @@ impl Query<'_> {
             // #2: read P and keep those that meet their minimum overlap count.
             Some(position) => {
                 for &term in row.terms {
-                    let entries = thresholds[position].map.get(term);
+                    let entries = thresholds[position].map.of(term);
                     n_postings += entries.len() as u64;
                     for entry in entries {
                         let count = &mut self.counts[entry.cluster as usize];
@@ -213,7 +178,7 @@ impl Query<'_> {
     fn count(&mut self, row: Row<'_>) -> u64 {
         let mut n_postings = 0;
         for &term in row.terms {
-            let clusters = self.index.general.get(term);
+            let clusters = self.index.general.of(term);
             n_postings += clusters.len() as u64;
             for &cluster in clusters {
                 let count = &mut self.counts[cluster as usize];

@@ -31,6 +31,7 @@
 use rayon::prelude::*;
 
 use super::arranged::TermRanks;
+use super::term_ranges::TermRanges;
 use crate::centroids::Centroids;
 use crate::simd::{self, Line, Place, TILE};
 use crate::vectors::Row;
@@ -46,9 +47,6 @@ const MAX_TABLE_ROWS: usize = 1 << 16;
 
 /// A term has a table row for groups if at least one group in so many has an entry.
 const MIN_GROUP_SHARE: usize = 8;
-
-/// Terms are divided into so many ranges for each thread.
-const RANGES_PER_THREAD: usize = 4;
 
 /// Rows of the table of groups that are filled in one task.
 const TASK_ROWS: usize = 1024;
@@ -313,36 +311,6 @@ impl Columns {
             + size_of_val(&self.table.lines[..])
             + size_of_val(&self.groups.lines[..])
             + size_of_val(&self.postings[..])
-    }
-}
-
-/// Where each range of terms begins in each centroid.
-struct TermRanges {
-    /// Terms a range.
-    width: usize,
-    n_ranges: usize,
-    /// For each column, where each range begins, and one more at the end.
-    cuts: Vec<u32>,
-}
-
-impl TermRanges {
-    fn new(columns: &[Row<'_>], n_terms: usize) -> Self {
-        let n_ranges = RANGES_PER_THREAD * rayon::current_num_threads();
-        let width = n_terms.div_ceil(n_ranges).max(1);
-        let n_ranges = n_terms.div_ceil(width);
-        let mut cuts = vec![0; columns.len() * (n_ranges + 1)];
-        cuts.par_chunks_mut(n_ranges + 1).zip(columns).for_each(|(cuts, row)| {
-            for (range, cut) in cuts.iter_mut().enumerate() {
-                *cut = row.terms.partition_point(|&term| (term as usize) < range * width) as u32;
-            }
-        });
-        TermRanges { width, n_ranges, cuts }
-    }
-
-    fn part<'a>(&self, row: &Row<'a>, column: usize, range: usize) -> Row<'a> {
-        let cuts = &self.cuts[column * (self.n_ranges + 1)..][range..range + 2];
-        let part = cuts[0] as usize..cuts[1] as usize;
-        Row { terms: &row.terms[part.clone()], values: &row.values[part] }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::arranged::TermRanks;
 use super::columns::Columns;
-use super::drifts::Ranking;
+use super::growth::Ranking;
 use crate::centroids::Centroids;
 use crate::simd::TILE;
 

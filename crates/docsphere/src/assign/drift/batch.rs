@@ -435,7 +435,7 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assign::arranged::TermRanks;
+    use crate::assign::drift::arranged::TermRanks;
     use crate::assign::reference_similarity;
     use crate::centroids::Centroids;
     use crate::simd::Simd;

@@ -7,7 +7,6 @@
 
 use rayon::prelude::*;
 
-use crate::labels::Assignment;
 use crate::vectors::{Row, UnitRows};
 
 /// The numbers of terms by how many documents have them, the most frequent first.
@@ -19,10 +18,7 @@ pub(super) struct TermRanks {
 
 impl TermRanks {
     pub(super) fn new(rows: &UnitRows<'_>) -> Self {
-        let mut frequencies = vec![0u32; rows.n_terms()];
-        for &term in rows.as_sparse().terms() {
-            frequencies[term as usize] += 1;
-        }
+        let frequencies = rows.doc_frequencies();
         let mut term_of: Vec<u32> = (0..rows.n_terms() as u32).collect();
         term_of.sort_by_key(|&term| std::cmp::Reverse(frequencies[term as usize]));
         let mut rank_of = vec![0; term_of.len()];
@@ -30,6 +26,10 @@ impl TermRanks {
             rank_of[term as usize] = rank as u32;
         }
         TermRanks { rank_of, term_of }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&self.rank_of[..]) + size_of_val(&self.term_of[..])
     }
 }
 
@@ -124,49 +124,4 @@ fn positions(docs: &[u32], n_rows: usize) -> Vec<u32> {
         positions[doc as usize] = position as u32;
     }
     positions
-}
-
-/// Numbers grouped by cluster, ascending in each.
-#[derive(Default)]
-pub(super) struct Members {
-    starts: Vec<usize>,
-    items: Vec<u32>,
-}
-
-impl Members {
-    /// Groups the positions of `labels`. Those without a label are left out.
-    pub(super) fn group(&mut self, labels: &[u32], n_clusters: usize) {
-        // starts[j + 1] first counts cluster j, then runs from its start to its end.
-        self.starts.clear();
-        self.starts.resize(n_clusters + 2, 0);
-        for &label in labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
-            self.starts[label as usize + 2] += 1;
-        }
-        for cluster in 2..self.starts.len() {
-            self.starts[cluster] += self.starts[cluster - 1];
-        }
-        self.items.clear();
-        self.items.resize(self.starts[n_clusters + 1], 0);
-        for (item, &label) in labels.iter().enumerate() {
-            if label != Assignment::NO_LABEL {
-                let place = &mut self.starts[label as usize + 1];
-                self.items[*place] = item as u32;
-                *place += 1;
-            }
-        }
-        self.starts.pop();
-    }
-
-    /// All of them, cluster by cluster.
-    pub(super) fn into_all(self) -> Vec<u32> {
-        self.items
-    }
-
-    pub(super) fn of(&self, cluster: usize) -> &[u32] {
-        &self.items[self.starts[cluster]..self.starts[cluster + 1]]
-    }
-
-    pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&self.starts[..]) + size_of_val(&self.items[..])
-    }
 }
