@@ -4,6 +4,8 @@
 mod checkpoint;
 /// Every strategy and thread count against the slow reference: the same bits.
 mod conformance;
+/// Runs that start from centroids and labels of others.
+mod continued;
 /// Prose that names files and numbers: is it still true?
 mod documents;
 /// The loop and its stated policies, as a caller sees them.
