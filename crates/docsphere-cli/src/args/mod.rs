@@ -9,7 +9,7 @@ mod text;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use page::PageArgs;
-pub(crate) use settings::{Setting, settings_of};
+pub(crate) use settings::settings_of;
 pub(crate) use text::TextArgs;
 
 /// Options that contradict each other, or lack something: ends with exit code 2.

@@ -6,28 +6,27 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use docsphere::{
-    Checkpoint, ClusterSummary, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, StopReason,
-    SummaryOptions, TextModel, TextOptions, TfidfOptions, Trace, ValidParams, summarize,
+    Checkpoint, Fit, FitOptions, MergeTree, Model, StopReason, SummaryOptions, TextModel, TextOptions,
+    TfidfOptions, Trace, ValidParams,
+};
+use docsphere_result::{
+    Assignments, AssignmentsFormat, Clustering, ClustersFile, Curve, Description, MapFile, Page, Seconds,
+    Setting, TraceFile, names,
 };
 
-use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError, settings_of};
+use crate::args::{ClusterArgs, InputArgs, PageArgs, TextArgs, UsageError, settings_of};
 use crate::console::{People, print_json, tell};
 use crate::input::{self, Loaded, Source};
 use crate::interrupt;
 use crate::memory::{self, Forecast};
 use crate::numbers::counted;
-use crate::output::assignments::{Assignments, AssignmentsFormat};
-use crate::output::clusters::{self, ClustersFile};
 use crate::output::folder::ResultFolder;
-use crate::output::groups::{self, GroupsFile};
-use crate::output::map::{self, MapFile};
-use crate::output::names::{self, FolderKind};
-use crate::output::page::{self, Curve, Page};
+use crate::output::names::FolderKind;
 use crate::output::reads::{Reads, real_name};
 use crate::output::remarks::Remarks;
 use crate::output::table;
-use crate::output::trace::{Seconds, TraceFile};
 use crate::progress::Progress;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -69,7 +68,7 @@ pub(super) struct OutputArgs {
     pub(super) force: bool,
 
     /// The format of the assignments
-    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = assignments_formats())]
     pub(super) assignments: AssignmentsFormat,
 
     /// Also write the second nearest cluster of each document
@@ -139,11 +138,7 @@ pub(super) struct LongRunArgs {
 struct Outcome {
     fit: Fit,
     model: Model,
-    file: ClustersFile,
-    /// Absent if there are too many clusters for a tree.
-    groups: Option<GroupsFile>,
-    /// Absent if no report is wanted.
-    map: Option<MapFile>,
+    description: Description,
     seconds: Seconds,
 }
 
@@ -187,8 +182,8 @@ impl Args {
             anyhow::Ok(outcome)
         })?;
         if self.output.json {
-            remarks(&outcome.file, &loaded).iter().for_each(tell);
-            print_json(&outcome.file)?;
+            remarks(&outcome.description.clusters, &loaded).iter().for_each(tell);
+            print_json(&outcome.description.clusters)?;
         } else if !self.output.quiet {
             self.show(&outcome, &loaded, progress.out_of_time)?;
         }
@@ -256,39 +251,26 @@ impl Args {
         options.n_keywords = self.output.keywords;
         options.n_representatives = self.output.representatives;
         options.n_least_typical = self.output.least_typical;
-        if !self.output.no_report {
-            options.n_neighbours = MAP_NEIGHBOURS;
-        }
-        let summaries = summarize(&loaded.rows, &fit.labels, &fit.similarities, &model, options)?;
-        let texts = texts_of(&summaries, loaded).unwrap_or_else(|error| {
-            // Hours of work are not thrown away for this.
-            progress.say(&format!("warning: representatives are written without their texts: {error:#}"));
-            BTreeMap::new()
-        });
-        let file = ClustersFile {
-            n_documents: loaded.rows.n_rows(),
-            n_terms: loaded.rows.n_terms(),
-            n_clusters: self.cluster.n_clusters,
+        let clustering = Clustering {
+            rows: &loaded.rows,
+            ids: &loaded.ids,
+            labels: &fit.labels,
+            similarities: &fit.similarities,
+            model: &model,
             objective: fit.objective,
-            iterations: fit.n_iter,
-            converged: fit.converged(),
-            seed: self.cluster.seed,
-            n_without_terms: loaded.rows.zero_rows().len(),
-            n_outliers: fit.n_outliers,
-            n_empty_clusters: fit.n_empty_clusters,
-            clusters: clusters::entries(&summaries, &model, &loaded.ids, &texts),
         };
-        let is_tree = self.cluster.n_clusters <= MergeTree::MAX_CLUSTERS;
-        if !is_tree && !self.output.quiet {
+        let texts = |numbers: &[u64]| {
+            texts_of(numbers, loaded).unwrap_or_else(|error| {
+                // Hours of work are not thrown away for this.
+                progress.say(&format!("warning: representatives are written without their texts: {error:#}"));
+                BTreeMap::new()
+            })
+        };
+        let description = Description::new(&clustering, options, !self.output.no_report, texts)?;
+        if description.groups.is_none() && !self.output.quiet {
             progress
                 .say(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
         }
-        // The map keeps one thread busy; the tree takes the others.
-        let (map, groups) = rayon::join(
-            || (!self.output.no_report).then(|| MapFile::new(&summaries, self.cluster.seed)),
-            || is_tree.then(|| GroupsFile::new(&model, &summaries, &file.clusters)).transpose(),
-        );
-        let groups = groups?;
         let iterations = &fit.trace.iterations;
         let seconds = Seconds {
             read: loaded.seconds.read,
@@ -299,7 +281,7 @@ impl Args {
             write: 0.0,
             total: 0.0,
         };
-        Ok(Outcome { fit, model, file, groups, map, seconds })
+        Ok(Outcome { fit, model, description, seconds })
     }
 
     /// Writes the result folder.
@@ -318,20 +300,15 @@ impl Args {
             similarities: &fit.similarities,
             nearest: nearest.as_ref(),
         };
-        let format = self.output.assignments;
-        assignments.write(&folder.file(format.file_name()), format)?;
+        assignments.write(folder.path(), self.output.assignments)?;
         outcome.model.save(folder.file(names::MODEL))?;
-        clusters::write_json(&folder.file(names::CLUSTERS), &outcome.file)?;
-        if let Some(file) = &outcome.groups {
-            clusters::write_json(&folder.file(groups::NAME), file)?;
-        }
-        if let Some(map) = &outcome.map {
-            clusters::write_json(&folder.file(map::NAME), map)?;
-            self.write_page(&folder.file(page::NAME), outcome, map)?;
+        outcome.description.write(folder.path())?;
+        if let Some(map) = &outcome.description.map {
+            self.write_page(&folder.file(names::REPORT), outcome, map)?;
         }
         #[cfg(feature = "serve")]
         if self.output.index {
-            self.write_index(&folder.file(crate::serve::documents::NAME), fit, loaded);
+            self.write_index(&folder.file(names::DOCUMENTS), fit, loaded);
         }
         outcome.seconds.write = start.elapsed().as_secs_f64();
         outcome.seconds.total = run_start.elapsed().as_secs_f64();
@@ -346,21 +323,21 @@ impl Args {
             runs: &fit.trace.runs,
             iterations: &fit.trace.iterations,
         };
-        clusters::write_json(&folder.file(names::TRACE), &trace)?;
+        trace.write(folder.path())?;
         folder.commit()
     }
 
     fn write_page(&self, path: &Path, outcome: &Outcome, map: &MapFile) -> Result<()> {
         let page = Page {
-            clusters: &outcome.file,
-            groups: outcome.groups.as_ref(),
+            clusters: &outcome.description.clusters,
+            groups: outcome.description.groups.as_ref(),
             map,
             version: VERSION,
             settings: &self.settings,
             trace: Curve::new(&outcome.fit.trace.iterations),
         };
-        let rendered = page.render(&self.page, false)?;
-        if let Some(remark) = rendered.remark.filter(|_| !self.output.quiet) {
+        let rendered = page.render(self.page.limits(), false);
+        if let Some(remark) = self.page.remark(&rendered).filter(|_| !self.output.quiet) {
             tell(&remark);
         }
         fs::write(path, rendered.html).with_context(|| format!("{}: cannot write", path.display()))
@@ -373,7 +350,6 @@ impl Args {
 
         use docsphere::{Event, Observer};
 
-        use crate::output::assignments::rounded;
         use crate::serve::documents::{self, KnownTexts, Line};
         let Source::Documents { corpus, .. } = &loaded.source else { return };
         let mut progress = Progress::new(self.output.quiet || self.output.json);
@@ -385,7 +361,7 @@ impl Args {
         let line = |number: usize| Line {
             id: &loaded.ids[number],
             cluster: fit.labels.as_slice()[number],
-            similarity: rounded(fit.similarities[number]),
+            similarity: docsphere_result::rounded(fit.similarities[number]),
         };
         let written = documents::write(path, corpus, &mut show, loaded.ids.len(), &KnownTexts::new(), line);
         progress.finish();
@@ -396,7 +372,7 @@ impl Args {
 
     /// Says what was found.
     fn show(&self, outcome: &Outcome, loaded: &Loaded, out_of_time: bool) -> Result<()> {
-        let file = &outcome.file;
+        let file = &outcome.description.clusters;
         let mut out = People::new();
         out.line(format_args!(
             "{}, {}, {}",
@@ -431,8 +407,8 @@ impl Args {
         table::write_largest(&mut out, &file.clusters, self.output.show)?;
         out.line("")?;
         out.line(format_args!("written to {}", self.output.output.display()))?;
-        if outcome.map.is_some() {
-            out.line(format_args!("look at it: {}", self.output.output.join(page::NAME).display()))?;
+        if outcome.description.map.is_some() {
+            out.line(format_args!("look at it: {}", self.output.output.join(names::REPORT).display()))?;
         }
         Ok(())
     }
@@ -507,14 +483,10 @@ fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
     remarks
 }
 
-/// The texts of all documents that summaries name, by document number.
-fn texts_of(summaries: &[ClusterSummary], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
+/// The texts of some documents, by their numbers, which ascend.
+fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     let Source::Documents { corpus, .. } = &loaded.source else { return Ok(BTreeMap::new()) };
-    let representatives =
-        summaries.iter().flat_map(|summary| summary.representatives.iter().chain(&summary.least_typical));
-    let mut numbers: Vec<u64> = representatives.map(|r| u64::from(r.doc.number())).collect();
-    numbers.sort_unstable();
-    let documents = corpus.read_selected(&numbers).context("the input could not be read again")?;
+    let documents = corpus.read_selected(numbers).context("the input could not be read again")?;
     let changed = documents.iter().find(|document| document.id != loaded.ids[document.number as usize]);
     if let Some(document) = changed {
         bail!("the input was changed during the run: document {} is another one now", document.number + 1);
@@ -523,6 +495,12 @@ fn texts_of(summaries: &[ClusterSummary], loaded: &Loaded) -> Result<BTreeMap<u6
     let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
     memory::of_readers().check("the documents", n_bytes as u64)?;
     Ok(documents.into_iter().map(|document| (document.number, document.text)).collect())
+}
+
+/// The formats of the assignments, by name.
+fn assignments_formats() -> impl TypedValueParser<Value = AssignmentsFormat> {
+    let names = AssignmentsFormat::ALL.iter().map(|format| format.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<AssignmentsFormat>())
 }
 
 /// Reads a number above zero.

@@ -79,6 +79,11 @@ impl ResultFolder {
         Ok(ResultFolder { target, staging, kind, force, _lock: lock })
     }
 
+    /// Where to write the files of the result.
+    pub(crate) fn path(&self) -> &Path {
+        &self.staging
+    }
+
     /// Where to write a file of the result.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.staging.join(name)

@@ -22,9 +22,6 @@ use docsphere::{Corpus, Observer};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
-/// The name of the file.
-pub(crate) const NAME: &str = "documents.sqlite";
-
 /// Documents of a page.
 pub(crate) const PAGE_DOCS: usize = 20;
 
@@ -530,7 +527,7 @@ mod tests {
         fs::write(&corpus, lines.join("\n")).unwrap();
         let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
         let ids: Vec<String> = (1..=lines.len()).map(|number| number.to_string()).collect();
-        let path = home.path().join(NAME);
+        let path = home.path().join("documents.sqlite");
         let line = |n: usize| Line { id: &ids[n], cluster: (n % 2) as i32, similarity: n as f64 / 100.0 };
         write(&path, &corpus, &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
         let documents = Documents::open(&path).unwrap();
@@ -609,7 +606,7 @@ mod tests {
     fn a_query_that_takes_too_long_is_given_up() {
         let lines = vec!["cats"; 5_000];
         let (home, _documents) = documents(&lines);
-        let path = home.path().join(NAME);
+        let path = home.path().join("documents.sqlite");
         let limited = |time_limit: Duration, is_unwanted: bool| {
             let mut documents = Documents::open(&path).unwrap();
             documents.limit(time_limit, move || is_unwanted).unwrap();
@@ -640,7 +637,7 @@ mod tests {
         let corpus = home.path().join("corpus.txt");
         fs::write(&corpus, "a\nb\n").unwrap();
         let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
-        let path = home.path().join(NAME);
+        let path = home.path().join("documents.sqlite");
         let message = |ids: &[&str], known: &KnownTexts<'_>| {
             let line = |n: usize| Line { id: ids[n], cluster: 0, similarity: 1.0 };
             write(&path, &corpus, &mut Silent, ids.len(), known, line).unwrap_err().to_string()
