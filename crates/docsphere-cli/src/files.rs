@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow, ensure};
 use docsphere_result::files::Reading;
 
+use crate::failure::in_words_of_the_command;
 use crate::memory;
-use crate::report::in_words_of_the_command;
 
 /// Reads a text of at most `most` bytes. `what` completes the sentence "reading ... takes".
 pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<String> {

@@ -12,8 +12,9 @@ use crate::console::{People, tell};
 use crate::interrupt;
 use crate::memory;
 use crate::numbers::{counted, grouped};
-use crate::serve::documents::{self, Documents};
+use crate::serve::answers::Documents;
 use crate::serve::hosts::{HostName, Hosts};
+use crate::serve::index;
 use crate::serve::server::{self, Site};
 
 /// Explore a result in a browser: search all documents, page through every cluster
@@ -83,8 +84,8 @@ impl Args {
     }
 
     /// Refuses an index that is missing, damaged, or of another result.
-    fn check_index(&self, index: &Path, stored: &StoredPage) -> Result<()> {
-        if !index.exists() {
+    fn check_index(&self, path: &Path, stored: &StoredPage) -> Result<()> {
+        if !path.exists() {
             let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
             if model.text().is_none() {
                 bail!(
@@ -95,17 +96,17 @@ impl Args {
             }
             bail!(
                 "{}: is not there; make it with: docsphere index {} INPUT (the input of the run, with the same input options)",
-                index.display(),
+                path.display(),
                 self.result.display()
             );
         }
-        documents::check(index)?;
-        let documents = Documents::open(index)?;
+        index::check(path)?;
+        let documents = Documents::open(path)?;
         let (clusters, n_indexed) = (stored.clusters(), documents.len()?);
         ensure!(
             n_indexed == clusters.n_documents,
             "{}: holds {}, the result {}; make it again with docsphere index",
-            index.display(),
+            path.display(),
             counted(n_indexed, "document"),
             grouped(clusters.n_documents)
         );
@@ -116,7 +117,7 @@ impl Args {
             ensure!(
                 indexed == size,
                 "{}: has {} in cluster {cluster}, the result {}: it is of another result; make it again with docsphere index",
-                index.display(),
+                path.display(),
                 counted(indexed, "document"),
                 grouped(size)
             );

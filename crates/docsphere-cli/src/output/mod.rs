@@ -4,6 +4,8 @@ pub(crate) mod folder;
 pub(crate) mod names;
 pub(crate) mod reads;
 pub(crate) mod remarks;
+pub(crate) mod result;
+pub(crate) mod shown;
 mod staging;
 pub(crate) mod table;
 pub(crate) mod whole_file;
