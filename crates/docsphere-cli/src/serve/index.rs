@@ -10,10 +10,12 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use docsphere::{Corpus, Observer};
+use docsphere::{Corpus, Event, Observer};
 use rusqlite::{Connection, params};
 
 /// Marks files of ours, and their layout: "DsD" and a version.
@@ -99,12 +101,24 @@ pub(crate) fn write<'a>(
                 number += 1;
                 Ok(())
             };
-            corpus.for_each_document(Some(observer), |document| {
+            let has_failed = AtomicBool::new(false);
+            // The rest of a corpus that is not that of the run is not read.
+            let mut until_failed = |event: &Event<'_>| {
+                observer.observe(event)?;
+                if has_failed.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let read = corpus.for_each_document(Some(&mut until_failed), |document| {
                 if outcome.is_ok() {
                     outcome = add(document.id, document.text);
+                    has_failed.store(outcome.is_err(), Ordering::Relaxed);
                 }
-            })?;
+            });
             outcome?;
+            read?;
             ensure!(number == n_documents, "the input has {number} documents, the result {n_documents}");
         }
         transaction
@@ -175,7 +189,7 @@ pub(super) fn cannot_read(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use docsphere::{CorpusOptions, Event};
+    use docsphere::CorpusOptions;
 
     use super::*;
 
@@ -205,5 +219,29 @@ mod tests {
         let other = KnownTexts::from([("2", vec!["c", "d"])]);
         assert!(message(&["1", "2"], &other).starts_with("document 2 (\"2\") has another text"));
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_corpus_is_not_read_on_once_it_differs() {
+        let home = tempfile::tempdir().unwrap();
+        let corpus = home.path().join("corpus.txt");
+        let n_bytes = 40_000_000;
+        fs::write(&corpus, format!("{}\n", "x".repeat(999)).repeat(n_bytes / 1000)).unwrap();
+        let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
+        let mut n_read = 0;
+        let mut observer = |event: &Event<'_>| {
+            if let Event::Reading { n_documents, .. } = event {
+                n_read = *n_documents;
+            }
+            ControlFlow::Continue(())
+        };
+        let line = |_: usize| Line { id: "other", cluster: 0, similarity: 1.0 };
+        let path = home.path().join("documents.sqlite");
+        let write = || write(&path, &corpus, &mut observer, n_bytes / 1000, &KnownTexts::new(), line);
+        // A batch of the reader grows with the number of threads.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let error = pool.install(write).unwrap_err().to_string();
+        assert!(error.starts_with("document 1 is \"1\", in the result it is \"other\""), "{error}");
+        assert!(n_read > 0 && n_read < n_bytes as u64 / 2000, "{n_read} documents were read");
     }
 }
