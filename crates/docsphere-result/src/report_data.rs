@@ -236,7 +236,10 @@ fn to_decimals(value: f64, decimals: i32) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::{ClustersFile, GroupsFile, MapFile};
 
     #[test]
     fn texts_are_cut_between_characters() {
@@ -256,5 +259,68 @@ mod tests {
         assert_eq!(shown(&setting("--glob", &["2024/**/*.md"])), "2024/**/*.md");
         assert_eq!(shown(&setting("--keep-urls", &[])), "yes");
         assert_eq!(shown(&setting("INPUT", &["a"; 7])), "a, a, a, a, a, and 2 more");
+    }
+
+    /// A page with every kind of entry: with and without texts, weights and documents.
+    #[test]
+    fn the_example_for_the_type_checker_of_the_page_is_up_to_date() {
+        let clusters: ClustersFile = serde_json::from_value(json!({
+            "n_documents": 5, "n_terms": 4, "n_clusters": 3, "objective": 2.718281, "iterations": 2,
+            "converged": true, "seed": u64::MAX, "n_without_terms": 1, "n_empty_clusters": 1,
+            "clusters": [
+                {
+                    "id": 0, "size": 2, "cohesion": 0.91,
+                    "keywords": [{"term": "cats", "weight": 0.8, "score": 1.0}],
+                    "representatives": [{"id": "a", "similarity": 0.95, "text": "cats </script> purr"}],
+                    "least_typical": [{"id": "b", "similarity": 0.87}],
+                    "histogram": [0, 2],
+                    "neighbours": [{"id": 1, "similarity": 0.1}],
+                },
+                // As in a result of an older version.
+                {
+                    "id": 1, "size": 1, "cohesion": 1.0, "keywords": [{"term": "dogs", "score": 1.0}],
+                    "representatives": [{"id": "c", "similarity": 1.0}], "neighbours": [],
+                },
+                {
+                    "id": 2, "size": 0, "cohesion": 0.0, "keywords": [], "representatives": [],
+                    "neighbours": [],
+                },
+            ],
+        }))
+        .unwrap();
+        let groups: GroupsFile = serde_json::from_value(json!({
+            "n_clusters": 3, "n_groups": 1, "groups": [], "group_of_cluster": [0, 0, -1],
+            "merges": [{"left": 0, "right": 1, "height": 1.5, "keywords": ["cats", "dogs"]}],
+        }))
+        .unwrap();
+        let map = MapFile { seed: 0, places: vec![[0.5, -0.25], [-1.0, 1.0], [0.0, 0.0]] };
+        let setting = |name: &str, values: &[&str]| Setting {
+            name: name.to_owned(),
+            values: values.iter().map(|&value| value.to_owned()).collect(),
+        };
+        let settings = [setting("INPUT", &["pets.txt"]), setting("--keep-urls", &[])];
+        let trace = Curve { objective: vec![2.5, 2.718], moved: vec![5, 0] };
+        let version = "1.2.3";
+        let page = Page {
+            clusters: &clusters,
+            groups: Some(&groups),
+            map: &map,
+            version,
+            settings: &settings,
+            trace,
+        };
+        let data = serde_json::to_string_pretty(&page.data(400, false)).unwrap();
+        let found = format!(
+            "// An example of a page's data. Written by a test of docsphere-result (UPDATE_GOLDEN=1), which owns\n\
+             // the schema; the type checker compares it with the schema of the page.\n\
+             import type {{ ReportData }} from \"../src/types\";\n\n\
+             export default {data} satisfies ReportData;\n"
+        );
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../explorer/tests/report-data.ts");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(path, &found).unwrap();
+        }
+        let expected = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(found == expected, "{path} differs; UPDATE_GOLDEN=1 writes it again. Found:\n{found}");
     }
 }
