@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use docsphere::{Corpus, CorpusStats, TextModel, TextOptions, TfidfOptions, UnitRows, Vectorizer, formats};
+use docsphere_result::files::Reading;
 
 use crate::args::{InputArgs, UsageError};
-use crate::files;
 use crate::memory;
 use crate::output::remarks::Remarks;
 use crate::progress::Progress;
@@ -143,7 +143,9 @@ pub(crate) fn load_matrix(
 /// The names of columns, one a line.
 fn read_names(path: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    files::for_each_line(path, "the names of the columns", NAME_COPIES, MAX_NAME_BYTES, |name| {
+    let limit = memory::of_readers();
+    let reading = Reading { what: "the names of the columns", kept: NAME_COPIES, limit: &limit };
+    reading.for_each_line(path, MAX_NAME_BYTES, |name| {
         names.push(name.to_owned());
         Ok(())
     })?;

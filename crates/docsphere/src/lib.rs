@@ -104,6 +104,7 @@ mod summary;
 
 mod overview;
 
+pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix};
 pub use centroids::Centroids;
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};

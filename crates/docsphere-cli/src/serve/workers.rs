@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::documents::{Documents, TIME_LIMIT, Trouble};
+use super::answers::{Documents, TIME_LIMIT, Trouble};
 
 /// How many questions may wait.
 pub(crate) const MAX_WAITING: usize = 800;

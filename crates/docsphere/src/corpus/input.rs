@@ -9,6 +9,7 @@ use tempfile::NamedTempFile;
 
 use super::folder::{self, FolderFile};
 use super::options::{CorpusFormat, CorpusOptions};
+use crate::atomic_file::{TEMPORARY_SUFFIX, temporary_prefix};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The name that stands for standard input.
@@ -166,10 +167,10 @@ fn spool(
     options: &CorpusOptions,
 ) -> Result<(Input, u64)> {
     let format = format_of(path, options)?;
-    // Named after the process, so that whoever ends it at once can find what to remove.
-    let prefix = format!(".docsphere-{}-", std::process::id());
+    let prefix = temporary_prefix(std::process::id());
     let failed = |source| Error::io("write a temporary file (TMPDIR says where)", source);
-    let mut file = tempfile::Builder::new().prefix(&prefix).tempfile().map_err(failed)?;
+    let mut file =
+        tempfile::Builder::new().prefix(&prefix).suffix(TEMPORARY_SUFFIX).tempfile().map_err(failed)?;
     let mut buffer = vec![0; SPOOL_BYTES];
     let mut n_bytes = 0;
     loop {

@@ -1,29 +1,18 @@
-//! `documents.sqlite`: every document of a result with its cluster, and an index over their words.
-//!
-//! One table in the order of the corpus, a key by cluster and similarity, and an FTS5 index that
-//! holds words and no texts. What a person types is never taken for SQL or for the query language
-//! of FTS5: values are bound, and every word is quoted.
-//!
-//! The header of an SQLite file has four bytes that SQLite leaves to its users (`user_version`).
-//! They hold the CRC-32 of the file in which they are zero, so that a damaged file is refused as a
-//! whole before anything is read from it.
+//! Answers from the index: pages of documents, and whole ones.
 //!
 //! Ranking visits every hit several times. Above [`MAX_COUNTED`] hits they are therefore not ranked
 //! but listed in the order of the corpus, and a query ends with the first so many of them.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
-use docsphere::{Corpus, Observer};
+use anyhow::{Context, Result};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
-/// The name of the file.
-pub(crate) const NAME: &str = "documents.sqlite";
+use super::expression::{OPEN, expression};
+use super::index::cannot_read;
 
 /// Documents of a page.
 pub(crate) const PAGE_DOCS: usize = 20;
@@ -40,177 +29,11 @@ const WHOLE_CHARS: usize = 1_000_000;
 /// Words of an excerpt around a hit.
 const EXCERPT_WORDS: usize = 60;
 
-const MAX_QUERY_CHARS: usize = 200;
-const MAX_QUERY_WORDS: usize = 16;
-
-/// Shorter beginnings of words are looked up as whole words: they begin too many.
-const MIN_PREFIX_CHARS: usize = 3;
-
-/// Ends an expression whose last word may be the beginning of longer ones.
-const OPEN: &str = " *";
-
 /// A query that takes longer is given up, as soon as SQLite looks.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// All queries together may not take more memory within SQLite.
 const MEMORY_LIMIT_BYTES: i64 = 1 << 30;
-
-/// Marks files of ours, and their layout: "DsD" and a version.
-const APPLICATION_ID: i32 = 0x4473_4402;
-
-/// The first bytes of every SQLite file.
-const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
-
-/// Where the header of an SQLite file has the user version, here a checksum.
-const CHECKSUM_AT: usize = 60;
-
-/// Where it has the application id.
-const APPLICATION_ID_AT: usize = 68;
-
-/// The bytes of the header.
-const HEADER_BYTES: usize = 100;
-
-const TABLES: &str = "
-    CREATE TABLE documents (
-        number INTEGER PRIMARY KEY,
-        id TEXT NOT NULL,
-        cluster INTEGER NOT NULL,
-        similarity REAL NOT NULL,
-        text TEXT NOT NULL
-    );
-    CREATE VIRTUAL TABLE words USING fts5(
-        text, content='documents', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
-    );";
-
-/// What the run found out about a document.
-pub(crate) struct Line<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) cluster: i32,
-    pub(crate) similarity: f64,
-}
-
-/// Texts that are known by the ids of their documents: a corpus with other texts is not that of the run. Ids may be there several times.
-pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
-
-/// Writes the file. `line` tells of each document of the corpus by its number; there must be `n_documents`.
-pub(crate) fn write<'a>(
-    path: &Path,
-    corpus: &Corpus,
-    observer: &mut dyn Observer,
-    n_documents: usize,
-    known: &KnownTexts<'_>,
-    line: impl Fn(usize) -> Line<'a>,
-) -> Result<()> {
-    let mut attempt = || {
-        let mut connection = Connection::open(path)?;
-        // The file appears under its name when it is whole: there is nothing to roll back to.
-        connection.execute_batch(
-            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;",
-        )?;
-        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-        connection.execute_batch(TABLES)?;
-        let transaction = connection.transaction()?;
-        {
-            let mut insert = transaction.prepare("INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5)")?;
-            let mut index = transaction.prepare("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
-            let mut number = 0;
-            let mut outcome = Ok(());
-            let mut add = |id: &str, text: &str| -> Result<()> {
-                ensure!(number < n_documents, "the input has more documents than the result: {n_documents}");
-                let line = line(number);
-                ensure!(
-                    id == line.id,
-                    "document {} is {id:?}, in the result it is {:?}; give the input of the run, with the same options",
-                    number + 1,
-                    line.id
-                );
-                if let Some(texts) = known.get(id) {
-                    ensure!(
-                        texts.contains(&text),
-                        "document {} ({id:?}) has another text than in the result; give the input of the run, with the same options",
-                        number + 1
-                    );
-                }
-                // SQLite takes texts to end there.
-                let text = text.replace('\0', "\u{fffd}");
-                insert.execute(params![number as i64, id, line.cluster, line.similarity, text])?;
-                index.execute(params![number as i64, text])?;
-                number += 1;
-                Ok(())
-            };
-            corpus.for_each_document(Some(observer), |document| {
-                if outcome.is_ok() {
-                    outcome = add(document.id, document.text);
-                }
-            })?;
-            outcome?;
-            ensure!(number == n_documents, "the input has {number} documents, the result {n_documents}");
-        }
-        transaction
-            .execute_batch("CREATE INDEX by_cluster ON documents (cluster, similarity DESC, number);")?;
-        transaction.commit()?;
-        connection.close().map_err(|(_, error)| error)?;
-        let mut file = File::options().read(true).write(true).open(path)?;
-        let checksum = checksum(&mut file)?;
-        file.seek(SeekFrom::Start(CHECKSUM_AT as u64))?;
-        Ok(file.write_all(&checksum.to_be_bytes())?)
-    };
-    let outcome = attempt();
-    if outcome.is_err() {
-        let _ = fs::remove_file(path);
-    }
-    outcome
-}
-
-/// The CRC-32 of a whole SQLite file, with zeros where it stands itself.
-fn checksum(file: &mut File) -> std::io::Result<u32> {
-    file.rewind()?;
-    let mut header = [0; HEADER_BYTES];
-    file.read_exact(&mut header)?;
-    header[CHECKSUM_AT..CHECKSUM_AT + 4].fill(0);
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&header);
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hasher.finalize()),
-            Ok(n) => hasher.update(&buffer[..n]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Reads the whole file and compares its checksum.
-pub(crate) fn check(path: &Path) -> Result<()> {
-    let attempt = || -> Result<()> {
-        let mut file = File::open(path)?;
-        let mut header = [0; HEADER_BYTES];
-        let is_ours = match file.read_exact(&mut header) {
-            Ok(()) => {
-                header.starts_with(SQLITE_MAGIC)
-                    && number_at(&header, APPLICATION_ID_AT) == APPLICATION_ID as u32
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => false,
-            Err(error) => return Err(error.into()),
-        };
-        ensure!(is_ours, "was not made by this version of docsphere; make it again with docsphere index");
-        ensure!(
-            checksum(&mut file)? == number_at(&header, CHECKSUM_AT),
-            "is damaged: its checksum is wrong; make it again with docsphere index"
-        );
-        Ok(())
-    };
-    attempt().with_context(|| cannot_read(path))
-}
-
-fn number_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
-    header[at..at + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
-}
-
-fn cannot_read(path: &Path) -> String {
-    format!("{}: cannot read", path.display())
-}
 
 /// What is asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -281,7 +104,7 @@ struct Hits<'a> {
 pub(crate) struct Documents(Connection);
 
 impl Documents {
-    /// Opens a file that was [checked](check).
+    /// Opens a file that was [checked](super::index::check).
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let open = || -> Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -329,7 +152,7 @@ impl Documents {
         let Some(offset) = offset else {
             return Err(Trouble::Question("there is no such page".to_owned()));
         };
-        let words = expression(&question.words)?;
+        let words = expression(&question.words).map_err(Trouble::Question)?;
         let (total, documents) = match &words {
             Some(words) => {
                 let hits = self.hits(words, question.cluster, offset)?;
@@ -462,32 +285,6 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
     })
 }
 
-/// What was typed, as an expression of FTS5: all words, "words in quotes" in this order, and the last word also as the beginning of longer ones. None if there is no word in it.
-fn expression(typed: &str) -> Result<Option<String>, Trouble> {
-    if typed.chars().count() > MAX_QUERY_CHARS {
-        return Err(Trouble::Question(format!("search for at most {MAX_QUERY_CHARS} characters")));
-    }
-    let mut parts: Vec<String> = Vec::new();
-    // Every other piece stood in quotes.
-    for (position, piece) in typed.split('"').enumerate() {
-        let words = if position % 2 == 1 { vec![piece] } else { piece.split(is_space).collect() };
-        let has_word = |words: &&str| words.chars().any(char::is_alphanumeric);
-        parts.extend(words.into_iter().filter(has_word).map(|words| words.replace(is_space, " ")));
-    }
-    if parts.len() > MAX_QUERY_WORDS {
-        return Err(Trouble::Question(format!("search for at most {MAX_QUERY_WORDS} words")));
-    }
-    // A word that may not be at its end yet.
-    let last = typed.rsplit(|c| is_space(c) || c == '"').next().unwrap_or_default();
-    let is_open = last.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_PREFIX_CHARS;
-    let quoted: Vec<String> = parts.iter().map(|words| format!("\"{words}\"")).collect();
-    Ok((!parts.is_empty()).then(|| quoted.join(" ") + if is_open { OPEN } else { "" }))
-}
-
-fn is_space(c: char) -> bool {
-    c.is_whitespace() || c.is_control()
-}
-
 impl Trouble {
     /// In words for who asked.
     pub(crate) fn message(&self) -> String {
@@ -507,8 +304,11 @@ impl Trouble {
 
 #[cfg(test)]
 mod tests {
-    use docsphere::{CorpusOptions, Event};
+    use std::fs;
 
+    use docsphere::{Corpus, CorpusOptions, Event, Observer};
+
+    use super::super::index::{KnownTexts, Line, write};
     use super::*;
 
     struct Silent;
@@ -519,10 +319,6 @@ mod tests {
         }
     }
 
-    fn of(typed: &str) -> Option<String> {
-        expression(typed).unwrap()
-    }
-
     /// An index over lines, of which those with an even number are in cluster 0.
     fn documents(lines: &[&str]) -> (tempfile::TempDir, Documents) {
         let home = tempfile::tempdir().unwrap();
@@ -530,7 +326,7 @@ mod tests {
         fs::write(&corpus, lines.join("\n")).unwrap();
         let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
         let ids: Vec<String> = (1..=lines.len()).map(|number| number.to_string()).collect();
-        let path = home.path().join(NAME);
+        let path = home.path().join("documents.sqlite");
         let line = |n: usize| Line { id: &ids[n], cluster: (n % 2) as i32, similarity: n as f64 / 100.0 };
         write(&path, &corpus, &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
         let documents = Documents::open(&path).unwrap();
@@ -543,17 +339,6 @@ mod tests {
             documents.ask(&question).unwrap().documents.iter().map(|d| d.number).collect();
         found.sort_unstable();
         found
-    }
-
-    #[test]
-    fn what_is_typed_is_quoted() {
-        assert_eq!(of("cats purr").unwrap(), "\"cats\" \"purr\" *");
-        assert_eq!(of("cats purr ").unwrap(), "\"cats\" \"purr\"");
-        assert_eq!(of("\"cats purr\" so").unwrap(), "\"cats purr\" \"so\"");
-        assert_eq!(of("a OR b*").unwrap(), "\"a\" \"OR\" \"b*\"");
-        assert_eq!(of("nul\0byte ").unwrap(), "\"nul\" \"byte\"");
-        assert!(of("").is_none() && of(" \"\" ;-- ").is_none());
-        assert!(expression(&"x".repeat(201)).is_err() && expression(&"x ".repeat(17)).is_err());
     }
 
     #[test]
@@ -609,7 +394,7 @@ mod tests {
     fn a_query_that_takes_too_long_is_given_up() {
         let lines = vec!["cats"; 5_000];
         let (home, _documents) = documents(&lines);
-        let path = home.path().join(NAME);
+        let path = home.path().join("documents.sqlite");
         let limited = |time_limit: Duration, is_unwanted: bool| {
             let mut documents = Documents::open(&path).unwrap();
             documents.limit(time_limit, move || is_unwanted).unwrap();
@@ -632,25 +417,5 @@ mod tests {
         assert!(answer.documents[0].is_part && answer.documents[0].text.contains("needle"));
         assert!(answer.documents[0].text.len() < long.len());
         assert_eq!(documents.whole(45).unwrap().unwrap().text, long);
-    }
-
-    #[test]
-    fn an_input_that_is_not_that_of_the_result_is_refused() {
-        let home = tempfile::tempdir().unwrap();
-        let corpus = home.path().join("corpus.txt");
-        fs::write(&corpus, "a\nb\n").unwrap();
-        let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
-        let path = home.path().join(NAME);
-        let message = |ids: &[&str], known: &KnownTexts<'_>| {
-            let line = |n: usize| Line { id: ids[n], cluster: 0, similarity: 1.0 };
-            write(&path, &corpus, &mut Silent, ids.len(), known, line).unwrap_err().to_string()
-        };
-        let none = KnownTexts::new();
-        assert!(message(&["1", "3"], &none).starts_with("document 2 is \"2\", in the result it is \"3\""));
-        assert_eq!(message(&["1"], &none), "the input has more documents than the result: 1");
-        assert_eq!(message(&["1", "2", "3"], &none), "the input has 2 documents, the result 3");
-        let other = KnownTexts::from([("2", vec!["c", "d"])]);
-        assert!(message(&["1", "2"], &other).starts_with("document 2 (\"2\") has another text"));
-        assert!(!path.exists());
     }
 }

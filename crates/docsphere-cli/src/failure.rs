@@ -1,5 +1,6 @@
 //! How a failure is told: on one line, in the words of the command line, with the right exit code.
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use crate::memory;
 
 /// Prints the error on one line and says how the process ends.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let kind = error.downcast_ref::<docsphere::Error>().map(docsphere::Error::kind);
+    let kind = library_error(error.as_ref()).map(docsphere::Error::kind);
     if interrupt::asked_to_stop() && matches!(kind, Some(ErrorKind::Stopped { .. })) {
         tell("interrupted before there was a result; nothing was written");
         return ExitCode::from(interrupt::EXIT_CODE);
@@ -40,13 +41,23 @@ pub(crate) fn report_usage(error: clap::Error) -> ExitCode {
     }
 }
 
+/// The error of the library that this is, or that a file of a result met with.
+fn library_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a docsphere::Error> {
+    let of_result = || error.downcast_ref::<docsphere_result::Error>()?.library();
+    error.downcast_ref::<docsphere::Error>().or_else(of_result)
+}
+
 /// The error and its causes, none of them twice.
 fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain() {
-        let (text, is_whole) = match cause.downcast_ref::<docsphere::Error>() {
-            Some(error) => (in_words_of_the_command(error), true),
-            None => (cause.to_string(), false),
+        let (text, is_whole) = match (library_error(cause), cause.downcast_ref::<docsphere_result::Error>()) {
+            (Some(error), outer) => {
+                let text = in_words_of_the_command(error);
+                let path = outer.and_then(docsphere_result::Error::path);
+                (path.map_or(text.clone(), |path| format!("{}: {text}", path.display())), true)
+            }
+            (None, _) => (cause.to_string(), false),
         };
         // Many errors end with the text of their cause.
         if !message.ends_with(&text) {
