@@ -69,7 +69,7 @@ pub(crate) struct OutArgs {
 
 /// All cores, unless a number of threads is given.
 pub(crate) fn threads_or_all(threads: Option<usize>) -> usize {
-    threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    threads.unwrap_or_else(docsphere::all_cores)
 }
 
 /// The given strategies, or all of them, `baseline` first: others are compared with the first.

@@ -113,6 +113,6 @@ impl ClusterArgs {
 
     /// The number of threads that will be used.
     pub(crate) fn n_threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        self.threads.unwrap_or_else(docsphere::all_cores)
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{
     Checkpoint, ClusterSummary, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, StopReason,
-    SummaryOptions, TextModel, TextOptions, TfidfOptions, Trace, ValidParams, summarize,
+    SummaryOptions, TextModel, TextOptions, TfidfOptions, Trace, ValidParams, on_threads, summarize,
 };
 
 use crate::args::{ClusterArgs, InputArgs, PageArgs, Setting, TextArgs, UsageError, settings_of};
@@ -178,14 +178,13 @@ impl Args {
         let loaded = self.load(text, &mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         progress.summarize(self.cluster.n_clusters);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.cluster.n_threads()).build();
-        let outcome = pool.context("cannot start threads")?.install(|| {
+        let outcome = on_threads(self.cluster.threads, || {
             let outcome = self.summarized(fit, &loaded, &progress);
             progress.finish();
             let mut outcome = outcome?;
             self.write(&mut outcome, &loaded, start)?;
             anyhow::Ok(outcome)
-        })?;
+        })??;
         if self.output.json {
             remarks(&outcome.file, &loaded).iter().for_each(tell);
             print_json(&outcome.file)?;

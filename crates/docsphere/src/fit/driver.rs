@@ -9,13 +9,14 @@ use super::params::Params;
 use super::{Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::Centroids;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::labels::{Assignment, Labels};
 use crate::model::{Model, ModelInfo};
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
 use crate::seeding::{Init, Seeding};
 use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
+use crate::threads::on_threads;
 use crate::update::{Sums, Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
@@ -29,10 +30,6 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
     let mut shards = LocalShards::new(rows, weights, &options.cuts, &settings);
     let facts = shards.facts();
     check_against_data(facts, params)?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(params.n_threads.unwrap_or_else(all_cores))
-        .build()
-        .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
     let mut silent = Silent;
     let mut driver = Driver {
         shards: &mut shards,
@@ -45,15 +42,10 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
         best: None,
         cancel: options.cancel,
     };
-    pool.install(|| driver.all_runs(options.checkpoint, options.resume))?;
+    on_threads(params.n_threads, || driver.all_runs(options.checkpoint, options.resume))??;
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
     Ok(best.into_fit(shards.into_kept(), facts, params, weights.is_given(), records))
-}
-
-/// Asked of the system, since rayon's own default would read the environment.
-fn all_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn check_against_data(facts: RowFacts, params: &Params) -> Result<()> {

@@ -1,11 +1,12 @@
 //! Options of a fit: names, defaults, ranges. The one place for all three.
 
 use crate::assign::AssignerSettings;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fit::{Fit, FitOptions, driver};
 use crate::record::Strategy;
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
+use crate::threads;
 use crate::vectors::UnitRows;
 
 /// Where it all begins: [`SphericalKMeans::params`].
@@ -145,43 +146,48 @@ impl Params {
     /// Checks every option by itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] for the first option that is out of its range.
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of its range.
     pub fn check(mut self) -> Result<ValidParams> {
-        in_range(
-            "n_clusters",
-            (1..=MAX_CLUSTERS).contains(&self.n_clusters),
-            "from 1 to 16777216",
-            self.n_clusters,
+        let fits = (1..=MAX_CLUSTERS).contains(&self.n_clusters);
+        Error::unless(fits, "n_clusters", "from 1 to 16777216", self.n_clusters)?;
+        Error::unless(self.n_init >= 1, "n_init", "at least 1", self.n_init)?;
+        Error::unless(self.max_iter >= 1, "max_iter", "at least 1", self.max_iter)?;
+        Error::unless(
+            self.tol.is_finite() && self.tol >= 0.0,
+            "tol",
+            "a finite number, at least 0",
+            self.tol,
         )?;
-        in_range("n_init", self.n_init >= 1, "at least 1", self.n_init)?;
-        in_range("max_iter", self.max_iter >= 1, "at least 1", self.max_iter)?;
-        in_range("tol", self.tol.is_finite() && self.tol >= 0.0, "a finite number, at least 0", self.tol)?;
-        if let Some(n_threads) = self.n_threads {
-            in_range("n_threads", (1..=4096).contains(&n_threads), "from 1 to 4096", n_threads)?;
-        }
-        in_range("simd", self.simd.is_available(), "instructions that this machine has", self.simd.name())?;
+        threads::check(self.n_threads)?;
+        Error::unless(
+            self.simd.is_available(),
+            "simd",
+            "instructions that this machine has",
+            self.simd.name(),
+        )?;
         for &lambda in &self.lambdas {
-            in_range("lambdas", lambda > 0.0 && lambda <= 1.0, "numbers above 0, at most 1", lambda)?;
+            Error::unless(lambda > 0.0 && lambda <= 1.0, "lambdas", "numbers above 0, at most 1", lambda)?;
         }
-        in_range(
-            "lambdas",
-            (1..=64).contains(&self.lambdas.len()),
-            "from 1 to 64 numbers",
-            self.lambdas.len(),
-        )?;
+        let n_lambdas = self.lambdas.len();
+        Error::unless((1..=64).contains(&n_lambdas), "lambdas", "from 1 to 64 numbers", n_lambdas)?;
         self.lambdas.sort_unstable_by(f64::total_cmp);
         self.lambdas.dedup();
         match &self.init {
             Init::PlusPlus { candidates: Some(candidates) } => {
-                in_range("candidates", (1..=10_000).contains(candidates), "from 1 to 10000", candidates)?;
+                Error::unless(
+                    (1..=10_000).contains(candidates),
+                    "candidates",
+                    "from 1 to 10000",
+                    candidates,
+                )?;
             }
             Init::Given(centroids) => {
                 let n_given = centroids.n_clusters();
                 let expected = format!("{n_given}, the number of given centroids");
-                in_range("n_clusters", self.n_clusters == n_given, &expected, self.n_clusters)?;
-                in_range("n_init", self.n_init == 1, "1 with given centroids", self.n_init)?;
+                Error::unless(self.n_clusters == n_given, "n_clusters", expected, self.n_clusters)?;
+                Error::unless(self.n_init == 1, "n_init", "1 with given centroids", self.n_init)?;
                 let found = "only empty centroids";
-                in_range("init", centroids.nnz() > 0, "at least one centroid that is not zero", found)?;
+                Error::unless(centroids.nnz() > 0, "init", "at least one centroid that is not zero", found)?;
             }
             _ => {}
         }
@@ -229,13 +235,6 @@ impl ValidParams {
     pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
         driver::fit(rows, &self.0, options)
     }
-}
-
-fn in_range(name: &'static str, ok: bool, expected: &str, got: impl ToString) -> Result<()> {
-    if ok {
-        return Ok(());
-    }
-    Err(ErrorKind::Parameter { name, expected: expected.to_owned(), got: got.to_string() }.into())
 }
 
 #[cfg(test)]

@@ -15,10 +15,11 @@ use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
 use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::text::{TextOptions, Tokenizer};
+use crate::threads::on_threads;
 
 /// Marks a provisional number whose term is dropped.
 const DROPPED: u32 = u32::MAX;
@@ -135,15 +136,8 @@ impl Vectorizer {
         count: impl FnOnce(&Counting<'_>) -> Result<(Vec<ChunkCounts>, CorpusStats)> + Send,
     ) -> Result<Vectorized> {
         self.tfidf.check()?;
-        if let Some(n_threads) = self.n_threads {
-            Error::unless((1..=4096).contains(&n_threads), "n_threads", "from 1 to 4096", n_threads)?;
-        }
         let tokenizer = Tokenizer::new(&self.text)?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.n_threads.unwrap_or(0))
-            .build()
-            .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
-        pool.install(|| {
+        on_threads(self.n_threads, || {
             let counting = Counting::new(&tokenizer, memory);
             let (chunks, stats) = count(&counting)?;
             let shards = counting.into_shards();
@@ -167,7 +161,7 @@ impl Vectorizer {
             memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
             Ok(Vectorized { rows, model, ids, n_repeated_ids, stats })
-        })
+        })?
     }
 }
 
