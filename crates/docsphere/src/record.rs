@@ -31,7 +31,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// All strategies.
-    pub const ALL: [Strategy; 7] = [
+    pub const ALL: &'static [Strategy] = &[
         Strategy::Auto,
         Strategy::Baseline,
         Strategy::Ncc,
@@ -65,11 +65,11 @@ impl FromStr for Strategy {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or_else(|| {
-            let names = Strategy::ALL.map(Strategy::name).join(", ");
+        Strategy::ALL.iter().copied().find(|strategy| strategy.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Strategy::ALL.iter().map(|strategy| strategy.name()).collect();
             ErrorKind::Parameter {
                 name: "strategy",
-                expected: format!("one of {names}"),
+                expected: format!("one of {}", names.join(", ")),
                 got: format!("\"{name}\""),
             }
             .into()
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn every_strategy_is_found_by_its_name() {
-        for strategy in Strategy::ALL {
+        for &strategy in Strategy::ALL {
             assert_eq!(strategy.name().parse::<Strategy>().unwrap(), strategy);
             assert_eq!(serde_json::to_string(&strategy).unwrap(), format!("\"{strategy}\""));
         }

@@ -103,7 +103,7 @@ pub(crate) fn entries(
             .collect(),
         representatives: summary.representatives.iter().map(document).collect(),
         least_typical: summary.least_typical.iter().map(document).collect(),
-        histogram: summary.histogram.to_vec(),
+        histogram: summary.histogram.clone(),
         neighbours: summary
             .neighbours
             .iter()

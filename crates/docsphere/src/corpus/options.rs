@@ -29,7 +29,7 @@ pub enum CorpusFormat {
 
 impl CorpusFormat {
     /// All formats.
-    pub const ALL: [CorpusFormat; 6] = [
+    pub const ALL: &'static [CorpusFormat] = &[
         CorpusFormat::Lines,
         CorpusFormat::JsonLines,
         CorpusFormat::Csv,
@@ -98,8 +98,9 @@ impl FromStr for CorpusFormat {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        CorpusFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let expected = format!("one of {}", CorpusFormat::ALL.map(CorpusFormat::name).join(", "));
+        CorpusFormat::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = CorpusFormat::ALL.iter().map(|format| format.name()).collect();
+            let expected = format!("one of {}", names.join(", "));
             ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
         })
     }
@@ -192,7 +193,7 @@ mod tests {
             "xml".parse::<CorpusFormat>().unwrap_err().to_string(),
             "format must be one of lines, jsonl, csv, tsv, parquet, folder, got \"xml\""
         );
-        for format in CorpusFormat::ALL {
+        for &format in CorpusFormat::ALL {
             assert_eq!(format.to_string().parse::<CorpusFormat>().unwrap(), format);
         }
     }

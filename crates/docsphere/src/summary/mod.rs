@@ -54,7 +54,7 @@ pub struct ClusterSummary {
     /// Documents farthest from its centroid that are not among the representatives, farthest first.
     pub least_typical: Vec<Representative>,
     /// Its documents by their similarity to its centroid, in [`HISTOGRAM_STEPS`] equal steps from 0 to 1.
-    pub histogram: [u32; HISTOGRAM_STEPS],
+    pub histogram: Vec<u32>,
     /// The clusters with the most similar centroids, most similar first.
     pub neighbours: Vec<Neighbour>,
 }
@@ -136,8 +136,8 @@ pub fn summarize(
 }
 
 /// Documents by similarity. What lies below 0 is counted with the first step, 1 with the last.
-fn histogram(docs: &[u32], similarities: &[f64]) -> [u32; HISTOGRAM_STEPS] {
-    let mut counts = [0; HISTOGRAM_STEPS];
+fn histogram(docs: &[u32], similarities: &[f64]) -> Vec<u32> {
+    let mut counts = vec![0; HISTOGRAM_STEPS];
     for &doc in docs {
         let step = (similarities[doc as usize] * HISTOGRAM_STEPS as f64).max(0.0) as usize;
         counts[step.min(HISTOGRAM_STEPS - 1)] += 1;

@@ -70,7 +70,8 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 4] = [Format::Npz, Format::MatrixMarket, Format::Svmlight, Format::BagOfWords];
+    pub const ALL: &'static [Format] =
+        &[Format::Npz, Format::MatrixMarket, Format::Svmlight, Format::BagOfWords];
 
     /// The name by which users choose the format.
     pub const fn name(self) -> &'static str {
@@ -125,8 +126,9 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let expected = format!("one of {}", Format::ALL.map(Format::name).join(", "));
+        Format::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            let expected = format!("one of {}", names.join(", "));
             ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
         })
     }
@@ -234,7 +236,7 @@ mod tests {
     fn every_matrix_makes_the_round_trip_through_every_format_and_compression() {
         let folder = tempfile::tempdir().unwrap();
         for (name, rows) in trials::matrices() {
-            for format in Format::ALL {
+            for &format in Format::ALL {
                 for ending in ["", ".gz", ".zst"] {
                     let path = folder.path().join(format!("{}{ending}", file_name(format)));
                     write(&path, &rows).unwrap();
@@ -258,7 +260,7 @@ mod tests {
     fn compression_is_known_by_content_not_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let (_, rows) = trials::matrices().pop().unwrap();
-        for format in Format::ALL {
+        for &format in Format::ALL {
             for ending in ["", ".gz", ".zst"] {
                 let path = folder.path().join(format!("{}{ending}", file_name(format)));
                 write(&path, &rows).unwrap();
@@ -298,7 +300,7 @@ mod tests {
 
     #[test]
     fn format_names_are_parsed_as_they_are_printed() {
-        for format in Format::ALL {
+        for &format in Format::ALL {
             assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
         }
         assert_eq!(
@@ -313,7 +315,7 @@ mod tests {
         let shown = folder.path().display();
         let empty = folder.path().join("empty");
         fs::write(&empty, b"").unwrap();
-        for format in Format::ALL {
+        for &format in Format::ALL {
             let message = |path: &Path| read_as(path, format).unwrap_err().to_string();
             assert_eq!(message(folder.path()), format!("{shown}: cannot read: it is a folder, not a file"));
             let missing = message(&folder.path().join("none"));
@@ -341,7 +343,7 @@ mod tests {
     #[test]
     fn a_failed_write_names_the_file() {
         let (_, rows) = trials::matrices().pop().unwrap();
-        for format in Format::ALL {
+        for &format in Format::ALL {
             let error = write_as("no/such/folder/a.gz", &rows, format).unwrap_err().to_string();
             assert_eq!(error, "no/such/folder/a.gz: cannot write: there is no folder no/such/folder");
         }
