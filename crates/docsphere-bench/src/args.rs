@@ -98,13 +98,12 @@ impl FromStr for InitArg {
             None => (text, None),
         };
         let init = match (name, candidates) {
-            ("random", None) => Init::Random,
-            ("plain-k-means++", None) => Init::PlainPlusPlus,
-            ("greedy" | "k-means++", None) => Init::PlusPlus { candidates: None },
+            ("greedy", None) => Init::PlusPlus { candidates: None },
             ("greedy" | "k-means++", Some(number)) => {
                 let candidates = number.parse().map_err(|error| format!("{number:?}: {error}"))?;
                 Init::PlusPlus { candidates: Some(candidates) }
             }
+            (name, None) if Init::NAMES.contains(&name) => name.parse().expect("a name of the library"),
             _ => {
                 return Err("one of random, plain-k-means++, greedy, greedy:CANDIDATES".to_owned());
             }

@@ -14,7 +14,7 @@ use std::time::Instant;
 use std::{env, fs};
 
 use docsphere::{
-    Corpus, CorpusOptions, DocumentBound, IdfKind, Ngrams, TextOptions, TfidfOptions, Vectorizer, formats,
+    Corpus, CorpusOptions, DocumentBound, Ngrams, TextOptions, TfidfOptions, Vectorizer, formats,
 };
 
 #[derive(Default)]
@@ -55,12 +55,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Job, String> {
                 job.text = TextOptions { ngrams: kept.0, stemmer: kept.1, ..TextOptions::sklearn() };
             }
             "--idf" => {
-                job.tfidf.idf = match value()?.as_str() {
-                    "paper" => IdfKind::Paper,
-                    "smooth" => IdfKind::Smooth,
-                    "plus-one" => IdfKind::PlusOne,
-                    other => return Err(format!("unknown idf {other}")),
-                }
+                job.tfidf.idf = value()?.parse().map_err(|error: docsphere::Error| error.to_string())?
             }
             "--sublinear-tf" => job.tfidf.sublinear_tf = true,
             "--ngrams" => job.text.ngrams = Ngrams { lo: number(value()?)?, hi: number(value()?)? },

@@ -75,6 +75,7 @@ mod error;
 mod ids;
 mod labels;
 mod memory;
+mod names;
 mod observer;
 mod record;
 mod simd;

@@ -10,7 +10,7 @@ use super::UsageError;
 use crate::memory;
 
 /// Centroids from a matrix file.
-fn read_centroids(path: &str) -> Result<Centroids> {
+fn read_centroids(path: &Path) -> Result<Centroids> {
     let memory = memory::of_readers();
     let options = formats::ReadOptions { memory: memory.clone(), ..formats::ReadOptions::default() };
     let rows = formats::read_with(path, &options)?;
@@ -71,8 +71,7 @@ pub(crate) struct ClusterArgs {
 impl ClusterArgs {
     /// The file of centroids to begin with.
     pub(crate) fn init_file(&self) -> Option<&Path> {
-        let is_method = matches!(self.init.as_str(), "random" | "plain-k-means++" | "k-means++");
-        Some(Path::new(&self.init)).filter(|_| !is_method)
+        Some(Path::new(&self.init)).filter(|_| !Init::NAMES.contains(&self.init.as_str()))
     }
 
     /// The library's params, not yet checked.
@@ -93,22 +92,20 @@ impl ClusterArgs {
     }
 
     fn init(&self) -> Result<Init> {
-        let init = match self.init.as_str() {
-            "random" => Init::Random,
-            "plain-k-means++" => Init::PlainPlusPlus,
-            "k-means++" => Init::PlusPlus { candidates: self.candidates },
-            path if Path::new(path).exists() => Init::Given(read_centroids(path)?),
-            other => {
-                let message = format!(
-                    "--init must be random, plain-k-means++, k-means++ or a matrix file, got \"{other}\""
-                );
+        let init = match (self.init.parse(), self.init_file()) {
+            (Ok(init), _) => init,
+            (Err(_), Some(path)) if path.exists() => Init::Given(read_centroids(path)?),
+            _ => {
+                let (names, got) = (Init::NAMES.join(", "), &self.init);
+                let message = format!("--init must be {names} or a matrix file, got \"{got}\"");
                 return Err(UsageError(message).into());
             }
         };
-        if self.candidates.is_some() && !matches!(init, Init::PlusPlus { .. }) {
-            return Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into());
+        match (init, self.candidates) {
+            (Init::PlusPlus { .. }, candidates) => Ok(Init::PlusPlus { candidates }),
+            (_, Some(_)) => Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into()),
+            (init, None) => Ok(init),
         }
-        Ok(init)
     }
 
     /// The number of threads that will be used.

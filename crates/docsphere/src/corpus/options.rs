@@ -1,13 +1,12 @@
 //! How a corpus is read: formats and options.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use super::folder::Glob;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryLimit;
+use crate::names::impl_names;
 
 /// A format of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,23 +87,7 @@ impl CorpusFormat {
     }
 }
 
-impl fmt::Display for CorpusFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for CorpusFormat {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        CorpusFormat::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = CorpusFormat::ALL.iter().map(|format| format.name()).collect();
-            let expected = format!("one of {}", names.join(", "));
-            ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
-        })
-    }
-}
+impl_names!(CorpusFormat, "format");
 
 /// How a corpus is read.
 ///

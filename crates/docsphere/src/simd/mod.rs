@@ -20,6 +20,8 @@ mod neon;
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::impl_names;
+
 /// Columns of a tile. The bytes of one row in one tile are a cache line. Their order within it suits vector instructions: see [`byte_of`].
 pub(crate) const TILE: usize = 64;
 
@@ -61,6 +63,8 @@ impl Simd {
         Level::of(self).is_some()
     }
 }
+
+impl_names!(Simd, "simd");
 
 /// Instructions that this machine has. Only [`Level::of`] makes one, after asking the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::stop_words;
 use crate::error::{Error, Result};
+use crate::names::impl_names;
 
 /// How text becomes terms. Stored in model files, so that new documents are read as the old ones were.
 ///
@@ -114,6 +115,21 @@ pub enum Segmentation {
     SkLearn,
 }
 
+impl Segmentation {
+    /// All rules.
+    pub const ALL: &'static [Segmentation] = &[Segmentation::Unicode, Segmentation::SkLearn];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Segmentation::Unicode => "unicode",
+            Segmentation::SkLearn => "sklearn",
+        }
+    }
+}
+
+impl_names!(Segmentation, "segmentation");
+
 /// Words that are dropped. They are compared after lower-casing and before stemming.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -171,6 +187,18 @@ mod tests {
         let unknown = message(TextOptions { stemmer: Some("klingon".to_owned()), ..default() });
         assert!(unknown.starts_with("stemmer must be one of arabic, "), "{unknown}");
         assert!(unknown.ends_with(", got \"klingon\""), "{unknown}");
+    }
+
+    #[test]
+    fn every_segmentation_is_found_by_its_name() {
+        for &segmentation in Segmentation::ALL {
+            assert_eq!(segmentation.name().parse::<Segmentation>().unwrap(), segmentation);
+            assert_eq!(serde_json::to_string(&segmentation).unwrap(), format!("\"{segmentation}\""));
+        }
+        assert_eq!(
+            "words".parse::<Segmentation>().unwrap_err().to_string(),
+            "segmentation must be one of unicode, sklearn, got \"words\""
+        );
     }
 
     #[test]

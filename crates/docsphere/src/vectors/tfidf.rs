@@ -13,6 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::names::impl_names;
 
 /// How terms are weighted and chosen.
 ///
@@ -65,6 +66,18 @@ pub enum IdfKind {
 }
 
 impl IdfKind {
+    /// All kinds.
+    pub const ALL: &'static [IdfKind] = &[IdfKind::Paper, IdfKind::Smooth, IdfKind::PlusOne];
+
+    /// The name in files and in Python.
+    pub const fn name(self) -> &'static str {
+        match self {
+            IdfKind::Paper => "paper",
+            IdfKind::Smooth => "smooth",
+            IdfKind::PlusOne => "plus-one",
+        }
+    }
+
     /// The weight of a term that `df` of `n_docs` documents have.
     pub fn weight(self, df: u64, n_docs: u64) -> f64 {
         let (df, n_docs) = (df as f64, n_docs as f64);
@@ -75,6 +88,8 @@ impl IdfKind {
         }
     }
 }
+
+impl_names!(IdfKind, "idf");
 
 /// A number of documents, absolute or as a share of all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -160,6 +175,14 @@ impl TfidfOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_name() {
+        for &kind in IdfKind::ALL {
+            assert_eq!(kind.name().parse::<IdfKind>().unwrap(), kind);
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+        }
+    }
 
     #[test]
     fn idf_follows_the_formulas() {

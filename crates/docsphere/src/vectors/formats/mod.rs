@@ -28,14 +28,13 @@
 //! # Ok::<(), docsphere::Error>(())
 //! ```
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use super::SparseRows;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryLimit;
+use crate::names::impl_names;
 
 pub mod bow;
 mod entries;
@@ -116,23 +115,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Format::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-            let expected = format!("one of {}", names.join(", "));
-            ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
-        })
-    }
-}
+impl_names!(Format, "format");
 
 /// How a matrix file is read.
 #[derive(Clone, Debug, Default, PartialEq)]
