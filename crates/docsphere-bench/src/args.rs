@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use docsphere::{Init, Strategy};
+use docsphere::{Init, SphericalKMeans, Strategy};
 
 use crate::input::Source;
 use crate::measure::Job;
@@ -26,15 +26,15 @@ pub(crate) struct TurnArgs {
 #[command(next_help_heading = "Clustering")]
 pub(crate) struct FitArgs {
     /// Where all random numbers of the seeding come from
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = SphericalKMeans::params(1).seed)]
     pub(crate) seed: u64,
 
     /// Iterations of a run at most
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = SphericalKMeans::params(1).max_iter)]
     pub(crate) max_iter: usize,
 
     /// Stop when no centroid moved by a squared distance of this or more
-    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    #[arg(long, value_name = "X", default_value_t = SphericalKMeans::params(1).tol)]
     pub(crate) tol: f64,
 }
 

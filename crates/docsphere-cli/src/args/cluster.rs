@@ -1,6 +1,7 @@
 //! How rows are clustered: the library's params under their own names.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhow::Result;
 use clap::Args;
@@ -8,6 +9,15 @@ use docsphere::{Centroids, Init, Params, SphericalKMeans, Strategy, formats};
 
 use super::UsageError;
 use crate::memory;
+
+/// The library's defaults, whatever the number of clusters.
+static DEFAULTS: LazyLock<Params> = LazyLock::new(|| SphericalKMeans::params(1));
+
+/// Its thresholds, as they are typed.
+static LAMBDAS: LazyLock<String> = LazyLock::new(|| {
+    let lambdas: Vec<String> = DEFAULTS.lambdas.iter().map(f64::to_string).collect();
+    lambdas.join(",")
+});
 
 /// Centroids from a matrix file.
 fn read_centroids(path: &Path) -> Result<Centroids> {
@@ -28,7 +38,7 @@ pub(crate) struct ClusterArgs {
     pub(crate) n_clusters: usize,
 
     /// How the first centroids are found: random, plain-k-means++, k-means++, or a matrix file of centroids
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    #[arg(long, value_name = "INIT", default_value = DEFAULTS.init.name())]
     init: String,
 
     /// Candidates a step of k-means++ [default: 4]
@@ -36,31 +46,31 @@ pub(crate) struct ClusterArgs {
     candidates: Option<usize>,
 
     /// Runs with different seeds, of which the best is kept
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.n_init)]
     pub(crate) n_init: usize,
 
     /// Where all random numbers come from
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.seed)]
     pub(crate) seed: u64,
 
     /// Iterations of a run at most
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.max_iter)]
     pub(crate) max_iter: usize,
 
     /// Stop when no centroid moved by a squared distance of this or more
-    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    #[arg(long, value_name = "X", default_value_t = DEFAULTS.tol)]
     tol: f64,
 
     /// How labels are found: auto, baseline, ncc, index, ncc-index, inverted, drift. Never changes the result
-    #[arg(long, value_name = "NAME", default_value_t = Strategy::Auto)]
+    #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.strategy)]
     pub(crate) strategy: Strategy,
 
     /// Thresholds of the strategies index and ncc-index
-    #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_value = "0.1,0.25,0.4,0.6")]
+    #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_value = LAMBDAS.as_str())]
     lambdas: Vec<f64>,
 
     /// ncc-index builds its index only while more clusters than this changed
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.index_min_changed)]
     index_min_changed: usize,
 
     /// Threads [default: all cores]. Never changes the result

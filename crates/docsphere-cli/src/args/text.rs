@@ -37,7 +37,7 @@ pub(crate) struct TextArgs {
     stem: Option<String>,
 
     /// Drop words of fewer characters
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = TextOptions::default().min_chars)]
     min_chars: usize,
 
     /// Keep web addresses, cut into words

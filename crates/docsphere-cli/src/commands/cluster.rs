@@ -77,15 +77,15 @@ pub(super) struct OutputArgs {
     pub(super) runner_up: bool,
 
     /// Keywords a cluster
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = SummaryOptions::default().n_keywords)]
     pub(super) keywords: usize,
 
     /// Representative documents a cluster
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = SummaryOptions::default().n_representatives)]
     pub(super) representatives: usize,
 
     /// Least typical documents a cluster
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = SummaryOptions::default().n_least_typical)]
     pub(super) least_typical: usize,
 
     /// Do not write report.html, the page to look at

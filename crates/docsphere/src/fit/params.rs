@@ -9,12 +9,19 @@ use crate::simd::{Level, Simd};
 use crate::threads;
 use crate::vectors::UnitRows;
 
-/// Where it all begins: [`SphericalKMeans::params`].
+/// Spherical k-means. Start with [`SphericalKMeans::params`].
 #[derive(Debug)]
 pub struct SphericalKMeans;
 
 impl SphericalKMeans {
-    /// The default options for so many clusters.
+    /// Default parameters for `n_clusters` clusters.
+    ///
+    /// ```
+    /// use docsphere::SphericalKMeans;
+    ///
+    /// let params = SphericalKMeans::params(20).max_iter(50);
+    /// assert_eq!((params.n_clusters, params.max_iter, params.n_init), (20, 50, 1));
+    /// ```
     pub fn params(n_clusters: usize) -> Params {
         Params::new(n_clusters)
     }
@@ -34,23 +41,37 @@ impl SphericalKMeans {
 /// | `lambdas` | 0.1, 0.25, 0.4, 0.6 | thresholds of the paper's index |
 /// | `index_min_changed` | 100 | `ncc-index` builds its index only while more clusters than this changed |
 /// | `n_threads` | all cores | threads; never changes the result |
-#[derive(Clone, Debug)]
+///
+/// Fields are there to be read; each has a setter of the same name.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Params {
-    pub(super) n_clusters: usize,
-    pub(super) init: Init,
-    pub(super) n_init: usize,
-    pub(super) max_iter: usize,
-    pub(super) tol: f64,
-    pub(super) seed: u64,
-    pub(super) strategy: Strategy,
-    pub(super) lambdas: Vec<f64>,
-    pub(super) index_min_changed: usize,
-    pub(super) simd: Simd,
-    pub(super) n_threads: Option<usize>,
+    /// The number of clusters.
+    pub n_clusters: usize,
+    /// How the first centroids are found.
+    pub init: Init,
+    /// The number of runs with different seeds.
+    pub n_init: usize,
+    /// The largest number of iterations of a run.
+    pub max_iter: usize,
+    /// A run stops when every centroid moved by less than this, as a squared distance.
+    pub tol: f64,
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// How labels are found.
+    pub strategy: Strategy,
+    /// The thresholds of the paper's index; ascending once they have been checked.
+    pub lambdas: Vec<f64>,
+    /// `ncc-index` builds its index only while more clusters than this changed.
+    pub index_min_changed: usize,
+    /// Which vector instructions may be used.
+    pub simd: Simd,
+    /// The number of threads; `None` for one per core.
+    pub n_threads: Option<usize>,
 }
 
 /// Options that have been checked: only these can fit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ValidParams(Params);
 
 /// `drift` packs the number of a column into 24 bits of a posting.
@@ -220,6 +241,11 @@ impl Params {
 }
 
 impl ValidParams {
+    /// The options.
+    pub fn params(&self) -> &Params {
+        &self.0
+    }
+
     /// Clusters the rows.
     ///
     /// # Errors
@@ -285,6 +311,6 @@ mod tests {
     #[test]
     fn lambdas_are_sorted_and_repeated_ones_dropped() {
         let params = SphericalKMeans::params(3).lambdas([0.6, 0.1, 0.6]).check().unwrap();
-        assert_eq!(params.0.lambdas, [0.1, 0.6]);
+        assert_eq!(params.params().lambdas, [0.1, 0.6]);
     }
 }
