@@ -58,27 +58,26 @@ impl From<Documents> for DocumentBound {
 
 impl Options {
     fn vectorizer(self) -> PyResult<Vectorizer> {
-        let text = TextOptions {
-            segmentation: self.segmentation.parse().or_raise()?,
-            lowercase: self.lowercase,
-            keep_urls: self.keep_urls,
-            keep_numbers: self.keep_numbers,
-            min_chars: self.min_chars,
-            stop_words: match self.stop_words {
-                Some(Stop::Language(language)) => StopWords::Language(language),
-                Some(Stop::Own(words)) => StopWords::Own(words),
-                None => StopWords::None,
-            },
-            ngrams: Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 },
-            stemmer: self.stemmer,
+        let stop_words = match self.stop_words {
+            Some(Stop::Language(language)) => StopWords::Language(language),
+            Some(Stop::Own(words)) => StopWords::Own(words),
+            None => StopWords::None,
         };
-        let tfidf = TfidfOptions {
-            idf: self.idf.parse().or_raise()?,
-            sublinear_tf: self.sublinear_tf,
-            min_df: self.min_df.into(),
-            max_df: self.max_df.into(),
-            max_terms: self.max_features,
-        };
+        let text = TextOptions::default()
+            .segmentation(self.segmentation.parse().or_raise()?)
+            .lowercase(self.lowercase)
+            .keep_urls(self.keep_urls)
+            .keep_numbers(self.keep_numbers)
+            .min_chars(self.min_chars)
+            .stop_words(stop_words)
+            .ngrams(Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 })
+            .stemmer(self.stemmer);
+        let tfidf = TfidfOptions::default()
+            .idf(self.idf.parse().or_raise()?)
+            .sublinear_tf(self.sublinear_tf)
+            .min_df(self.min_df.into())
+            .max_df(self.max_df.into())
+            .max_terms(self.max_features);
         Ok(Vectorizer::new().text(text).tfidf(tfidf))
     }
 }

@@ -20,7 +20,7 @@ fn a_pool_has_one_thread_per_core_by_default() {
     let path = folder.path().join("texts.txt");
     std::fs::write(&path, "cats purr\ncats sleep\nstocks fall\nstocks rise\n").unwrap();
     let corpus = Corpus::open([&path], CorpusOptions::default()).unwrap();
-    let rows = Vectorizer::new().fit(&corpus, Some(&mut observer)).unwrap().rows;
+    let rows = Vectorizer::new().fit_watched(&corpus, &mut observer).unwrap().rows;
     let options = FitOptions::default().observer(&mut observer);
     SphericalKMeans::params(2).fit_with(&rows, options).unwrap();
     seen.push(on_threads(None, rayon::current_num_threads).unwrap());

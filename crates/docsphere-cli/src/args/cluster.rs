@@ -22,7 +22,7 @@ static LAMBDAS: LazyLock<String> = LazyLock::new(|| {
 /// Centroids from a matrix file.
 fn read_centroids(path: &Path) -> Result<Centroids> {
     let memory = memory::of_readers();
-    let options = formats::ReadOptions { memory: memory.clone(), ..formats::ReadOptions::default() };
+    let options = formats::ReadOptions::default().memory(memory.clone());
     let rows = formats::read_with(path, &options)?;
     // Rows are scaled, and then copied one by one.
     memory.check("the matrix", 2 * rows.memory_bytes() as u64 + 32 * rows.n_rows() as u64)?;
@@ -86,7 +86,7 @@ impl ClusterArgs {
 
     /// The library's params, not yet checked.
     pub(crate) fn params(&self) -> Result<Params> {
-        let mut params = SphericalKMeans::params(self.n_clusters)
+        Ok(SphericalKMeans::params(self.n_clusters)
             .init(self.init()?)
             .n_init(self.n_init)
             .seed(self.seed)
@@ -94,11 +94,8 @@ impl ClusterArgs {
             .tol(self.tol)
             .strategy(self.strategy)
             .lambdas(self.lambdas.clone())
-            .index_min_changed(self.index_min_changed);
-        if let Some(threads) = self.threads {
-            params = params.n_threads(threads);
-        }
-        Ok(params)
+            .index_min_changed(self.index_min_changed)
+            .n_threads(self.threads))
     }
 
     fn init(&self) -> Result<Init> {

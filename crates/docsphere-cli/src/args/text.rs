@@ -90,24 +90,22 @@ impl TextArgs {
             (None, "none") => StopWords::None,
             (None, language) => StopWords::Language(language.to_owned()),
         };
-        let text = TextOptions {
-            segmentation: self.segmentation,
-            lowercase: !self.case_sensitive,
-            keep_urls: self.keep_urls,
-            keep_numbers: self.keep_numbers,
-            min_chars: self.min_chars,
-            stop_words,
-            ngrams: self.ngrams,
-            stemmer: self.stem.clone(),
-        };
+        let text = TextOptions::default()
+            .segmentation(self.segmentation)
+            .lowercase(!self.case_sensitive)
+            .keep_urls(self.keep_urls)
+            .keep_numbers(self.keep_numbers)
+            .min_chars(self.min_chars)
+            .stop_words(stop_words)
+            .ngrams(self.ngrams)
+            .stemmer(self.stem.clone());
         text.check()?;
-        let tfidf = TfidfOptions {
-            idf: if self.smooth_idf { IdfKind::Smooth } else { IdfKind::Paper },
-            sublinear_tf: self.sublinear_tf,
-            min_df: self.min_df,
-            max_df: self.max_df,
-            max_terms: self.max_terms,
-        };
+        let tfidf = TfidfOptions::default()
+            .idf(if self.smooth_idf { IdfKind::Smooth } else { IdfKind::Paper })
+            .sublinear_tf(self.sublinear_tf)
+            .min_df(self.min_df)
+            .max_df(self.max_df)
+            .max_terms(self.max_terms);
         tfidf.check()?;
         Ok((text, tfidf))
     }

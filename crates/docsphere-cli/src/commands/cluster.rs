@@ -251,12 +251,12 @@ impl Args {
             Source::Matrix { term_names: Some(names) } => fit.model.clone().with_term_names(names.clone())?,
             Source::Matrix { term_names: None } => fit.model.clone(),
         };
-        let mut options = SummaryOptions::default();
-        options.n_keywords = self.output.keywords;
-        options.n_representatives = self.output.representatives;
-        options.n_least_typical = self.output.least_typical;
+        let mut options = SummaryOptions::default()
+            .n_keywords(self.output.keywords)
+            .n_representatives(self.output.representatives)
+            .n_least_typical(self.output.least_typical);
         if !self.output.no_report {
-            options.n_neighbours = MAP_NEIGHBOURS;
+            options = options.n_neighbours(MAP_NEIGHBOURS);
         }
         let summaries = summarize(&loaded.rows, &fit.labels, &fit.similarities, &model, options)?;
         let texts = texts_of(&summaries, loaded).unwrap_or_else(|error| {

@@ -138,7 +138,7 @@ pub(crate) fn write<'a>(
                 number += 1;
                 Ok(())
             };
-            corpus.for_each_document(Some(observer), |document| {
+            corpus.for_each_document_watched(observer, |document| {
                 if outcome.is_ok() {
                     outcome = add(document.id, document.text);
                 }

@@ -157,10 +157,10 @@ impl Params {
         self
     }
 
-    /// The number of threads.
+    /// The number of threads; `None` for one per core.
     #[must_use]
-    pub fn n_threads(mut self, n_threads: usize) -> Self {
-        self.n_threads = Some(n_threads);
+    pub fn n_threads(mut self, n_threads: impl Into<Option<usize>>) -> Self {
+        self.n_threads = n_threads.into();
         self
     }
 

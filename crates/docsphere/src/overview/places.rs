@@ -40,8 +40,7 @@ const RING: f32 = 1.2;
 ///
 /// let text = Vectorizer::new().fit_texts(&["cats purr", "cats hunt", "stocks fall", "stocks rise", "rain falls"])?;
 /// let fit = SphericalKMeans::params(4).fit(&text.rows)?;
-/// let mut options = SummaryOptions::default();
-/// options.n_neighbours = MAP_NEIGHBOURS;
+/// let options = SummaryOptions::default().n_neighbours(MAP_NEIGHBOURS);
 /// let summaries = summarize(&text.rows, &fit.labels, &fit.similarities, &fit.model, options)?;
 /// let neighbours: Vec<_> = summaries.into_iter().map(|summary| summary.neighbours).collect();
 /// assert_eq!(cluster_places(&neighbours, 1).len(), 4);

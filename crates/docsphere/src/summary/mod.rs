@@ -15,14 +15,16 @@ use crate::model::{Model, Neighbour};
 use crate::vectors::UnitRows;
 
 /// How much of each cluster is shown.
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummaryOptions {
-    /// Keywords a cluster.
+    /// Keywords per cluster.
     pub n_keywords: usize,
-    /// Representative documents a cluster.
+    /// Representative documents per cluster.
     pub n_representatives: usize,
-    /// Least typical documents a cluster.
+    /// Least typical documents per cluster.
     pub n_least_typical: usize,
     /// Nearest clusters of a cluster.
     pub n_neighbours: usize,
@@ -31,6 +33,36 @@ pub struct SummaryOptions {
 impl Default for SummaryOptions {
     fn default() -> Self {
         SummaryOptions { n_keywords: 10, n_representatives: 3, n_least_typical: 3, n_neighbours: 5 }
+    }
+}
+
+impl SummaryOptions {
+    /// Keywords per cluster.
+    #[must_use]
+    pub fn n_keywords(mut self, n_keywords: usize) -> Self {
+        self.n_keywords = n_keywords;
+        self
+    }
+
+    /// Representative documents per cluster.
+    #[must_use]
+    pub fn n_representatives(mut self, n_representatives: usize) -> Self {
+        self.n_representatives = n_representatives;
+        self
+    }
+
+    /// Least typical documents per cluster.
+    #[must_use]
+    pub fn n_least_typical(mut self, n_least_typical: usize) -> Self {
+        self.n_least_typical = n_least_typical;
+        self
+    }
+
+    /// Nearest clusters of a cluster.
+    #[must_use]
+    pub fn n_neighbours(mut self, n_neighbours: usize) -> Self {
+        self.n_neighbours = n_neighbours;
+        self
     }
 }
 

@@ -24,10 +24,15 @@ use crate::names::impl_names;
 ///
 /// let tokenizer = Tokenizer::new(&TextOptions::default())?;
 /// assert_eq!(tokenizer.terms("The cats of 1999: https://cats.example/x"), ["cats"]);
+/// let tokenizer = Tokenizer::new(&TextOptions::default().keep_numbers(true).min_chars(4))?;
+/// assert_eq!(tokenizer.terms("The cats of 1999, and a dog"), ["cats", "1999"]);
 /// # Ok::<(), docsphere::Error>(())
 /// ```
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct TextOptions {
     /// Where words begin and end.
     pub segmentation: Segmentation,
@@ -72,6 +77,62 @@ impl TextOptions {
             stop_words: StopWords::None,
             ..TextOptions::default()
         }
+    }
+
+    /// Where words begin and end.
+    #[must_use]
+    pub fn segmentation(mut self, segmentation: Segmentation) -> Self {
+        self.segmentation = segmentation;
+        self
+    }
+
+    /// Whether upper and lower case are the same.
+    #[must_use]
+    pub fn lowercase(mut self, lowercase: bool) -> Self {
+        self.lowercase = lowercase;
+        self
+    }
+
+    /// Whether web addresses are cut into words like other text.
+    #[must_use]
+    pub fn keep_urls(mut self, keep_urls: bool) -> Self {
+        self.keep_urls = keep_urls;
+        self
+    }
+
+    /// Whether words without any letter are terms.
+    #[must_use]
+    pub fn keep_numbers(mut self, keep_numbers: bool) -> Self {
+        self.keep_numbers = keep_numbers;
+        self
+    }
+
+    /// The least number of characters of a word.
+    #[must_use]
+    pub fn min_chars(mut self, min_chars: usize) -> Self {
+        self.min_chars = min_chars;
+        self
+    }
+
+    /// Words that are dropped.
+    #[must_use]
+    pub fn stop_words(mut self, stop_words: StopWords) -> Self {
+        self.stop_words = stop_words;
+        self
+    }
+
+    /// How many words make a term.
+    #[must_use]
+    pub fn ngrams(mut self, ngrams: Ngrams) -> Self {
+        self.ngrams = ngrams;
+        self
+    }
+
+    /// The language whose endings are cut off; `None` for no stemming.
+    #[must_use]
+    pub fn stemmer(mut self, stemmer: impl Into<Option<String>>) -> Self {
+        self.stemmer = stemmer.into();
+        self
     }
 
     /// Checks every option.

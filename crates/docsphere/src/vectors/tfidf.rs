@@ -24,8 +24,11 @@ use crate::names::impl_names;
 /// | `min_df` | 1 document | terms in fewer documents are dropped |
 /// | `max_df` | all documents | terms in more documents are dropped |
 /// | `max_terms` | no limit | only so many terms are kept, those that occur most often; on a tie the first in the alphabet |
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct TfidfOptions {
     /// How much rare terms weigh.
     pub idf: IdfKind,
@@ -94,6 +97,7 @@ impl_names!(IdfKind, "idf");
 /// A number of documents, absolute or as a share of all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum DocumentBound {
     /// So many documents.
     Count(u64),
@@ -124,6 +128,41 @@ impl DocumentBound {
 }
 
 impl TfidfOptions {
+    /// How much rare terms weigh.
+    #[must_use]
+    pub fn idf(mut self, idf: IdfKind) -> Self {
+        self.idf = idf;
+        self
+    }
+
+    /// Whether a term that occurs n times counts `1 + ln(n)` instead of n.
+    #[must_use]
+    pub fn sublinear_tf(mut self, sublinear_tf: bool) -> Self {
+        self.sublinear_tf = sublinear_tf;
+        self
+    }
+
+    /// Terms in fewer documents are dropped.
+    #[must_use]
+    pub fn min_df(mut self, min_df: DocumentBound) -> Self {
+        self.min_df = min_df;
+        self
+    }
+
+    /// Terms in more documents are dropped.
+    #[must_use]
+    pub fn max_df(mut self, max_df: DocumentBound) -> Self {
+        self.max_df = max_df;
+        self
+    }
+
+    /// The greatest number of terms; `None` for no limit.
+    #[must_use]
+    pub fn max_terms(mut self, max_terms: impl Into<Option<usize>>) -> Self {
+        self.max_terms = max_terms.into();
+        self
+    }
+
     /// Checks every option.
     ///
     /// # Errors

@@ -118,7 +118,10 @@ impl Format {
 impl_names!(Format, "format");
 
 /// How a matrix file is read.
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// The format; `None` to go by the name.
     pub format: Option<Format>,
@@ -126,6 +129,29 @@ pub struct ReadOptions {
     pub n_terms: Option<usize>,
     /// What the process may hold meanwhile.
     pub memory: MemoryLimit,
+}
+
+impl ReadOptions {
+    /// The format; `None` to go by the name.
+    #[must_use]
+    pub fn format(mut self, format: impl Into<Option<Format>>) -> Self {
+        self.format = format.into();
+        self
+    }
+
+    /// The number of terms of an svmlight file; `None` for as many as the greatest id needs.
+    #[must_use]
+    pub fn n_terms(mut self, n_terms: impl Into<Option<usize>>) -> Self {
+        self.n_terms = n_terms.into();
+        self
+    }
+
+    /// What the process may hold meanwhile.
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryLimit) -> Self {
+        self.memory = memory;
+        self
+    }
 }
 
 /// Reads a matrix file whose name tells its format.
