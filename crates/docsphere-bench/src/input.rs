@@ -143,10 +143,10 @@ fn documents(
     n_threads: usize,
     text_fields: &[String],
 ) -> Result<UnitRows<'static>> {
-    let options = CorpusOptions { text_fields: text_fields.to_vec(), ..CorpusOptions::default() };
+    let options = CorpusOptions::default().text_fields(text_fields);
     let corpus = Corpus::open([path], options)?;
     let vectorizer = Vectorizer::new().n_threads(n_threads);
-    let Some(n_docs) = n_docs else { return Ok(vectorizer.fit(&corpus, None)?.rows) };
+    let Some(n_docs) = n_docs else { return Ok(vectorizer.fit(&corpus)?.rows) };
     let numbers: Vec<u64> = (0..n_docs as u64).collect();
     let selected = corpus.read_selected(&numbers);
     let selected = selected.with_context(|| format!("{}: --docs {n_docs}", path.display()))?;

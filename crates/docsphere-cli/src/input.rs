@@ -75,13 +75,10 @@ pub(crate) fn load(
         return load_matrix(input, format, None);
     }
     input.check_for_documents()?;
-    let mut vectorizer = Vectorizer::new().text(text).tfidf(tfidf);
-    if let Some(threads) = threads {
-        vectorizer = vectorizer.n_threads(threads);
-    }
+    let vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(threads);
     let start = Instant::now();
     let corpus = Corpus::open(&input.inputs, input.corpus_options())?;
-    let vectorized = vectorizer.fit(&corpus, Some(&mut *progress))?;
+    let vectorized = vectorizer.fit_watched(&corpus, progress)?;
     progress.finish();
     let total = start.elapsed().as_secs_f64();
     let read = progress.last_read.map_or(0.0, |last| (last - start).as_secs_f64());
@@ -114,11 +111,8 @@ pub(crate) fn load_matrix(
     let start = Instant::now();
     let term_names = input.vocabulary.as_deref().map(read_names).transpose()?;
     let memory = memory::of_readers();
-    let options = formats::ReadOptions {
-        format: Some(format),
-        n_terms: n_terms.or(term_names.as_ref().map(Vec::len)),
-        memory: memory.clone(),
-    };
+    let n_terms = n_terms.or(term_names.as_ref().map(Vec::len));
+    let options = formats::ReadOptions::default().format(format).n_terms(n_terms).memory(memory.clone());
     let rows = formats::read_with(path, &options)?;
     if let (Some(names), Some(file)) = (&term_names, &input.vocabulary) {
         ensure!(

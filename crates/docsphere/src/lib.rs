@@ -66,6 +66,7 @@
 //! clusters, 16 bytes a row while they are refilled; several runs (`n_init`), labels, similarities and centroids of the best. [`summarize`] and [`MergeTree`] take 136 bytes a cluster and thread and 8 an entry of the centroids, a tree `2 k^2` more. There is never an array of clusters times terms.
 
 #![deny(missing_docs)]
+#![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
 pub(crate) mod atomic_file;
 pub(crate) mod by_key;
@@ -75,10 +76,12 @@ mod error;
 mod ids;
 mod labels;
 mod memory;
+mod names;
 mod observer;
 pub(crate) mod pool;
 mod record;
 mod simd;
+mod threads;
 
 mod corpus;
 
@@ -124,6 +127,7 @@ pub use summary::{ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Summ
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };
+pub use threads::{all_cores, on_threads};
 pub use vectors::{
     DocumentBound, IdfKind, MAX_ROWS, MAX_TERMS, Row, SparseRows, TextModel, TfidfOptions, Transformed,
     TransformedCorpus, UNIT_TOLERANCE, UnitRows, Vectorized, Vectorizer, Vocabulary, formats,

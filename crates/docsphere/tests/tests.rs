@@ -1,5 +1,8 @@
 //! The integration tests, as one binary. Each module says what belongs into it.
 
+// Tests may read the environment (PROPTEST_CASES) and start pools; the library may not.
+#![allow(clippy::disallowed_methods)]
+
 /// Runs that were interrupted and continued.
 mod checkpoint;
 /// Every strategy and thread count against the slow reference: the same bits.
@@ -24,3 +27,5 @@ mod seeding;
 mod shards;
 /// The order of the stages.
 mod stages;
+/// On which threads the library works.
+mod threads;

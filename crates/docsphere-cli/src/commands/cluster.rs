@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{
-    Checkpoint, Fit, FitOptions, MergeTree, SummaryOptions, TextModel, TextOptions, TfidfOptions, ValidParams,
+    Checkpoint, Fit, FitOptions, MergeTree, SummaryOptions, TextModel, TextOptions, TfidfOptions,
+    ValidParams, on_threads,
 };
 use docsphere_result::{Clustering, Description, Seconds, Setting};
 
@@ -86,14 +87,13 @@ impl Args {
             long_run: &self.long_run,
             settings: &self.settings,
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.cluster.n_threads()).build();
-        let outcome = pool.context("cannot start threads")?.install(|| {
+        let outcome = on_threads(self.cluster.threads, || {
             let outcome = self.summarized(fit, &loaded, &progress);
             progress.finish();
             let mut outcome = outcome?;
             outcome.write(&options, &loaded, start)?;
             anyhow::Ok(outcome)
-        })?;
+        })??;
         if self.output.json {
             remarks(&outcome.description.clusters, &loaded).iter().for_each(tell);
             print_json(&outcome.description.clusters)?;
@@ -160,10 +160,10 @@ impl Args {
             Source::Matrix { term_names: Some(names) } => fit.model.clone().with_term_names(names.clone())?,
             Source::Matrix { term_names: None } => fit.model.clone(),
         };
-        let mut options = SummaryOptions::default();
-        options.n_keywords = self.output.keywords;
-        options.n_representatives = self.output.representatives;
-        options.n_least_typical = self.output.least_typical;
+        let options = SummaryOptions::default()
+            .n_keywords(self.output.keywords)
+            .n_representatives(self.output.representatives)
+            .n_least_typical(self.output.least_typical);
         let clustering = Clustering {
             rows: &loaded.rows,
             ids: &loaded.ids,

@@ -111,7 +111,7 @@ pub(crate) fn write<'a>(
                     ControlFlow::Continue(())
                 }
             };
-            let read = corpus.for_each_document(Some(&mut until_failed), |document| {
+            let read = corpus.for_each_document_watched(&mut until_failed, |document| {
                 if outcome.is_ok() {
                     outcome = add(document.id, document.text);
                     has_failed.store(outcome.is_err(), Ordering::Relaxed);

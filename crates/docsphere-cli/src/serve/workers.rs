@@ -61,7 +61,7 @@ impl Workers {
     }
 
     pub(crate) fn count() -> usize {
-        thread::available_parallelism().map_or(1, usize::from)
+        docsphere::all_cores()
     }
 
     /// Asks when it is this question's turn.

@@ -55,15 +55,13 @@ pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
 
 /// Read like documents, because that reader trusts nothing that stands in the file.
 pub(super) fn read(path: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
-    let options = CorpusOptions {
-        format: Some(CorpusFormat::Parquet),
-        text_fields: vec!["cluster".to_owned(), "similarity".to_owned()],
-        id_field: Some("id".to_owned()),
-        memory: limit.clone(),
-        ..CorpusOptions::default()
-    };
+    let options = CorpusOptions::default()
+        .format(CorpusFormat::Parquet)
+        .text_fields(["cluster", "similarity"])
+        .id_field("id")
+        .memory(limit.clone());
     let mut lines: Result<Vec<ReadAssignment>> = Ok(Vec::new());
-    Corpus::open([path], options)?.for_each_document(None, |document| {
+    Corpus::open([path], options)?.for_each_document(|document| {
         let Ok(found) = &mut lines else { return };
         let room = if found.len().is_multiple_of(BATCH_ROWS) {
             // Its own id for each document, and a list that doubles.

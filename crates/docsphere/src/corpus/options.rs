@@ -1,13 +1,12 @@
 //! How a corpus is read: formats and options.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use super::folder::Glob;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryLimit;
+use crate::names::impl_names;
 
 /// A format of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +28,7 @@ pub enum CorpusFormat {
 
 impl CorpusFormat {
     /// All formats.
-    pub const ALL: [CorpusFormat; 6] = [
+    pub const ALL: &'static [CorpusFormat] = &[
         CorpusFormat::Lines,
         CorpusFormat::JsonLines,
         CorpusFormat::Csv,
@@ -88,22 +87,7 @@ impl CorpusFormat {
     }
 }
 
-impl fmt::Display for CorpusFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for CorpusFormat {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        CorpusFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let expected = format!("one of {}", CorpusFormat::ALL.map(CorpusFormat::name).join(", "));
-            ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
-        })
-    }
-}
+impl_names!(CorpusFormat, "format");
 
 /// How a corpus is read.
 ///
@@ -115,7 +99,10 @@ impl FromStr for CorpusFormat {
 /// | `glob` | all files | which files of a folder are read; hidden ones never |
 /// | `skip_bad_records` | no | whether records that cannot be read are left out and counted, or an error |
 /// | `memory` | no limit | what the process may hold while it reads |
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CorpusOptions {
     /// The format of all inputs; `None` to go by their names.
     pub format: Option<CorpusFormat>,
@@ -147,6 +134,48 @@ impl Default for CorpusOptions {
 }
 
 impl CorpusOptions {
+    /// The format of all inputs; `None` to go by their names.
+    #[must_use]
+    pub fn format(mut self, format: impl Into<Option<CorpusFormat>>) -> Self {
+        self.format = format.into();
+        self
+    }
+
+    /// The fields that hold the text, joined with line feeds.
+    #[must_use]
+    pub fn text_fields(mut self, text_fields: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.text_fields = text_fields.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The field that holds the id, which every record must then have.
+    #[must_use]
+    pub fn id_field(mut self, id_field: impl Into<String>) -> Self {
+        self.id_field = Some(id_field.into());
+        self
+    }
+
+    /// Which files of a folder are read.
+    #[must_use]
+    pub fn glob(mut self, glob: impl Into<String>) -> Self {
+        self.glob = Some(glob.into());
+        self
+    }
+
+    /// Whether records that cannot be read are left out and counted.
+    #[must_use]
+    pub fn skip_bad_records(mut self, skip_bad_records: bool) -> Self {
+        self.skip_bad_records = skip_bad_records;
+        self
+    }
+
+    /// What the process may hold while documents are read and turned into rows.
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryLimit) -> Self {
+        self.memory = memory;
+        self
+    }
+
     /// Checks every option.
     ///
     /// # Errors
@@ -160,7 +189,7 @@ impl CorpusOptions {
         Ok(())
     }
 
-    pub(super) fn glob(&self) -> Option<Glob> {
+    pub(super) fn compiled_glob(&self) -> Option<Glob> {
         self.glob.as_deref().map(Glob::new)
     }
 }
@@ -192,7 +221,7 @@ mod tests {
             "xml".parse::<CorpusFormat>().unwrap_err().to_string(),
             "format must be one of lines, jsonl, csv, tsv, parquet, folder, got \"xml\""
         );
-        for format in CorpusFormat::ALL {
+        for &format in CorpusFormat::ALL {
             assert_eq!(format.to_string().parse::<CorpusFormat>().unwrap(), format);
         }
     }

@@ -10,11 +10,12 @@ use super::run::{History, Run, Start};
 use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::Centroids;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
 use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
+use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
@@ -31,10 +32,6 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
     if let Some(continued) = &options.continued {
         continued.check(facts, params)?;
     }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(params.n_threads.unwrap_or_else(all_cores))
-        .build()
-        .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
     let mut silent = Silent;
     let mut driver = Driver {
         shards: &mut shards,
@@ -47,15 +44,10 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
         best: None,
         cancel: options.cancel,
     };
-    pool.install(|| driver.all_runs(options.checkpoint, options.resume, options.continued))?;
+    on_threads(params.n_threads, || driver.all_runs(options.checkpoint, options.resume, options.continued))??;
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
     Ok(Fit::new(best, shards.into_kept(), facts, params, weights.is_given(), records))
-}
-
-/// Asked of the system, since rayon's own default would read the environment.
-fn all_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn check_against_data(facts: RowFacts, params: &Params) -> Result<()> {

@@ -475,7 +475,7 @@ mod tests {
             let live = centroids.live();
             let n_tiles = live.len().div_ceil(TILE);
             let mut columns = Columns::default();
-            for (level, grouped) in Simd::ALL.into_iter().filter_map(Level::of).flat_map(|level| [(level, false), (level, true)]) {
+            for (level, grouped) in Simd::ALL.iter().copied().filter_map(Level::of).flat_map(|level| [(level, false), (level, true)]) {
                 columns.build(&centroids, &ranks, &live);
                 if grouped && columns.group_len == 0 {
                     continue;
