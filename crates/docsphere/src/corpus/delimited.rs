@@ -1,13 +1,19 @@
 //! CSV and TSV with a header.
 
-use super::input::{Corpus, Input};
-use super::options::{CorpusFormat, CorpusOptions};
-use super::parse::{ChunkTally, Document, Emit, NumberedId, field_list};
+use std::io::BufRead;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
+use super::document::{ChunkTally, Document, Emit, NumberedId, field_list, lossy_bytes};
+use super::format::CorpusFormat;
+use super::options::CorpusOptions;
+use super::stream::{RecordEnds, TextStream, blank_bytes, count_lines};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What the header says.
 #[derive(Debug)]
-pub(super) struct Table {
+struct Table {
     format: CorpusFormat,
     n_columns: usize,
     text_columns: Vec<usize>,
@@ -16,7 +22,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Finds the wanted columns in the bytes of the header record.
-    pub(super) fn from_header(bytes: &[u8], format: CorpusFormat, options: &CorpusOptions) -> Result<Table> {
+    fn from_header(bytes: &[u8], format: CorpusFormat, options: &CorpusOptions) -> Result<Table> {
         let mut record = csv::ByteRecord::new();
         let read = reader(format, bytes).read_byte_record(&mut record);
         read.map_err(|error| bad_record(format, "a header", error))?;
@@ -39,19 +45,65 @@ impl Table {
     }
 }
 
-/// Parses the records of a table.
-pub(super) struct Records<'a> {
-    pub(super) corpus: &'a Corpus,
-    pub(super) input: &'a Input,
-    pub(super) table: &'a Table,
-    pub(super) first_line: u64,
+/// Cuts a stream of records below a header.
+pub(super) fn cut(
+    format: CorpusFormat,
+    reader: Box<dyn BufRead>,
+    input: &InputContext<'_>,
+    send: SendChunk<'_>,
+) -> Result<ControlFlow<()>> {
+    let ends = || RecordEnds::delimited(delimiter(format));
+    let mut table: Option<Arc<Table>> = None;
+    TextStream::new(input, format, ends()).cut(reader, send, |mut bytes, mut line| {
+        if table.is_none() {
+            let n_blank = blank_bytes(&bytes);
+            let header = &bytes[n_blank..];
+            if header.is_empty() {
+                return Ok(None);
+            }
+            let length = ends().first_end(header).unwrap_or(header.len());
+            line += count_lines(&bytes[..n_blank]);
+            if length > LONG_BYTES {
+                // A name for each of the fields, of which there may be one per byte.
+                let asked = input.options.memory.check(LONG_RECORD, 64 * length as u64);
+                asked.map_err(|error| error.at_line(line))?;
+            }
+            let found = Table::from_header(&header[..length], format, input.options);
+            table = Some(Arc::new(found.map_err(|error| error.at_line(line))?));
+            line += count_lines(&header[..length]);
+            bytes.drain(..n_blank + length);
+        }
+        let table = table.as_ref().filter(|_| !bytes.is_empty()).map(Arc::clone);
+        Ok(table.map(|table| -> Box<dyn Chunk> { Box::new(Records { bytes, first_line: line, table }) }))
+    })
 }
 
-impl Records<'_> {
-    pub(super) fn parse(&self, bytes: &[u8], emit: Emit<'_>) -> Result<ChunkTally> {
-        let table = self.table;
+/// Records of a table.
+struct Records {
+    bytes: Vec<u8>,
+    first_line: u64,
+    table: Arc<Table>,
+}
+
+impl Chunk for Records {
+    fn n_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn first_line(&self) -> Option<u64> {
+        Some(self.first_line)
+    }
+
+    fn parse_bytes(&self) -> u64 {
+        // The fields, where each ends, and the text.
+        let n_fields = memchr::memchr_iter(delimiter(self.table.format), &self.bytes).count();
+        3 * self.bytes.len() as u64 + 24 * n_fields as u64 + lossy_bytes(&self.bytes)
+    }
+
+    fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
+        let (table, bytes) = (&*self.table, &self.bytes[..]);
         let mut tally = ChunkTally::default();
-        let mut numbered = NumberedId::new(&self.input.id_prefix);
+        let mut numbered = NumberedId::new(input.id_prefix);
         let mut reader = reader(table.format, bytes);
         let mut record = csv::ByteRecord::new();
         let mut text = Vec::new();
@@ -66,7 +118,7 @@ impl Records<'_> {
             if record.len() != table.n_columns {
                 let expected = format!("{} fields, as in the header", table.n_columns);
                 let error = bad_record(table.format, expected, record.len());
-                tally.bad_record(self.corpus, error.at_line(number))?;
+                tally.bad_record(input.options, error.at_line(number))?;
                 continue;
             }
             text.clear();
@@ -85,7 +137,9 @@ impl Records<'_> {
         }
         Ok(tally)
     }
+}
 
+impl Records {
     /// The line of the file on which a record begins, and its first byte in the chunk.
     fn start_of(&self, record: &csv::ByteRecord, bytes: &[u8]) -> (u64, usize) {
         let position = record.position().expect("read by a reader");
@@ -96,12 +150,16 @@ impl Records<'_> {
     }
 }
 
+fn delimiter(format: CorpusFormat) -> u8 {
+    if format == CorpusFormat::Tsv { b'\t' } else { b',' }
+}
+
 /// A reader of records that end in line feeds; a carriage return before one is left to [`field`].
 fn reader(format: CorpusFormat, bytes: &[u8]) -> csv::Reader<&[u8]> {
     csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .delimiter(if format == CorpusFormat::Tsv { b'\t' } else { b',' })
+        .delimiter(delimiter(format))
         .terminator(csv::Terminator::Any(b'\n'))
         .from_reader(bytes)
 }

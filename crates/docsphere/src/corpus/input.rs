@@ -3,12 +3,16 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 use tempfile::NamedTempFile;
 
+use super::chunk::CHUNK_BYTES;
 use super::folder::{self, FolderFile};
-use super::options::{CorpusFormat, CorpusOptions};
+use super::format::CorpusFormat;
+use super::options::CorpusOptions;
+use super::parquet_input;
 use crate::atomic_file::{TEMPORARY_SUFFIX, temporary_prefix};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -58,7 +62,7 @@ pub(super) struct Input {
 #[derive(Debug)]
 pub(super) enum Source {
     File,
-    Folder(Vec<FolderFile>),
+    Folder(Arc<[FolderFile]>),
     /// Standard input or a pipe, copied to a temporary file so that it can be read again.
     Spooled(NamedTempFile),
 }
@@ -96,7 +100,7 @@ impl Corpus {
             bytes_total += n_bytes;
             inputs.push(input);
         }
-        Ok(Corpus { inputs, options, bytes_total, chunk_bytes: super::chunks::CHUNK_BYTES })
+        Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES })
     }
 
     /// The options it was opened with.
@@ -129,7 +133,7 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
         }
         let files = folder::list(path, options.compiled_glob().as_ref())?;
         let n_bytes = files.iter().map(|file| file.n_bytes).sum();
-        let source = Source::Folder(files);
+        let source = Source::Folder(files.into());
         return Ok((
             Input { path: path.to_owned(), format: CorpusFormat::Folder, id_prefix, source },
             n_bytes,
@@ -145,7 +149,7 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
         let message = "it is a file, not a folder";
         return Err(failed(io::Error::new(io::ErrorKind::NotADirectory, message)));
     }
-    super::parquet_input::check_build(format)?;
+    parquet_input::check_build(format)?;
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::File }, found.len()))
 }
 
@@ -155,7 +159,7 @@ fn format_of(path: &Path, options: &CorpusOptions) -> Result<CorpusFormat> {
         Some(CorpusFormat::Folder) | None => CorpusFormat::from_path(path)?,
         Some(format) => format,
     };
-    super::parquet_input::check_build(format)?;
+    parquet_input::check_build(format)?;
     Ok(format)
 }
 

@@ -6,23 +6,53 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::io::BufRead;
+use std::ops::ControlFlow;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
-use super::input::{Corpus, Input};
-use super::parse::{ChunkLines, ChunkTally, Document, Emit, Line, MAX_SHOWN, NumberedId, field_list};
+use super::chunk::{Chunk, InputContext, SendChunk};
+use super::document::{ChunkTally, Document, Emit, MAX_SHOWN, NumberedId, field_list, lossy_bytes};
+use super::format::CorpusFormat;
+use super::lines::{ChunkLines, Line};
+use super::options::CorpusOptions;
+use super::stream::{RecordEnds, TextStream};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Parses the records of an input.
-pub(super) struct Records<'a> {
-    pub(super) corpus: &'a Corpus,
-    pub(super) input: &'a Input,
+/// Cuts a stream of objects.
+pub(super) fn cut(
+    reader: Box<dyn BufRead>,
+    input: &InputContext<'_>,
+    send: SendChunk<'_>,
+) -> Result<ControlFlow<()>> {
+    let stream = TextStream::new(input, CorpusFormat::JsonLines, RecordEnds::Lines);
+    stream.cut(reader, send, |bytes, first_line| Ok(Some(Box::new(Records { bytes, first_line }))))
 }
 
-impl Records<'_> {
-    pub(super) fn parse(&self, mut lines: ChunkLines<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
+/// Objects, one per line.
+struct Records {
+    bytes: Vec<u8>,
+    first_line: u64,
+}
+
+impl Chunk for Records {
+    fn n_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn first_line(&self) -> Option<u64> {
+        Some(self.first_line)
+    }
+
+    fn parse_bytes(&self) -> u64 {
+        // Texts with escapes, and a buffer that may be twice as long.
+        3 * self.bytes.len() as u64 + lossy_bytes(&self.bytes)
+    }
+
+    fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
+        let mut lines = ChunkLines::new(&self.bytes, self.first_line);
         let mut tally = ChunkTally::default();
-        let mut numbered = NumberedId::new(&self.input.id_prefix);
+        let mut numbered = NumberedId::new(input.id_prefix);
         let mut joined = String::new();
         while let Some((number, line)) = lines.next_line() {
             let n_invalid = tally.n_invalid_utf8;
@@ -35,19 +65,19 @@ impl Records<'_> {
                 continue;
             }
             let mended;
-            let mut fields = self.fields(line);
+            let mut fields = fields_of(line, input.options);
             if fields.is_err()
                 && let Some(text) = without_lone_surrogates(line)
             {
                 mended = text;
-                fields = self.fields(&mended);
+                fields = fields_of(&mended, input.options);
                 tally.n_invalid_utf8 = n_invalid + 1;
             }
             let fields = match fields {
                 Ok(fields) => fields,
                 Err(error) => {
                     tally.n_invalid_utf8 = n_invalid;
-                    tally.bad_record(self.corpus, error.at_line(number))?;
+                    tally.bad_record(input.options, error.at_line(number))?;
                     continue;
                 }
             };
@@ -68,25 +98,24 @@ impl Records<'_> {
         }
         Ok(tally)
     }
+}
 
-    /// The wanted fields of a line.
-    fn fields<'de>(&self, line: &'de str) -> Result<Fields<'de>> {
-        let options = &self.corpus.options;
-        let mut reader = serde_json::Deserializer::from_str(line);
-        let wanted = Wanted {
-            texts: &options.text_fields,
-            id: options.id_field.as_deref().unwrap_or("id"),
-            id_is_optional: options.id_field.is_none(),
-        };
-        let fields = wanted.deserialize(&mut reader).and_then(|fields| reader.end().map(|()| fields));
-        let fields = fields.map_err(|error| bad_record(line, &error))?;
-        if let Some(missing) = fields.texts.iter().position(Option::is_none) {
-            return Err(missing_field(line, &options.text_fields[missing], "text_fields"));
-        }
-        match &options.id_field {
-            Some(name) if fields.id.is_none() => Err(missing_field(line, name, "id_field")),
-            _ => Ok(fields),
-        }
+/// The wanted fields of a line.
+fn fields_of<'de>(line: &'de str, options: &CorpusOptions) -> Result<Fields<'de>> {
+    let mut reader = serde_json::Deserializer::from_str(line);
+    let wanted = Wanted {
+        texts: &options.text_fields,
+        id: options.id_field.as_deref().unwrap_or("id"),
+        id_is_optional: options.id_field.is_none(),
+    };
+    let fields = wanted.deserialize(&mut reader).and_then(|fields| reader.end().map(|()| fields));
+    let fields = fields.map_err(|error| bad_record(line, &error))?;
+    if let Some(missing) = fields.texts.iter().position(Option::is_none) {
+        return Err(missing_field(line, &options.text_fields[missing], "text_fields"));
+    }
+    match &options.id_field {
+        Some(name) if fields.id.is_none() => Err(missing_field(line, name, "id_field")),
+        _ => Ok(fields),
     }
 }
 

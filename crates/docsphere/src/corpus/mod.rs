@@ -24,11 +24,15 @@
 //! A record may have up to 1 GiB. What a record of more than 4 MiB takes is asked for before it is taken
 //! ([`CorpusOptions::memory`]), and so is what is kept of the documents; how far a packed file expands does not matter.
 
-mod chunks;
+mod chunk;
 mod delimited;
+mod document;
 mod folder;
+mod format;
+mod glob;
 mod input;
 mod jsonl;
+mod lines;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -38,14 +42,15 @@ mod parquet_input;
 #[cfg(not(feature = "parquet"))]
 #[path = "parquet_disabled.rs"]
 mod parquet_input;
-mod parse;
 mod read;
+mod stream;
 
 #[cfg(test)]
 mod tests;
 
+pub use document::Document;
+pub use format::CorpusFormat;
 pub use input::Corpus;
-pub use options::{CorpusFormat, CorpusOptions};
-pub use parse::Document;
+pub use options::CorpusOptions;
 pub(crate) use read::ChunkWork;
 pub use read::{CorpusStats, DocumentText};

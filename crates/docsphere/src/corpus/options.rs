@@ -1,93 +1,9 @@
-//! How a corpus is read: formats and options.
+//! How a corpus is read.
 
-use std::path::Path;
-
-use super::folder::Glob;
-use crate::compression;
-use crate::error::{Error, ErrorKind, Result};
+use super::format::CorpusFormat;
+use super::glob::Glob;
+use crate::error::{Error, Result};
 use crate::memory::MemoryLimit;
-use crate::names::impl_names;
-
-/// A format of documents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CorpusFormat {
-    /// One document a line.
-    Lines,
-    /// One JSON object a line.
-    JsonLines,
-    /// Comma-separated values with a header.
-    Csv,
-    /// Tab-separated values with a header; quoted as CSV.
-    Tsv,
-    /// Apache Parquet. Not in every build.
-    Parquet,
-    /// A folder with one document a file.
-    Folder,
-}
-
-impl CorpusFormat {
-    /// All formats.
-    pub const ALL: &'static [CorpusFormat] = &[
-        CorpusFormat::Lines,
-        CorpusFormat::JsonLines,
-        CorpusFormat::Csv,
-        CorpusFormat::Tsv,
-        CorpusFormat::Parquet,
-        CorpusFormat::Folder,
-    ];
-
-    /// The name by which users choose the format.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CorpusFormat::Lines => "lines",
-            CorpusFormat::JsonLines => "jsonl",
-            CorpusFormat::Csv => "csv",
-            CorpusFormat::Tsv => "tsv",
-            CorpusFormat::Parquet => "parquet",
-            CorpusFormat::Folder => "folder",
-        }
-    }
-
-    /// The name in error messages.
-    pub(super) const fn title(self) -> &'static str {
-        match self {
-            CorpusFormat::Lines => "text",
-            CorpusFormat::JsonLines => "JSON Lines",
-            CorpusFormat::Csv => "CSV",
-            CorpusFormat::Tsv => "TSV",
-            CorpusFormat::Parquet => "Parquet",
-            CorpusFormat::Folder => "text",
-        }
-    }
-
-    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of letters do not matter.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unsupported`] for a name that tells nothing.
-    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let name = compression::without_ending(path).file_name().unwrap_or_default();
-        let name = name.to_string_lossy().to_ascii_lowercase();
-        match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
-            "txt" | "text" => Ok(CorpusFormat::Lines),
-            "jsonl" | "ndjson" | "json" => Ok(CorpusFormat::JsonLines),
-            "csv" => Ok(CorpusFormat::Csv),
-            "tsv" | "tab" => Ok(CorpusFormat::Tsv),
-            "parquet" => Ok(CorpusFormat::Parquet),
-            _ => Err(Error::from(ErrorKind::Unsupported {
-                what: "guessing the format from this name".to_owned(),
-                hint: "known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv and *.parquet, each but the \
-                       last also with .gz or .zst; for other names and standard input state the format: lines, jsonl, \
-                       csv, tsv or parquet"
-                    .to_owned(),
-            })
-            .at_path(path)),
-        }
-    }
-}
-
-impl_names!(CorpusFormat, "format");
 
 /// How a corpus is read.
 ///
@@ -179,7 +95,7 @@ impl CorpusOptions {
     /// Checks every option.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] for the first option that is out of its range.
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of its range.
     pub fn check(&self) -> Result<()> {
         let n_fields = self.text_fields.len();
         Error::unless((1..=100).contains(&n_fields), "text_fields", "from 1 to 100 names", n_fields)?;
@@ -197,34 +113,6 @@ impl CorpusOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_tell_the_format() {
-        for (name, format) in [
-            ("a/b.txt", CorpusFormat::Lines),
-            ("b.JSONL.GZ", CorpusFormat::JsonLines),
-            ("b.ndjson.zst", CorpusFormat::JsonLines),
-            ("b.json", CorpusFormat::JsonLines),
-            ("b.csv", CorpusFormat::Csv),
-            ("b.tsv.gz", CorpusFormat::Tsv),
-            ("b.parquet", CorpusFormat::Parquet),
-        ] {
-            assert_eq!(CorpusFormat::from_path(name).unwrap(), format, "{name}");
-        }
-        assert_eq!(
-            CorpusFormat::from_path("some/a.pdf").unwrap_err().to_string(),
-            "some/a.pdf: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, \
-             *.json, *.csv, *.tsv and *.parquet, each but the last also with .gz or .zst; for other names and standard \
-             input state the format: lines, jsonl, csv, tsv or parquet"
-        );
-        assert_eq!(
-            "xml".parse::<CorpusFormat>().unwrap_err().to_string(),
-            "format must be one of lines, jsonl, csv, tsv, parquet, folder, got \"xml\""
-        );
-        for &format in CorpusFormat::ALL {
-            assert_eq!(format.to_string().parse::<CorpusFormat>().unwrap(), format);
-        }
-    }
 
     #[test]
     fn options_out_of_range_are_refused() {

@@ -1,23 +1,11 @@
 //! The twin of `parquet_enabled.rs` for builds without Parquet: says so.
 
-use std::convert::Infallible;
+use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use super::options::{CorpusFormat, CorpusOptions};
-use super::parse::{ChunkTally, Emit};
+use super::chunk::{InputContext, SendChunk};
+use super::format::CorpusFormat;
 use crate::error::{ErrorKind, Result};
-
-/// Rows that there can never be.
-pub(super) struct Rows(Infallible);
-
-impl Rows {
-    pub(super) fn n_bytes(&self) -> usize {
-        match self.0 {}
-    }
-}
 
 /// An error for Parquet.
 pub(super) fn check_build(format: CorpusFormat) -> Result<()> {
@@ -32,16 +20,6 @@ pub(super) fn check_build(format: CorpusFormat) -> Result<()> {
     .into())
 }
 
-pub(super) fn cut(
-    _: &Path,
-    _: &CorpusOptions,
-    _: usize,
-    _: &Arc<AtomicU64>,
-    _: &mut dyn FnMut(Rows) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>> {
+pub(super) fn cut(_: &File, _: &InputContext<'_>, _: SendChunk<'_>) -> Result<ControlFlow<()>> {
     check_build(CorpusFormat::Parquet).map(ControlFlow::Continue)
-}
-
-pub(super) fn parse(rows: &Rows, _: &str, _: Emit<'_>) -> Result<ChunkTally> {
-    match rows.0 {}
 }

@@ -7,14 +7,13 @@
 use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use super::chunks::MAX_RECORD_BYTES;
-use super::options::{CorpusFormat, CorpusOptions};
+use super::chunk::{Chunk, InputContext, MAX_RECORD_BYTES, SendChunk};
+use super::document::{ChunkTally, Document, Emit, NumberedId, field_list};
+use super::format::CorpusFormat;
+use super::options::CorpusOptions;
 use super::parquet::{Column, ColumnType, Footer, RowGroup, Value};
-use super::parse::{ChunkTally, Document, Emit, NumberedId, field_list};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{MemoryLimit, PIECE_BYTES};
 
@@ -32,14 +31,33 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Bytes in memory.
-    pub(super) fn n_bytes(&self) -> usize {
-        self.texts.len() + self.ids.len() + size_of_val(&self.ends[..])
-    }
-
     #[cfg(test)]
     pub(super) fn n_rows(&self) -> usize {
         self.ends.len()
+    }
+}
+
+impl Chunk for Rows {
+    fn n_bytes(&self) -> usize {
+        self.texts.len() + self.ids.len() + size_of_val(&self.ends[..])
+    }
+
+    fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
+        let mut tally = ChunkTally::default();
+        let mut numbered = NumberedId::new(input.id_prefix);
+        let mut start = (0, 0);
+        for (number, &end) in (self.first_row..).zip(&self.ends) {
+            let n_invalid = tally.n_invalid_utf8;
+            let text = tally.text(&self.texts[start.0..end.0]);
+            let own_id = tally.text(&self.ids[start.1..end.1]);
+            // A document counts once.
+            tally.n_invalid_utf8 = tally.n_invalid_utf8.min(n_invalid + 1);
+            let id = if own_id.is_empty() { numbered.with(number) } else { &own_id };
+            tally.n_documents += 1;
+            emit(Document { id, text: &text })?;
+            start = end;
+        }
+        Ok(tally)
     }
 }
 
@@ -49,16 +67,20 @@ pub(super) fn check_build(_: CorpusFormat) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn cut(
-    path: &Path,
-    options: &CorpusOptions,
-    chunk_bytes: usize,
-    n_bytes: &Arc<AtomicU64>,
+/// Cuts a file.
+pub(super) fn cut(file: &File, input: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
+    cut_rows(file, input, &mut |rows| send(Box::new(rows)))
+}
+
+/// The same, for tests that look into the chunks.
+pub(super) fn cut_rows(
+    file: &File,
+    input: &InputContext<'_>,
     send: &mut dyn FnMut(Rows) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
-    let file = File::open(path).map_err(|source| Error::io("read", source))?;
+    let InputContext { options, chunk_bytes, n_bytes, .. } = *input;
     let file_bytes = file.metadata().map_err(|source| Error::io("read", source))?.len();
-    let footer = Footer::read(&file, file_bytes, &options.memory)?;
+    let footer = Footer::read(file, file_bytes, &options.memory)?;
     let wanted = Wanted::new(&footer, options)?;
     let n_rows = footer.n_rows().unwrap_or(0).max(1);
     let mut counted = 0;
@@ -71,8 +93,7 @@ pub(super) fn cut(
         send(rows)
     };
     let memory = &options.memory;
-    let mut cutter =
-        Cutter { file: &file, footer: &footer, wanted, chunk_bytes, memory, rows: Rows::default() };
+    let mut cutter = Cutter { file, footer: &footer, wanted, chunk_bytes, memory, rows: Rows::default() };
     cutter.rows.first_row = 1;
     for group in &footer.row_groups {
         if cutter.cut_group(group, &mut send)?.is_break() {
@@ -203,22 +224,4 @@ fn push_value(value: Value<'_>, text: &mut Vec<u8>) {
         Value::Double(number) => write!(text, "{number}"),
     };
     written.expect("writing to memory");
-}
-
-pub(super) fn parse(rows: &Rows, id_prefix: &str, emit: Emit<'_>) -> Result<ChunkTally> {
-    let mut tally = ChunkTally::default();
-    let mut numbered = NumberedId::new(id_prefix);
-    let mut start = (0, 0);
-    for (number, &end) in (rows.first_row..).zip(&rows.ends) {
-        let n_invalid = tally.n_invalid_utf8;
-        let text = tally.text(&rows.texts[start.0..end.0]);
-        let own_id = tally.text(&rows.ids[start.1..end.1]);
-        // A document counts once.
-        tally.n_invalid_utf8 = tally.n_invalid_utf8.min(n_invalid + 1);
-        let id = if own_id.is_empty() { numbered.with(number) } else { &own_id };
-        tally.n_documents += 1;
-        emit(Document { id, text: &text })?;
-        start = end;
-    }
-    Ok(tally)
 }

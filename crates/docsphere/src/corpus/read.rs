@@ -1,5 +1,6 @@
 //! Reading a corpus: one thread cuts, the pool parses, results come back in order.
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,9 +9,12 @@ use std::thread;
 
 use rayon::prelude::*;
 
-use super::chunks::{self, Chunk, LONG_BYTES, LONG_RECORD};
-use super::input::Corpus;
-use super::parse::{self, ChunkTally, Document};
+use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
+use super::document::{ChunkTally, Document};
+use super::format::CorpusFormat;
+use super::input::{Corpus, Input, Source};
+use super::{delimited, folder, jsonl, lines, parquet_input};
+use crate::compression::open_counted;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::PIECE_BYTES;
 use crate::observer::{Event, Observer, Silent};
@@ -65,6 +69,32 @@ pub(crate) trait ChunkWork: Sync {
     fn bytes_per_byte(&self) -> u64;
 }
 
+/// A chunk, and the number of the input that it was cut from.
+struct CutChunk {
+    input: usize,
+    chunk: Box<dyn Chunk>,
+}
+
+/// Cuts an input into chunks: the one place that knows which file reads which format.
+fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
+    let reader = || {
+        let opened = open_counted(input.file(), Arc::clone(context.n_bytes));
+        // An error about a spooled file is an error about what was spooled.
+        opened.map_err(|error| error.with_path(&input.path))
+    };
+    match (input.format, &input.source) {
+        (CorpusFormat::Lines, _) => lines::cut(reader()?, context, send),
+        (CorpusFormat::JsonLines, _) => jsonl::cut(reader()?, context, send),
+        (CorpusFormat::Csv | CorpusFormat::Tsv, _) => delimited::cut(input.format, reader()?, context, send),
+        (CorpusFormat::Parquet, _) => {
+            let file = File::open(input.file()).map_err(|source| Error::io("read", source))?;
+            parquet_input::cut(&file, context, send)
+        }
+        (CorpusFormat::Folder, Source::Folder(files)) => folder::cut(files, context, send),
+        (CorpusFormat::Folder, _) => unreachable!("only a folder has this format"),
+    }
+}
+
 impl Corpus {
     /// Reads everything: `work` sees the documents of each chunk on a thread of the current rayon pool, `sink` gets the results in order
     /// and may end the reading.
@@ -111,65 +141,73 @@ impl Corpus {
         })
     }
 
-    /// Cuts all inputs and sends the chunks in batches of about `batch_bytes`; a longer record has a batch of its own. Ends when nobody wants more.
-    fn cut(&self, batch_bytes: usize, n_bytes: &Arc<AtomicU64>, sender: &SyncSender<Vec<Result<Chunk>>>) {
+    /// Cuts all inputs, in order, and sends the chunks in batches of about `batch_bytes`; a longer record has a batch of its own.
+    /// Ends when nobody wants more.
+    fn cut(&self, batch_bytes: usize, n_bytes: &Arc<AtomicU64>, sender: &SyncSender<Vec<Result<CutChunk>>>) {
         let (mut batch, mut size) = (Vec::new(), 0);
-        let mut send = |chunk: Chunk| {
-            size += chunk.n_bytes().max(1);
-            batch.push(Ok(chunk));
-            if size < batch_bytes {
-                return ControlFlow::Continue(());
+        for (number, input) in self.inputs.iter().enumerate() {
+            let mut send = |chunk: Box<dyn Chunk>| {
+                size += chunk.n_bytes().max(1);
+                batch.push(Ok(CutChunk { input: number, chunk }));
+                if size < batch_bytes {
+                    return ControlFlow::Continue(());
+                }
+                size = 0;
+                match sender.send(std::mem::take(&mut batch)) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()), // nobody wants more
+                }
+            };
+            match cut_input(input, &self.context(input, n_bytes), &mut send) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return,
+                Err(error) => {
+                    batch.push(Err(error.at_path(&input.path)));
+                    break;
+                }
             }
-            size = 0;
-            match sender.send(std::mem::take(&mut batch)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()), // nobody wants more
-            }
-        };
-        if let Err(error) = chunks::cut(self, n_bytes, &mut send) {
-            batch.push(Err(error));
         }
         if !batch.is_empty() {
             let _ = sender.send(batch);
         }
     }
 
+    fn context<'a>(&'a self, input: &'a Input, n_bytes: &'a Arc<AtomicU64>) -> InputContext<'a> {
+        let Corpus { options, chunk_bytes, .. } = self;
+        InputContext { id_prefix: &input.id_prefix, options, chunk_bytes: *chunk_bytes, n_bytes }
+    }
+
     fn run<W: ChunkWork>(
         &self,
         work: &W,
-        chunk: &Chunk,
+        CutChunk { input, chunk }: &CutChunk,
         n_bytes: &Arc<AtomicU64>,
     ) -> Result<(W::Output, ChunkTally)> {
+        let input = &self.inputs[*input];
         let mut output = work.start();
         let memory = &self.options.memory;
-        let is_text = chunk.is_text();
+        let first_line = chunk.first_line();
         // What a long record takes is set apart for as long as it is worked on: other threads have long ones, too.
-        let _parsing = if is_text && chunk.n_bytes() > LONG_BYTES {
-            let beside = parse::long_record_bytes(self, chunk);
-            let more = beside.saturating_add(work.bytes_per_byte() * chunk.n_bytes() as u64);
-            Some(memory.reserve(LONG_RECORD, more).map_err(|error| self.locate(error, chunk))?)
-        } else {
-            None
+        let _parsing = match first_line {
+            Some(line) if chunk.n_bytes() > LONG_BYTES => {
+                let beside = chunk.parse_bytes();
+                let more = beside.saturating_add(work.bytes_per_byte() * chunk.n_bytes() as u64);
+                let asked = memory.reserve(LONG_RECORD, more);
+                Some(asked.map_err(|error| error.at_path(&input.path).at_line(line))?)
+            }
+            _ => None,
         };
-        let tally = parse::parse(self, chunk, n_bytes, &mut |document| {
-            let _working = if !is_text && document.text.len() > LONG_BYTES {
+        let tally = chunk.parse(&self.context(input, n_bytes), &mut |document| {
+            let _working = if first_line.is_none() && document.text.len() > LONG_BYTES {
                 Some(memory.reserve(LONG_RECORD, work.bytes_per_byte() * document.text.len() as u64)?)
             } else {
                 None
             };
             work.document(&mut output, document)
-        })?;
+        });
+        let tally = tally.map_err(|error| error.at_path(&input.path))?;
         work.finish(&mut output)?;
         Ok((output, tally))
-    }
-
-    /// Names the file and the first line of a chunk.
-    fn locate(&self, error: Error, chunk: &Chunk) -> Error {
-        let error = error.at_path(&self.inputs[chunk.input].path);
-        match chunk.first_line() {
-            Some(line) => error.at_line(line),
-            None => error,
-        }
     }
 
     /// Calls `document` for every document, in order, on this thread; parsing is spread over the current rayon pool.

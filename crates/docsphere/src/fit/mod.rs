@@ -17,11 +17,13 @@ use continued::Continued;
 use run::Run;
 
 use crate::centroids::Centroids;
+use crate::error::Result;
 use crate::labels::{Assignment, Labels};
 use crate::model::{Model, ModelInfo};
 use crate::observer::Observer;
 use crate::record::{RunRecord, StopReason, Trace};
 use crate::shards::RowFacts;
+use crate::vectors::UnitRows;
 
 /// What a fit may be given beside rows and params.
 #[derive(Default)]
@@ -201,5 +203,24 @@ impl Fit {
     /// Whether the run came to its end by itself, rather than by `max_iter` or the observer.
     pub fn converged(&self) -> bool {
         self.stop.is_converged()
+    }
+}
+
+// Here and not beside the options, which the driver uses.
+impl ValidParams {
+    /// Clusters the rows.
+    ///
+    /// # Errors
+    /// More clusters than rows that are not zero; given centroids over another number of terms.
+    pub fn fit(&self, rows: &UnitRows<'_>) -> Result<Fit> {
+        self.fit_with(rows, FitOptions::default())
+    }
+
+    /// Clusters the rows, with row weights or an observer.
+    ///
+    /// # Errors
+    /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one for each row; a stop by the observer before there was a result.
+    pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
+        driver::fit(rows, &self.0, options)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::assign::AssignerSettings;
 use crate::error::{Error, Result};
-use crate::fit::{Fit, FitOptions, driver};
+use crate::fit::{Fit, FitOptions};
 use crate::record::Strategy;
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
@@ -72,7 +72,7 @@ pub struct Params {
 
 /// Options that have been checked: only these can fit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ValidParams(Params);
+pub struct ValidParams(pub(super) Params);
 
 /// `drift` packs the number of a column into 24 bits of a posting.
 const MAX_CLUSTERS: usize = 1 << 24;
@@ -244,22 +244,6 @@ impl ValidParams {
     /// The options.
     pub fn params(&self) -> &Params {
         &self.0
-    }
-
-    /// Clusters the rows.
-    ///
-    /// # Errors
-    /// More clusters than rows that are not zero; given centroids over another number of terms.
-    pub fn fit(&self, rows: &UnitRows<'_>) -> Result<Fit> {
-        self.fit_with(rows, FitOptions::default())
-    }
-
-    /// Clusters the rows, with row weights or an observer.
-    ///
-    /// # Errors
-    /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one for each row; a stop by the observer before there was a result.
-    pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
-        driver::fit(rows, &self.0, options)
     }
 }
 

@@ -8,10 +8,15 @@
 
 use std::collections::BTreeMap;
 
-use super::search::Improved;
-
 /// All lists together have at most one entry for so many nonzeros of the rows.
 const NONZEROS_PER_ENTRY: usize = 4;
+
+/// A document that a seed improves, and their similarity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Improved {
+    pub(super) doc: u32,
+    pub(super) similarity: f64,
+}
 
 /// See the [module](self).
 pub(super) struct Pooled {

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 
 use super::doc_index::{DocBlock, DocIndex, FoundLists, N_LEVELS, Split};
 use super::order::Buckets;
-use super::pooled::Pooled;
+use super::pooled::{Improved, Pooled};
 use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
 use super::source::{Drawable, Lowered};
 use crate::pool::Pool;
@@ -56,13 +56,6 @@ const SLACK: f32 = 1e-5;
 
 /// A row is asked for while so many others are compared exactly.
 const READ_AHEAD: usize = 8;
-
-/// A document that a seed improves, and their similarity.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Improved {
-    pub(super) doc: u32,
-    pub(super) similarity: f64,
-}
 
 /// The weights of the documents of a shard, and what it takes to find the improved ones. Every call comes with the same rows.
 pub(crate) struct Search<'a> {

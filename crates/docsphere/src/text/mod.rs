@@ -11,6 +11,6 @@ mod stop_words;
 mod tokenizer;
 mod urls;
 
-pub use options::{Ngrams, Segmentation, StopWords, TextOptions};
-pub use stop_words::stop_word_languages;
+pub use options::{Ngrams, Segmentation, TextOptions};
+pub use stop_words::{StopWords, stop_word_languages};
 pub use tokenizer::{Tokenizer, TokenizerScratch};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::stop_words;
+use super::stop_words::{self, StopWords};
 use crate::error::{Error, Result};
 use crate::names::impl_names;
 
@@ -190,19 +190,6 @@ impl Segmentation {
 }
 
 impl_names!(Segmentation, "segmentation");
-
-/// Words that are dropped. They are compared after lower-casing and before stemming.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum StopWords {
-    /// None.
-    None,
-    /// The list of a language, by English name or ISO 639 code; see [`stop_word_languages`](crate::stop_word_languages).
-    Language(String),
-    /// One's own list.
-    Own(Vec<String>),
-}
 
 /// The least and the greatest number of words in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

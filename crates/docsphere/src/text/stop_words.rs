@@ -6,9 +6,22 @@
 use std::borrow::Cow;
 
 use foldhash::HashSet;
+use serde::{Deserialize, Serialize};
 
-use super::options::StopWords;
 use crate::error::{Error, Result};
+
+/// Words that are dropped. They are compared after lower-casing and before stemming.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum StopWords {
+    /// None.
+    None,
+    /// The list of a language, by English name or ISO 639 code; see [`stop_word_languages`](crate::stop_word_languages).
+    Language(String),
+    /// One's own list.
+    Own(Vec<String>),
+}
 
 /// English names of the languages and their codes, by name.
 const LANGUAGES: [(&str, &str); 32] = [

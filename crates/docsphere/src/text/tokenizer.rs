@@ -149,7 +149,7 @@ fn lower_case<'a>(text: &'a str, lowered: &'a mut String) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::StopWords;
+    use super::super::stop_words::StopWords;
     use super::*;
 
     fn terms(options: &TextOptions, text: &str) -> Vec<String> {

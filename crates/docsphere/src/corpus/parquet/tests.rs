@@ -18,6 +18,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use tempfile::TempDir;
 
+use crate::corpus::chunk::{Chunk, InputContext};
 use crate::corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, parquet_input};
 use crate::error::Result;
 
@@ -467,7 +468,10 @@ fn values_that_repeat_are_cut_into_chunks_of_the_usual_size() {
         let chunk_bytes = 1 << 21;
         let mut n_rows = 0;
         let n_bytes = Arc::new(AtomicU64::new(0));
-        let flow = parquet_input::cut(&path, &options(&["text"], None), chunk_bytes, &n_bytes, &mut |rows| {
+        let options = options(&["text"], None);
+        let input = InputContext { id_prefix: "", options: &options, chunk_bytes, n_bytes: &n_bytes };
+        let file = fs::File::open(&path).unwrap();
+        let flow = parquet_input::cut_rows(&file, &input, &mut |rows| {
             assert!(rows.n_bytes() < chunk_bytes + text.len() + 100, "{} bytes", rows.n_bytes());
             n_rows += rows.n_rows();
             ControlFlow::Continue(())

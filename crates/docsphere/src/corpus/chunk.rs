@@ -1,0 +1,56 @@
+//! What formats and the reader agree on: an input is cut into chunks by one thread, and chunks are
+//! parsed by the threads of the pool.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::document::{ChunkTally, Emit};
+use super::options::CorpusOptions;
+use crate::error::Result;
+
+/// The size of a chunk, unless a record is longer.
+pub(super) const CHUNK_BYTES: usize = 1 << 21;
+
+/// The longest record.
+pub(super) const MAX_RECORD_BYTES: usize = 1 << 30;
+
+/// A chunk longer than this holds a long record: what it needs is asked for, record by record.
+pub(super) const LONG_BYTES: usize = 2 * CHUNK_BYTES;
+
+/// What takes the memory, for messages.
+pub(super) const LONG_RECORD: &str = "a long record";
+
+/// Whole records of one input.
+pub(super) trait Chunk: Send {
+    /// Bytes that wait to be parsed.
+    fn n_bytes(&self) -> usize;
+
+    /// The first line of a chunk of text. `None` for a chunk of another kind: the memory for each of
+    /// its long documents is asked for on its own.
+    fn first_line(&self) -> Option<u64> {
+        None
+    }
+
+    /// What parsing takes beside the bytes of the chunk. Called only for text with a long record.
+    fn parse_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Calls `emit` for every document, in order. Runs on a thread of the pool.
+    fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally>;
+}
+
+/// What cutting and parsing need to know of an input.
+pub(super) struct InputContext<'a> {
+    /// What stands before the ids that are numbers or paths: empty, or a name and a colon.
+    pub(super) id_prefix: &'a str,
+    pub(super) options: &'a CorpusOptions,
+    /// The size of a chunk.
+    pub(super) chunk_bytes: usize,
+    /// Bytes read from all files so far, before they are unpacked.
+    pub(super) n_bytes: &'a Arc<AtomicU64>,
+}
+
+/// Takes the chunks; `Break` when no more are wanted.
+pub(super) type SendChunk<'a> = &'a mut dyn FnMut(Box<dyn Chunk>) -> ControlFlow<()>;

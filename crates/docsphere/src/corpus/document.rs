@@ -1,0 +1,102 @@
+//! What every format is made of: documents, what was seen while they were read, ids that are numbers,
+//! and words for messages.
+
+use std::borrow::Cow;
+
+use super::options::CorpusOptions;
+use crate::error::{Error, ErrorKind, Result};
+
+/// A document as it is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Document<'a> {
+    /// Its id: unique within the corpus, unless an id field repeats itself.
+    pub id: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// Takes the documents of a chunk, in order.
+pub(super) type Emit<'a> = &'a mut dyn FnMut(Document<'_>) -> Result<()>;
+
+/// What was seen in a chunk.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct ChunkTally {
+    pub(super) n_documents: u64,
+    pub(super) n_bad_records: u64,
+    pub(super) n_invalid_utf8: u64,
+}
+
+impl ChunkTally {
+    /// Bytes of one document as text; what is not UTF-8 is replaced and the document counted.
+    pub(super) fn text<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
+        let text = String::from_utf8_lossy(bytes);
+        if matches!(text, Cow::Owned(_)) {
+            self.n_invalid_utf8 += 1;
+        }
+        text
+    }
+
+    /// Counts a bad record where such are skipped; else it is an error.
+    pub(super) fn bad_record(&mut self, options: &CorpusOptions, error: Error) -> Result<()> {
+        if !options.skip_bad_records {
+            return Err(error);
+        }
+        self.n_bad_records += 1;
+        Ok(())
+    }
+}
+
+/// What a text may take once its bytes that are not UTF-8 are replaced, three for one; 0 if there are none.
+pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
+    if std::str::from_utf8(bytes).is_ok() { 0 } else { 3 * bytes.len() as u64 }
+}
+
+/// An id made of a prefix and a number, in memory that is used again.
+pub(super) struct NumberedId {
+    id: String,
+    prefix_bytes: usize,
+}
+
+impl NumberedId {
+    pub(super) fn new(prefix: &str) -> Self {
+        NumberedId { id: prefix.to_owned(), prefix_bytes: prefix.len() }
+    }
+
+    pub(super) fn with(&mut self, number: u64) -> &str {
+        use std::fmt::Write;
+        self.id.truncate(self.prefix_bytes);
+        write!(self.id, "{number}").expect("writing to memory");
+        &self.id
+    }
+}
+
+/// The bytes after a UTF-8 byte order mark, if there is one.
+///
+/// # Errors
+/// A byte order mark of UTF-16.
+pub(super) fn without_bom(bytes: &[u8]) -> Result<&[u8]> {
+    match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => Ok(rest),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(ErrorKind::Unsupported {
+            what: "text in UTF-16".to_owned(),
+            hint: "convert the file to UTF-8, for example with iconv -f UTF-16 -t UTF-8".to_owned(),
+        }
+        .into()),
+        _ => Ok(bytes),
+    }
+}
+
+/// Names that a message shows.
+pub(super) const MAX_SHOWN: usize = 20;
+
+/// Names of fields for a message.
+pub(super) fn field_list<S: AsRef<str>>(fields: &[S]) -> String {
+    if fields.is_empty() {
+        return "none".to_owned();
+    }
+    let mut shown: Vec<&str> = fields.iter().take(MAX_SHOWN).map(AsRef::as_ref).collect();
+    if fields.len() > MAX_SHOWN {
+        shown.push("…");
+    }
+    shown.join(", ")
+}

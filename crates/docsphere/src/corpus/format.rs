@@ -1,0 +1,126 @@
+//! The formats of documents: their names, and the names of their files.
+
+use std::path::Path;
+
+use crate::compression;
+use crate::error::{Error, ErrorKind, Result};
+use crate::names::impl_names;
+
+/// A format of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CorpusFormat {
+    /// One document per line.
+    Lines,
+    /// One JSON object per line.
+    JsonLines,
+    /// Comma-separated values with a header.
+    Csv,
+    /// Tab-separated values with a header; quoted as CSV.
+    Tsv,
+    /// Apache Parquet. Not in every build.
+    Parquet,
+    /// A folder with one document per file.
+    Folder,
+}
+
+/// What is known of a format without looking into a file.
+struct Facts {
+    /// The name by which users choose the format.
+    name: &'static str,
+    /// The name in error messages.
+    title: &'static str,
+    /// The endings of its files, in lower case.
+    endings: &'static [&'static str],
+}
+
+impl CorpusFormat {
+    /// All formats.
+    pub const ALL: &'static [CorpusFormat] = &[
+        CorpusFormat::Lines,
+        CorpusFormat::JsonLines,
+        CorpusFormat::Csv,
+        CorpusFormat::Tsv,
+        CorpusFormat::Parquet,
+        CorpusFormat::Folder,
+    ];
+
+    const fn facts(self) -> Facts {
+        let (name, title, endings): (_, _, &[&str]) = match self {
+            CorpusFormat::Lines => ("lines", "text", &["txt", "text"]),
+            CorpusFormat::JsonLines => ("jsonl", "JSON Lines", &["jsonl", "ndjson", "json"]),
+            CorpusFormat::Csv => ("csv", "CSV", &["csv"]),
+            CorpusFormat::Tsv => ("tsv", "TSV", &["tsv", "tab"]),
+            CorpusFormat::Parquet => ("parquet", "Parquet", &["parquet"]),
+            CorpusFormat::Folder => ("folder", "text", &[]),
+        };
+        Facts { name, title, endings }
+    }
+
+    /// The name by which users choose the format.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The name in error messages.
+    pub(super) const fn title(self) -> &'static str {
+        self.facts().title
+    }
+
+    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of letters do not matter.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] for a name that tells nothing.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = compression::without_ending(path).file_name().unwrap_or_default();
+        let name = name.to_string_lossy().to_ascii_lowercase();
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let found = CorpusFormat::ALL.iter().copied().find(|format| format.facts().endings.contains(&ending));
+        found.ok_or_else(|| {
+            Error::from(ErrorKind::Unsupported {
+                what: "guessing the format from this name".to_owned(),
+                hint: "known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv and *.parquet, each but the \
+                       last also with .gz or .zst; for other names and standard input state the format: lines, jsonl, \
+                       csv, tsv or parquet"
+                    .to_owned(),
+            })
+            .at_path(path)
+        })
+    }
+}
+
+impl_names!(CorpusFormat, "format");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_the_format() {
+        for (name, format) in [
+            ("a/b.txt", CorpusFormat::Lines),
+            ("b.JSONL.GZ", CorpusFormat::JsonLines),
+            ("b.ndjson.zst", CorpusFormat::JsonLines),
+            ("b.json", CorpusFormat::JsonLines),
+            ("b.csv", CorpusFormat::Csv),
+            ("b.tsv.gz", CorpusFormat::Tsv),
+            ("b.parquet", CorpusFormat::Parquet),
+        ] {
+            assert_eq!(CorpusFormat::from_path(name).unwrap(), format, "{name}");
+        }
+        assert_eq!(
+            CorpusFormat::from_path("some/a.pdf").unwrap_err().to_string(),
+            "some/a.pdf: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, \
+             *.json, *.csv, *.tsv and *.parquet, each but the last also with .gz or .zst; for other names and standard \
+             input state the format: lines, jsonl, csv, tsv or parquet"
+        );
+        assert_eq!(
+            "xml".parse::<CorpusFormat>().unwrap_err().to_string(),
+            "format must be one of lines, jsonl, csv, tsv, parquet, folder, got \"xml\""
+        );
+        for &format in CorpusFormat::ALL {
+            assert_eq!(format.to_string().parse::<CorpusFormat>().unwrap(), format);
+        }
+    }
+}
