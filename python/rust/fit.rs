@@ -69,7 +69,7 @@ impl Options<'_> {
             .max_iter(self.max_iter)
             .tol(self.tol)
             .seed(self.seed)
-            .strategy(self.algorithm.parse().or_raise()?)
+            .strategy(self.algorithm.parse::<Strategy>().or_raise()?)
             .n_threads(self.n_threads))
     }
 }

@@ -16,6 +16,9 @@ use crate::trace::Setting;
 /// Settings whose values may be paths.
 const PATHS: [&str; 4] = ["INPUT", "--vocabulary", "--stop-words-file", "--init"];
 
+/// The setting that names a stemmer, in the command and in Python.
+const STEMMERS: [&str; 2] = ["--stem", "stemmer"];
+
 /// More values of a setting are counted, not shown.
 const MAX_VALUES: usize = 5;
 
@@ -151,7 +154,7 @@ impl Page<'_> {
             },
             settings: self.settings.iter().map(|setting| (setting.name.as_str(), shown(setting))).collect(),
             trace: &self.trace,
-            stemmed: setting("--stem").is_some(),
+            stemmed: STEMMERS.iter().any(|name| setting(name).is_some()),
             clusters: (0..file.clusters.len()).map(|cluster| self.cluster(cluster, n_chars)).collect(),
             merges: merges
                 .iter()
