@@ -176,10 +176,11 @@ def test_nothing_is_replaced_and_mistakes_are_refused(pipeline, tmp_path):
     with pytest.raises(docsphere.FileError, match=r"clusters\.json: cannot read"):
         docsphere.load_result(tmp_path / "none")
     docsphere.write_result(pipeline, TEXTS, path=tmp_path / "good")
+    # Those that are read last come first: a file stays broken.
     for name, message in (
         ("trace.json", "is not the trace of a run"),
-        ("groups.json", "holds no groups"),
         ("assignments.csv", "cannot read: CSV"),
+        ("groups.json", "holds no groups"),
         ("clusters.json", "is not a list of clusters"),
     ):
         (tmp_path / "good" / name).write_text("a,b,c\n1,2\n")

@@ -315,9 +315,9 @@ def _given(
     X = model._validated(X, reset=False)
     matrix, n_rows = csr_arrays(X), X.shape[0]
     given_ids = [str(number) for number in range(1, n_rows + 1)] if ids is None else [str(id) for id in ids]
-    for name, values in (("texts", given_texts), ("ids", given_ids)):
-        if values is not None and len(values) != n_rows:
-            raise ParameterError(f"{name} must be {n_rows}, one for each row of X, got {len(values)}")
+    for name, listed in (("texts", given_texts), ("ids", given_ids)):
+        if listed is not None and len(listed) != n_rows:
+            raise ParameterError(f"{name} must be {n_rows}, one for each row of X, got {len(listed)}")
     labels, similarities = compiled.predict(matrix, threads)
     objective = float(similarities.sum())
     # The rows of fit have its labels: where two centroids tie, it has kept the older one.
