@@ -167,12 +167,18 @@ pub(crate) fn write_result(
                 None => (&[][..], &[][..]),
             };
             // Reading and vectorizing were no part of it.
-            let mut seconds = Seconds::default();
-            seconds.seed = runs.iter().map(|run| run.seeding_seconds).sum();
-            seconds.cluster = iterations.iter().map(|record| record.seconds.total()).sum();
-            seconds.summarize = summarize;
-            seconds.write = start.elapsed().as_secs_f64() - summarize;
-            seconds.total = seconds.seed + seconds.cluster + start.elapsed().as_secs_f64();
+            let seed = runs.iter().map(|run| run.seeding_seconds).sum();
+            let cluster = iterations.iter().map(|record| record.seconds.total()).sum();
+            let here = start.elapsed().as_secs_f64();
+            let seconds = Seconds {
+                read: 0.0,
+                vectorize: 0.0,
+                seed,
+                cluster,
+                summarize,
+                write: here - summarize,
+                total: seed + cluster + here,
+            };
             let trace = TraceFile {
                 strategy: input.strategy,
                 seed: model.info().seed,
