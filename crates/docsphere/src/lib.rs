@@ -107,7 +107,7 @@ mod summary;
 
 mod overview;
 
-pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix};
+pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
 pub use error::{Error, ErrorKind, Result, RowProblem};
@@ -123,7 +123,9 @@ pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{Counters, IndexUse, IterationRecord, RunRecord, StageSeconds, StopReason, Strategy, Trace};
 pub use seeding::Init;
 pub use simd::Simd;
-pub use summary::{ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, summarize};
+pub use summary::{
+    ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, cluster_keywords, summarize,
+};
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };
