@@ -6,7 +6,7 @@
 //!
 //! # The stages, in order
 //!
-//! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more.
+//! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more. [`TextStore`] keeps their texts in a file.
 //! 2. [`Tokenizer`]: a document's terms, as [`TextOptions`] say.
 //! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a matrix: [`SparseRows`], checked, then
 //!    [`UnitRows`], of length one; [`formats`] reads and writes matrix files.
@@ -80,6 +80,8 @@ mod simd;
 
 mod corpus;
 
+mod store;
+
 mod text;
 
 mod vectors;
@@ -103,7 +105,7 @@ mod summary;
 mod overview;
 
 pub use centroids::Centroids;
-pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
+pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fit::{Checkpoint, Fit, FitOptions, Params, SphericalKMeans, ValidParams};
 pub use ids::{ClusterId, DocId, TermId};
@@ -117,6 +119,7 @@ pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{Counters, IndexUse, IterationRecord, RunRecord, StageSeconds, StopReason, Strategy, Trace};
 pub use seeding::Init;
 pub use simd::Simd;
+pub use store::{DocumentText, TextStore, TextStoreWriter};
 pub use summary::{ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, summarize};
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,

@@ -1,13 +1,13 @@
 //! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a model and a trace out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{
-    Checkpoint, ClusterSummary, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, StopReason,
+    Checkpoint, ClusterSummary, DocId, Fit, FitOptions, MAP_NEIGHBOURS, MergeTree, Model, StopReason,
     SummaryOptions, TextModel, TextOptions, TfidfOptions, Trace, ValidParams, summarize,
 };
 
@@ -110,6 +110,17 @@ pub(super) struct OutputArgs {
     pub(super) quiet: bool,
 }
 
+impl OutputArgs {
+    /// Whether texts are written or shown.
+    fn needs_texts(&self) -> bool {
+        #[cfg(feature = "serve")]
+        if self.index {
+            return true;
+        }
+        self.representatives > 0 || self.least_typical > 0
+    }
+}
+
 /// For runs that take hours.
 #[derive(clap::Args, Clone, Default)]
 #[command(next_help_heading = "Long runs")]
@@ -175,7 +186,9 @@ impl Args {
 
         let quiet = self.output.quiet || self.output.json;
         let mut progress = Progress::of_run(quiet, self.cluster.max_iter, self.long_run.time_limit);
-        let loaded = self.load(text, &mut progress)?;
+        // Made now: the texts of the documents are kept in it until the result is written.
+        let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
+        let mut loaded = self.load(text, &folder, &mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         progress.summarize(self.cluster.n_clusters);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.cluster.n_threads()).build();
@@ -183,7 +196,7 @@ impl Args {
             let outcome = self.summarized(fit, &loaded, &progress);
             progress.finish();
             let mut outcome = outcome?;
-            self.write(&mut outcome, &loaded, start)?;
+            self.write(folder, &mut outcome, &mut loaded, start)?;
             anyhow::Ok(outcome)
         })?;
         if self.output.json {
@@ -205,8 +218,15 @@ impl Args {
     }
 
     /// Reads the input, and refuses what cannot be clustered.
-    fn load(&self, text: (TextOptions, TfidfOptions), progress: &mut Progress) -> Result<Loaded> {
-        let loaded = input::load(&self.input, text, self.cluster.threads, progress)?;
+    fn load(
+        &self,
+        text: (TextOptions, TfidfOptions),
+        folder: &ResultFolder,
+        progress: &mut Progress,
+    ) -> Result<Loaded> {
+        let store = folder.file(names::TEXTS);
+        let store = self.output.needs_texts().then_some(&*store);
+        let loaded = input::load(&self.input, text, self.cluster.threads, store, progress)?;
         let (k, n_docs) = (self.cluster.n_clusters, loaded.rows.n_rows());
         let n_with_terms = n_docs - loaded.rows.zero_rows().len();
         ensure!(n_docs > 0, "the input has no documents");
@@ -303,9 +323,14 @@ impl Args {
     }
 
     /// Writes the result folder.
-    fn write(&self, outcome: &mut Outcome, loaded: &Loaded, run_start: Instant) -> Result<()> {
+    fn write(
+        &self,
+        folder: ResultFolder,
+        outcome: &mut Outcome,
+        loaded: &mut Loaded,
+        run_start: Instant,
+    ) -> Result<()> {
         let start = Instant::now();
-        let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
         let fit = &outcome.fit;
         let nearest = if self.output.runner_up {
             Some(outcome.model.predictor().nearest(&loaded.rows, 2)?)
@@ -333,6 +358,8 @@ impl Args {
         if self.output.index {
             self.write_index(&folder.file(crate::serve::documents::NAME), fit, loaded);
         }
+        loaded.close_texts();
+        folder.discard(names::TEXTS);
         outcome.seconds.write = start.elapsed().as_secs_f64();
         outcome.seconds.total = run_start.elapsed().as_secs_f64();
         let trace = TraceFile {
@@ -374,8 +401,8 @@ impl Args {
         use docsphere::{Event, Observer};
 
         use crate::output::assignments::rounded;
-        use crate::serve::documents::{self, KnownTexts, Line};
-        let Source::Documents { corpus, .. } = &loaded.source else { return };
+        use crate::serve::documents::{self, KnownTexts, Line, Texts};
+        let Some(texts) = loaded.texts() else { return };
         let mut progress = Progress::new(self.output.quiet || self.output.json);
         // A signal asked for the result, and this belongs to it; another one stops at once.
         let mut show = |event: &Event<'_>| {
@@ -387,7 +414,8 @@ impl Args {
             cluster: fit.labels.as_slice()[number],
             similarity: rounded(fit.similarities[number]),
         };
-        let written = documents::write(path, corpus, &mut show, loaded.ids.len(), &KnownTexts::new(), line);
+        let (texts, n_documents) = (Texts::Store(texts), loaded.ids.len());
+        let written = documents::write(path, texts, &mut show, n_documents, &KnownTexts::new(), line);
         progress.finish();
         if let Err(error) = written {
             tell(&format!("warning: there is no search index: {error:#}; see docsphere index"));
@@ -509,16 +537,11 @@ fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
 
 /// The texts of all documents that summaries name, by document number.
 fn texts_of(summaries: &[ClusterSummary], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
-    let Source::Documents { corpus, .. } = &loaded.source else { return Ok(BTreeMap::new()) };
-    let representatives =
+    let Some(texts) = loaded.texts() else { return Ok(BTreeMap::new()) };
+    let named =
         summaries.iter().flat_map(|summary| summary.representatives.iter().chain(&summary.least_typical));
-    let mut numbers: Vec<u64> = representatives.map(|r| u64::from(r.doc.number())).collect();
-    numbers.sort_unstable();
-    let documents = corpus.read_selected(&numbers).context("the input could not be read again")?;
-    let changed = documents.iter().find(|document| document.id != loaded.ids[document.number as usize]);
-    if let Some(document) = changed {
-        bail!("the input was changed during the run: document {} is another one now", document.number + 1);
-    }
+    let docs: BTreeSet<DocId> = named.map(|named| named.doc).collect();
+    let documents = texts.get_many(&docs.into_iter().collect::<Vec<_>>())?;
     // They are copied into what is written.
     let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
     memory::of_readers().check("the documents", n_bytes as u64)?;

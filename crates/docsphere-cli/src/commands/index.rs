@@ -13,7 +13,7 @@ use crate::output::reads::Reads;
 use crate::output::whole_file::make_whole;
 use crate::output::{assignments, clusters};
 use crate::progress::Progress;
-use crate::serve::documents::{self, KnownTexts, Line};
+use crate::serve::documents::{self, KnownTexts, Line, Texts};
 
 /// Make the search index of a result, for docsphere serve
 #[derive(clap::Args)]
@@ -69,7 +69,7 @@ impl Args {
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }
         };
         let written = make_whole(&path, |staging| {
-            documents::write(staging, &corpus, &mut progress, lines.len(), &known, line)
+            documents::write(staging, Texts::Corpus(&corpus), &mut progress, lines.len(), &known, line)
         });
         progress.finish();
         written?;

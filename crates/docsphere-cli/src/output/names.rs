@@ -18,6 +18,8 @@ pub(crate) const TRACE: &str = "trace.json";
 pub(crate) const GROUP_TABLE: &str = "groups.csv";
 /// The search index; here too, because a build without the server may find one.
 const DOCUMENTS: &str = "documents.sqlite";
+/// The texts of the documents, while a run needs them.
+pub(crate) const TEXTS: &str = "texts.store";
 /// The matrix of `vectorize`.
 pub(crate) const MATRIX: &str = "matrix.npz";
 /// The ids of the rows of a matrix.
@@ -27,7 +29,7 @@ pub(crate) const VOCABULARY: &str = "vocabulary.txt";
 /// The centroids of `export`.
 pub(crate) const CENTROIDS: &str = "centroids.npz";
 
-const RESULT_FILES: [&str; 11] = [
+const RESULT_FILES: [&str; 12] = [
     AssignmentsFormat::Csv.file_name(),
     AssignmentsFormat::Jsonl.file_name(),
     AssignmentsFormat::Parquet.file_name(),
@@ -38,6 +40,7 @@ const RESULT_FILES: [&str; 11] = [
     map::NAME,
     MODEL,
     page::NAME,
+    TEXTS,
     TRACE,
 ];
 
@@ -138,6 +141,7 @@ mod tests {
             "groups.csv",
             "documents.sqlite",
             ".documents.sqlite.partial-17",
+            "texts.store",
             ".docsphere-17-aBc.tmp",
         ];
         for name in own {

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use docsphere::{Corpus, Observer};
+use docsphere::{Corpus, Document, Observer, TextStore};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
@@ -92,10 +92,32 @@ pub(crate) struct Line<'a> {
 /// Texts that are known by the ids of their documents: a corpus with other texts is not that of the run. Ids may be there several times.
 pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
 
+/// Where texts come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Texts<'a> {
+    /// The input of the run, read again.
+    Corpus(&'a Corpus),
+    /// What the run has kept of it.
+    Store(&'a TextStore),
+}
+
+impl Texts<'_> {
+    fn for_each(
+        self,
+        observer: &mut dyn Observer,
+        document: impl FnMut(Document<'_>),
+    ) -> docsphere::Result<()> {
+        match self {
+            Texts::Corpus(corpus) => corpus.for_each_document(Some(observer), document).map(drop),
+            Texts::Store(store) => store.for_each_document(Some(observer), document),
+        }
+    }
+}
+
 /// Writes the file. `line` tells of each document of the corpus by its number; there must be `n_documents`.
 pub(crate) fn write<'a>(
     path: &Path,
-    corpus: &Corpus,
+    texts: Texts<'_>,
     observer: &mut dyn Observer,
     n_documents: usize,
     known: &KnownTexts<'_>,
@@ -138,7 +160,7 @@ pub(crate) fn write<'a>(
                 number += 1;
                 Ok(())
             };
-            corpus.for_each_document(Some(observer), |document| {
+            texts.for_each(observer, |document| {
                 if outcome.is_ok() {
                     outcome = add(document.id, document.text);
                 }
@@ -532,7 +554,7 @@ mod tests {
         let ids: Vec<String> = (1..=lines.len()).map(|number| number.to_string()).collect();
         let path = home.path().join(NAME);
         let line = |n: usize| Line { id: &ids[n], cluster: (n % 2) as i32, similarity: n as f64 / 100.0 };
-        write(&path, &corpus, &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
+        write(&path, Texts::Corpus(&corpus), &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
         let documents = Documents::open(&path).unwrap();
         (home, documents)
     }
@@ -643,7 +665,7 @@ mod tests {
         let path = home.path().join(NAME);
         let message = |ids: &[&str], known: &KnownTexts<'_>| {
             let line = |n: usize| Line { id: ids[n], cluster: 0, similarity: 1.0 };
-            write(&path, &corpus, &mut Silent, ids.len(), known, line).unwrap_err().to_string()
+            write(&path, Texts::Corpus(&corpus), &mut Silent, ids.len(), known, line).unwrap_err().to_string()
         };
         let none = KnownTexts::new();
         assert!(message(&["1", "3"], &none).starts_with("document 2 is \"2\", in the result it is \"3\""));

@@ -3,7 +3,7 @@
 //! Terms are numbered in ascending order, so the matrix does not depend on threads, on chunks, or on the order of anything but the documents.
 //!
 //! Memory: 8 bytes for each distinct term of each document, counts first, weights later in the same place, then once more while the chunks are put
-//! together; the ids; and the vocabulary (see `vocabulary.rs`). The texts are not kept: [`Corpus::read_selected`] fetches those that are wanted.
+//! together; the ids; and the vocabulary (see `vocabulary.rs`). The texts are not kept in memory: [`Vectorizer::fit_with_texts`] writes them to a file.
 
 use std::ops::ControlFlow;
 
@@ -18,6 +18,7 @@ use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
 use crate::error::{Error, Result};
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
+use crate::store::{Storing, TextStoreWriter};
 use crate::text::{TextOptions, Tokenizer};
 
 /// Marks a provisional number whose term is dropped.
@@ -103,6 +104,30 @@ impl Vectorizer {
             let mut chunks = Vec::new();
             let stats = corpus.map_chunks(observer, counting, |chunk| {
                 chunks.push(chunk);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok((chunks, stats))
+        })
+    }
+
+    /// As [`fit`](Self::fit), and writes the texts to a store on the way, so that the corpus need not be read again.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); a store that cannot be written.
+    pub fn fit_with_texts(
+        &self,
+        corpus: &Corpus,
+        texts: &mut TextStoreWriter,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<Vectorized> {
+        let mut silent = Silent;
+        let observer = observer.unwrap_or(&mut silent);
+        self.run(&corpus.options().memory, move |counting| {
+            let mut chunks = Vec::new();
+            let stats = corpus.map_chunks(observer, &Storing::new(counting), |chunk| {
+                let (counts, blocks) = chunk.into_parts();
+                texts.write_chunk(blocks)?;
+                chunks.push(counts);
                 Ok(ControlFlow::Continue(()))
             })?;
             Ok((chunks, stats))
