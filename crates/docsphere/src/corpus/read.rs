@@ -1,6 +1,5 @@
 //! Reading a corpus: one thread cuts, the pool parses, results come back in order.
 
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,8 +13,7 @@ use super::document::{ChunkTally, Document};
 use super::format::CorpusFormat;
 use super::input::{Corpus, Input, Source};
 use super::{delimited, folder, jsonl, lines, parquet_input};
-use crate::compression::open_counted;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
 /// Chunks a thread takes at a time: enough that threads seldom wait for the slowest, few enough for the memory.
@@ -64,19 +62,12 @@ struct CutChunk {
 
 /// Cuts an input into chunks: the one place that knows which file reads which format.
 fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
-    let reader = || {
-        let opened = open_counted(input.file(), Arc::clone(context.n_bytes));
-        // An error about a spooled file is an error about what was spooled.
-        opened.map_err(|error| error.with_path(&input.path))
-    };
+    let text = || input.text(context.n_bytes);
     match (input.format, &input.source) {
-        (CorpusFormat::Lines, _) => lines::cut(reader()?, context, send),
-        (CorpusFormat::JsonLines, _) => jsonl::cut(reader()?, context, send),
-        (CorpusFormat::Csv | CorpusFormat::Tsv, _) => delimited::cut(input.format, reader()?, context, send),
-        (CorpusFormat::Parquet, _) => {
-            let file = File::open(input.file()).map_err(|source| Error::io("read", source))?;
-            parquet_input::cut(&file, context, send)
-        }
+        (CorpusFormat::Lines, _) => lines::cut(text()?, context, send),
+        (CorpusFormat::JsonLines, _) => jsonl::cut(text()?, context, send),
+        (CorpusFormat::Csv | CorpusFormat::Tsv, _) => delimited::cut(input.format, text()?, context, send),
+        (CorpusFormat::Parquet, _) => parquet_input::cut(&input.seekable()?, context, send),
         (CorpusFormat::Folder, Source::Folder(files)) => folder::cut(files, context, send),
         (CorpusFormat::Folder, _) => unreachable!("only a folder has this format"),
     }
