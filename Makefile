@@ -22,7 +22,7 @@ FEATURES := --features docsphere/map
 
 # The machine's own Node.js if it has one, else one that pip installs. (What is checked in must be the same with both.)
 EXPLORER_READY := explorer/node_modules/ready-$(shell cat explorer/package.json explorer/package-lock.json | cksum | cut -d' ' -f1)
-PAGE := crates/docsphere-cli/src/explorer/page.html
+PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 

@@ -1,4 +1,7 @@
-/** What the command writes into the page. Short names: there may be thousands of clusters. */
+/**
+ * The data of the page. Short names: there may be thousands of clusters. The schema is that of
+ * `report_data.rs` in docsphere-result; `tests/report-data.ts` ties the two.
+ */
 export interface ReportData {
   /** The name of the input. */
   title: string;

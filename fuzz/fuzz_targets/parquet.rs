@@ -24,12 +24,9 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn read(text_fields: &[&str], id_field: Option<&str>) {
-    let options = CorpusOptions {
-        format: Some(CorpusFormat::Parquet),
-        text_fields: text_fields.iter().map(|&field| field.to_owned()).collect(),
-        id_field: id_field.map(str::to_owned),
-        ..CorpusOptions::default()
-    };
+    let mut options =
+        CorpusOptions::default().format(CorpusFormat::Parquet).text_fields(text_fields.iter().copied());
+    options.id_field = id_field.map(str::to_owned);
     let corpus = Corpus::open([FILE.path()], options).expect("a file that is there");
     let n_bytes = AtomicUsize::new(0);
     let mut observer = |event: &Event<'_>| match *event {
@@ -41,7 +38,7 @@ fn read(text_fields: &[&str], id_field: Option<&str>) {
         _ => ControlFlow::Continue(()),
     };
     let mut n_documents = 0;
-    let read = corpus.for_each_document(Some(&mut observer), |document| {
+    let read = corpus.for_each_document_watched(&mut observer, |document| {
         // What claims to be UTF-8 must be.
         assert!(std::str::from_utf8(document.text.as_bytes()).is_ok());
         assert!(std::str::from_utf8(document.id.as_bytes()).is_ok());

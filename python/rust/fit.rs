@@ -50,12 +50,7 @@ pub(crate) enum Start<'py> {
 impl Start<'_> {
     fn init(&self) -> PyResult<Init> {
         match self {
-            Start::Name(name) => match name.as_str() {
-                "random" => Ok(Init::Random),
-                "plain-k-means++" => Ok(Init::PlainPlusPlus),
-                "k-means++" => Ok(Init::PlusPlus { candidates: None }),
-                _ => Err(named("ParameterError", format!("init {name:?} is unknown"))),
-            },
+            Start::Name(name) => name.parse().or_raise(),
             Start::Given(matrix) => Ok(Init::Given(Centroids::from_rows(matrix.slices()?.rows()?))),
         }
     }

@@ -192,9 +192,8 @@ impl Model {
         let labels = Labels::from(labels.as_slice()?.to_vec());
         let similarities = similarities.as_slice()?;
         on_threads(py, n_threads, |_| {
-            let mut options = SummaryOptions::default();
-            (options.n_keywords, options.n_representatives) = limits;
-            options.n_neighbours = 0;
+            let options =
+                SummaryOptions::default().n_keywords(limits.0).n_representatives(limits.1).n_neighbours(0);
             let summaries =
                 summarize(&slices.unit_rows()?, &labels, similarities, &self.model, options).or_raise()?;
             let summary = |cluster: &docsphere::ClusterSummary| {

@@ -1,8 +1,6 @@
 //! Texts to rows, and the class `TextModel`.
 
-use docsphere::{
-    DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions, Vectorizer,
-};
+use docsphere::{DocumentBound, Ngrams, StopWords, TextOptions, TfidfOptions, Vectorizer};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -58,38 +56,28 @@ impl From<Documents> for DocumentBound {
     }
 }
 
-fn one_of<T: Copy>(name: &str, given: &str, known: &[(&str, T)]) -> PyResult<T> {
-    known.iter().find(|(known, _)| *known == given).map(|&(_, value)| value).ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|&(known, _)| known).collect();
-        named("ParameterError", format!("{name} must be one of {}, got {given:?}", names.join(", ")))
-    })
-}
-
 impl Options {
     fn vectorizer(self) -> PyResult<Vectorizer> {
-        let segmentations = [("unicode", Segmentation::Unicode), ("sklearn", Segmentation::SkLearn)];
-        let kinds = [("paper", IdfKind::Paper), ("smooth", IdfKind::Smooth), ("plus-one", IdfKind::PlusOne)];
-        let text = TextOptions {
-            segmentation: one_of("segmentation", &self.segmentation, &segmentations)?,
-            lowercase: self.lowercase,
-            keep_urls: self.keep_urls,
-            keep_numbers: self.keep_numbers,
-            min_chars: self.min_chars,
-            stop_words: match self.stop_words {
-                Some(Stop::Language(language)) => StopWords::Language(language),
-                Some(Stop::Own(words)) => StopWords::Own(words),
-                None => StopWords::None,
-            },
-            ngrams: Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 },
-            stemmer: self.stemmer,
+        let stop_words = match self.stop_words {
+            Some(Stop::Language(language)) => StopWords::Language(language),
+            Some(Stop::Own(words)) => StopWords::Own(words),
+            None => StopWords::None,
         };
-        let tfidf = TfidfOptions {
-            idf: one_of("idf", &self.idf, &kinds)?,
-            sublinear_tf: self.sublinear_tf,
-            min_df: self.min_df.into(),
-            max_df: self.max_df.into(),
-            max_terms: self.max_features,
-        };
+        let text = TextOptions::default()
+            .segmentation(self.segmentation.parse().or_raise()?)
+            .lowercase(self.lowercase)
+            .keep_urls(self.keep_urls)
+            .keep_numbers(self.keep_numbers)
+            .min_chars(self.min_chars)
+            .stop_words(stop_words)
+            .ngrams(Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 })
+            .stemmer(self.stemmer);
+        let tfidf = TfidfOptions::default()
+            .idf(self.idf.parse().or_raise()?)
+            .sublinear_tf(self.sublinear_tf)
+            .min_df(self.min_df.into())
+            .max_df(self.max_df.into())
+            .max_terms(self.max_features);
         Ok(Vectorizer::new().text(text).tfidf(tfidf))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-use crate::errors::named;
+use crate::errors::OrRaise;
 
 /// How long Ctrl-C may go unnoticed.
 pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
@@ -21,13 +21,11 @@ pub(crate) fn on_threads<T: Send>(
 ) -> PyResult<T> {
     let cancel = &AtomicBool::new(false);
     py.detach(|| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
-        let pool = pool.map_err(|error| named("DocsphereError", format!("cannot start threads: {error}")))?;
         let (running, ended) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             let work = scope.spawn(move || {
                 let _running = running;
-                pool.install(|| call(cancel))
+                docsphere::on_threads(Some(n_threads), || call(cancel)).or_raise()?
             });
             let watched = until_the_end(&ended, cancel);
             let result = work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use docsphere::{Init, Strategy};
+use docsphere::{Init, SphericalKMeans, Strategy};
 
 use crate::input::Source;
 use crate::measure::Job;
@@ -26,15 +26,15 @@ pub(crate) struct TurnArgs {
 #[command(next_help_heading = "Clustering")]
 pub(crate) struct FitArgs {
     /// Where all random numbers of the seeding come from
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = SphericalKMeans::params(1).seed)]
     pub(crate) seed: u64,
 
     /// Iterations of a run at most
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = SphericalKMeans::params(1).max_iter)]
     pub(crate) max_iter: usize,
 
     /// Stop when no centroid moved by a squared distance of this or more
-    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    #[arg(long, value_name = "X", default_value_t = SphericalKMeans::params(1).tol)]
     pub(crate) tol: f64,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct OutArgs {
 
 /// All cores, unless a number of threads is given.
 pub(crate) fn threads_or_all(threads: Option<usize>) -> usize {
-    threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    threads.unwrap_or_else(docsphere::all_cores)
 }
 
 /// The given strategies, or all of them, `baseline` first: others are compared with the first.
@@ -98,13 +98,12 @@ impl FromStr for InitArg {
             None => (text, None),
         };
         let init = match (name, candidates) {
-            ("random", None) => Init::Random,
-            ("plain-k-means++", None) => Init::PlainPlusPlus,
-            ("greedy" | "k-means++", None) => Init::PlusPlus { candidates: None },
+            ("greedy", None) => Init::PlusPlus { candidates: None },
             ("greedy" | "k-means++", Some(number)) => {
                 let candidates = number.parse().map_err(|error| format!("{number:?}: {error}"))?;
                 Init::PlusPlus { candidates: Some(candidates) }
             }
+            (name, None) if Init::NAMES.contains(&name) => name.parse().expect("a name of the library"),
             _ => {
                 return Err("one of random, plain-k-means++, greedy, greedy:CANDIDATES".to_owned());
             }

@@ -144,10 +144,10 @@ fn documents(
     n_threads: usize,
     text_fields: &[String],
 ) -> Result<UnitRows<'static>> {
-    let options = CorpusOptions { text_fields: text_fields.to_vec(), ..CorpusOptions::default() };
+    let options = CorpusOptions::default().text_fields(text_fields);
     let corpus = Corpus::open([path], options)?;
     let vectorizer = Vectorizer::new().n_threads(n_threads);
-    let Some(n_docs) = n_docs else { return Ok(vectorizer.fit(&corpus, None)?.rows) };
+    let Some(n_docs) = n_docs else { return Ok(vectorizer.fit(&corpus)?.rows) };
     let texts = first_texts(&corpus, n_docs)?;
     let n_found = texts.len();
     ensure!(n_found == n_docs, "{}: has {n_found} documents, but --docs {n_docs} are wanted", path.display());
@@ -161,7 +161,7 @@ fn first_texts(corpus: &Corpus, n_docs: usize) -> Result<Vec<String>> {
         Event::Reading { n_documents, .. } if *n_documents >= n_docs as u64 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    let read = corpus.for_each_document(Some(&mut stop_when_read), |document| {
+    let read = corpus.for_each_document_watched(&mut stop_when_read, |document| {
         if texts.len() < n_docs {
             texts.push(document.text.to_owned());
         }

@@ -8,9 +8,9 @@ use docsphere::{
     Corpus, CorpusStats, TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows,
     Vectorizer, formats,
 };
+use docsphere_result::files::Reading;
 
 use crate::args::{InputArgs, UsageError};
-use crate::files;
 use crate::memory;
 use crate::output::remarks::Remarks;
 use crate::progress::Progress;
@@ -101,19 +101,16 @@ pub(crate) fn load(
         return load_matrix(input, format, None);
     }
     input.check_for_documents()?;
-    let mut vectorizer = Vectorizer::new().text(text).tfidf(tfidf);
-    if let Some(threads) = threads {
-        vectorizer = vectorizer.n_threads(threads);
-    }
+    let vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(threads);
     let start = Instant::now();
     let corpus = Corpus::open(&input.inputs, input.corpus_options())?;
     let (vectorized, texts) = match store {
         Some(path) => {
             let mut writer = TextStoreWriter::create(path)?;
-            let vectorized = vectorizer.fit_with_texts(&corpus, &mut writer, Some(&mut *progress))?;
+            let vectorized = vectorizer.fit_with_texts_watched(&corpus, &mut writer, progress)?;
             (vectorized, Some(writer.finish()?.within(&memory::of_readers())))
         }
-        None => (vectorizer.fit(&corpus, Some(&mut *progress))?, None),
+        None => (vectorizer.fit_watched(&corpus, progress)?, None),
     };
     progress.finish();
     let total = start.elapsed().as_secs_f64();
@@ -147,11 +144,8 @@ pub(crate) fn load_matrix(
     let start = Instant::now();
     let term_names = input.vocabulary.as_deref().map(read_names).transpose()?;
     let memory = memory::of_readers();
-    let options = formats::ReadOptions {
-        format: Some(format),
-        n_terms: n_terms.or(term_names.as_ref().map(Vec::len)),
-        memory: memory.clone(),
-    };
+    let n_terms = n_terms.or(term_names.as_ref().map(Vec::len));
+    let options = formats::ReadOptions::default().format(format).n_terms(n_terms).memory(memory.clone());
     let rows = formats::read_with(path, &options)?;
     if let (Some(names), Some(file)) = (&term_names, &input.vocabulary) {
         ensure!(
@@ -176,7 +170,9 @@ pub(crate) fn load_matrix(
 /// The names of columns, one a line.
 fn read_names(path: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    files::for_each_line(path, "the names of the columns", NAME_COPIES, MAX_NAME_BYTES, |name| {
+    let limit = memory::of_readers();
+    let reading = Reading { what: "the names of the columns", kept: NAME_COPIES, limit: &limit };
+    reading.for_each_line(path, MAX_NAME_BYTES, |name| {
         names.push(name.to_owned());
         Ok(())
     })?;

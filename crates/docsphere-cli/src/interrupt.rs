@@ -54,7 +54,7 @@ fn stop_at_once() -> ! {
     for path in &unfinished.results {
         let _ = if path.is_dir() { remove_folder(path) } else { fs::remove_file(path) };
     }
-    let prefix = format!(".docsphere-{}-", std::process::id());
+    let prefix = docsphere::temporary_prefix(std::process::id());
     for folder in &unfinished.folders {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&prefix) {

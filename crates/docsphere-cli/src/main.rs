@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod console;
+mod failure;
 mod files;
 mod input;
 mod interrupt;
@@ -13,7 +14,6 @@ mod memory;
 mod numbers;
 mod output;
 mod progress;
-mod report;
 #[cfg(feature = "serve")]
 mod serve;
 
@@ -50,12 +50,12 @@ impl Cli {
 fn main() -> ExitCode {
     let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => return report::report_usage(error),
+        Err(error) => return failure::report_usage(error),
     };
     interrupt::listen();
     match cli.command.run() {
         Ok(()) if interrupt::asked_to_stop() => ExitCode::from(interrupt::EXIT_CODE),
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report::report(&error),
+        Err(error) => failure::report(&error),
     }
 }

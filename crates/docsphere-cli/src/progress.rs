@@ -8,9 +8,9 @@ use docsphere::{Event, IterationRecord, Observer};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::console::{escaped, tell};
+use crate::failure::in_words_of_the_command;
 use crate::interrupt;
 use crate::numbers::{counted, grouped};
-use crate::report::in_words_of_the_command;
 
 /// Shows the events of a run, and asks it to stop on Ctrl-C or when its time is over.
 pub(crate) struct Progress {

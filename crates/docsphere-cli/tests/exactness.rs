@@ -29,7 +29,7 @@ fn everyday_texts_are_assigned_alike_by_every_strategy_on_1_2_and_7_threads() {
     let place = Place::new();
     fs::copy(repository().join("corpora/everyday.jsonl"), place.path("everyday.jsonl")).unwrap();
     let settings: Vec<_> =
-        Strategy::ALL.into_iter().flat_map(|strategy| [1, 2, 7].map(|threads| (strategy, threads))).collect();
+        Strategy::ALL.iter().flat_map(|&strategy| [1, 2, 7].map(|threads| (strategy, threads))).collect();
     assert_same(&place, "everyday.jsonl", "-k 20 --n-init 3", &settings);
 }
 
@@ -42,7 +42,7 @@ fn a_cluster_that_comes_to_life_is_looked_at_by_every_strategy() {
         "6 2 10\n1 1 1\n2 1 0.9\n2 2 0.1\n3 1 0.95\n3 2 0.05\n4 1 0.1\n4 2 0.9\n5 1 0.05\n5 2 0.95\n6 2 1\n";
     place.write("rows.mtx", format!("{header}\n{rows}"));
     place.write("seeds.mtx", format!("{header}\n2 2 2\n1 1 1\n1 2 0.2\n"));
-    for strategy in Strategy::ALL {
+    for &strategy in Strategy::ALL {
         place.ok(&format!(
             "cluster rows.mtx -k 2 --init seeds.mtx --strategy {strategy} -o {strategy} --quiet"
         ));
@@ -71,7 +71,7 @@ fn arxiv_abstracts_are_assigned_alike_by_every_strategy_and_number_of_threads() 
         writeln!(input, "{}", line.unwrap()).unwrap();
     }
     input.into_inner().unwrap();
-    let others = Strategy::ALL.into_iter().filter(|&strategy| strategy != Strategy::Auto);
+    let others = Strategy::ALL.iter().copied().filter(|&strategy| strategy != Strategy::Auto);
     let settings: Vec<_> = [1, 2, 7]
         .map(|threads| (Strategy::Auto, threads))
         .into_iter()

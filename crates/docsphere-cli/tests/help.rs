@@ -65,10 +65,10 @@ fn options_have_the_names_and_defaults_of_the_library() {
 #[test]
 fn every_strategy_and_format_of_the_library_is_named() {
     let help = Place::new().ok("cluster --help");
-    let names = docsphere::Strategy::ALL.map(|strategy| strategy.to_string());
-    let formats = docsphere::CorpusFormat::ALL.map(|format| format.name().to_owned());
-    let matrices = docsphere::formats::Format::ALL.map(|format| format.name().to_owned());
-    for name in names.iter().chain(&formats).chain(&matrices) {
+    let names = docsphere::Strategy::ALL.iter().map(|strategy| strategy.name());
+    let formats = docsphere::CorpusFormat::ALL.iter().map(|format| format.name());
+    let matrices = docsphere::formats::Format::ALL.iter().map(|format| format.name());
+    for name in names.chain(formats).chain(matrices) {
         assert!(help.contains(name), "{name}");
     }
 }

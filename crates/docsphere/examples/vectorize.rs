@@ -14,7 +14,7 @@ use std::time::Instant;
 use std::{env, fs};
 
 use docsphere::{
-    Corpus, CorpusOptions, DocumentBound, IdfKind, Ngrams, TextOptions, TfidfOptions, Vectorizer, formats,
+    Corpus, CorpusOptions, DocumentBound, Ngrams, TextOptions, TfidfOptions, Vectorizer, formats,
 };
 
 #[derive(Default)]
@@ -51,16 +51,11 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Job, String> {
         let number = |text: String| text.parse::<usize>().map_err(|error| format!("{text}: {error}"));
         match argument.as_str() {
             "--sklearn" => {
-                let kept = (job.text.ngrams, job.text.stemmer.take());
-                job.text = TextOptions { ngrams: kept.0, stemmer: kept.1, ..TextOptions::sklearn() };
+                let (ngrams, stemmer) = (job.text.ngrams, job.text.stemmer);
+                job.text = TextOptions::sklearn().ngrams(ngrams).stemmer(stemmer);
             }
             "--idf" => {
-                job.tfidf.idf = match value()?.as_str() {
-                    "paper" => IdfKind::Paper,
-                    "smooth" => IdfKind::Smooth,
-                    "plus-one" => IdfKind::PlusOne,
-                    other => return Err(format!("unknown idf {other}")),
-                }
+                job.tfidf.idf = value()?.parse().map_err(|error: docsphere::Error| error.to_string())?
             }
             "--sublinear-tf" => job.tfidf.sublinear_tf = true,
             "--ngrams" => job.text.ngrams = Ngrams { lo: number(value()?)?, hi: number(value()?)? },
@@ -94,11 +89,8 @@ fn bound(text: &str) -> Result<DocumentBound, String> {
 fn run(job: &Job) -> docsphere::Result<()> {
     let start = Instant::now();
     let corpus = Corpus::open([&job.paths[0]], job.corpus.clone())?;
-    let mut vectorizer = Vectorizer::new().text(job.text.clone()).tfidf(job.tfidf);
-    if let Some(n_threads) = job.n_threads {
-        vectorizer = vectorizer.n_threads(n_threads);
-    }
-    let vectorized = vectorizer.fit(&corpus, None)?;
+    let vectorizer = Vectorizer::new().text(job.text.clone()).tfidf(job.tfidf).n_threads(job.n_threads);
+    let vectorized = vectorizer.fit(&corpus)?;
     let seconds = start.elapsed().as_secs_f64();
     let rows = &vectorized.rows;
     println!("{} {} {} {seconds:.3}", rows.n_rows(), rows.n_terms(), rows.nnz());

@@ -10,6 +10,33 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+/// What the names of all temporary files and folders end with.
+pub const TEMPORARY_SUFFIX: &str = ".tmp";
+
+const PREFIX: &str = ".docsphere-";
+
+/// What the names of all temporary files and folders of a process begin with, so that a program
+/// which ends at once can find and remove its own.
+///
+/// ```
+/// assert_eq!(docsphere::temporary_prefix(17), ".docsphere-17-");
+/// ```
+pub fn temporary_prefix(process: u32) -> String {
+    format!("{PREFIX}{process}-")
+}
+
+/// Whether a file has the name of a temporary file of any process.
+///
+/// ```
+/// assert!(docsphere::is_temporary_name(".docsphere-17-aBc.tmp"));
+/// assert!(!docsphere::is_temporary_name(".docsphere-notes.tmp"));
+/// ```
+pub fn is_temporary_name(name: &str) -> bool {
+    let middle = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
+    let process = middle.and_then(|middle| middle.split_once('-')).map(|(process, _)| process);
+    process.is_some_and(|process| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Bytes gathered before they are handed to the system.
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -38,9 +65,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
         return Err(write_error(io::Error::new(io::ErrorKind::NotFound, message)));
     }
     let mut builder = tempfile::Builder::new();
-    // Named after the process, so that whoever ends it at once can find what to remove.
-    let prefix = format!(".docsphere-{}-", std::process::id());
-    builder.prefix(&prefix).suffix(".tmp");
+    let prefix = temporary_prefix(std::process::id());
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
     #[cfg(unix)]
     {
         // Temporary files are private by default; this one becomes an ordinary file, so let the umask decide.

@@ -331,7 +331,7 @@ mod tests {
         damaged[last] ^= 1;
         for bytes in [&packed[..packed.len() - 1], &damaged, &[&packed[..], b"garbage"].concat()] {
             fs::write(&path, bytes).unwrap();
-            for format in Format::ALL {
+            for &format in Format::ALL {
                 let error = read_as(&path, format).unwrap_err().to_string();
                 assert!(error.starts_with(path.to_str().unwrap()), "{error}");
             }

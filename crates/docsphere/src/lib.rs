@@ -66,17 +66,22 @@
 //! clusters, 16 bytes a row while they are refilled; several runs (`n_init`), labels, similarities and centroids of the best. [`summarize`] and [`MergeTree`] take 136 bytes a cluster and thread and 8 an entry of the centroids, a tree `2 k^2` more. There is never an array of clusters times terms.
 
 #![deny(missing_docs)]
+#![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
 pub(crate) mod atomic_file;
+pub(crate) mod by_key;
 pub(crate) mod compression;
 pub(crate) mod container;
 mod error;
 mod ids;
 mod labels;
 mod memory;
+mod names;
 mod observer;
+pub(crate) mod pool;
 mod record;
 mod simd;
+mod threads;
 
 mod corpus;
 
@@ -104,6 +109,7 @@ mod summary;
 
 mod overview;
 
+pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix};
 pub use centroids::Centroids;
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
 pub use error::{Error, ErrorKind, Result, RowProblem};
@@ -124,6 +130,7 @@ pub use summary::{ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Summ
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };
+pub use threads::{all_cores, on_threads};
 pub use vectors::{
     DocumentBound, IdfKind, MAX_ROWS, MAX_TERMS, Row, SparseRows, TextModel, TfidfOptions, Transformed,
     TransformedCorpus, UNIT_TOLERANCE, UnitRows, Vectorized, Vectorizer, Vocabulary, formats,

@@ -53,7 +53,9 @@ pub enum Event<'a> {
 /// [`StopReason::Observer`](crate::StopReason::Observer); during reading or seeding there is no result yet, and the call ends with
 /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), unless an earlier run of `n_init` has left one.
 ///
-/// Any `FnMut(&Event) -> ControlFlow<()>` that is `Send` is an observer.
+/// Any `FnMut(&Event) -> ControlFlow<()>` that is `Send` is an observer. A run takes it by
+/// [`FitOptions::observer`](crate::FitOptions::observer); whatever reads a corpus has a method that
+/// ends in `_watched`, such as [`Vectorizer::fit_watched`](crate::Vectorizer::fit_watched).
 pub trait Observer: Send {
     /// Called for every event, in order, on a thread of the run.
     fn observe(&mut self, event: &Event<'_>) -> ControlFlow<()>;
@@ -65,7 +67,7 @@ impl<F: FnMut(&Event<'_>) -> ControlFlow<()> + Send> Observer for F {
     }
 }
 
-/// The observer that looks away.
+/// Ignores every event.
 pub(crate) struct Silent;
 
 impl Observer for Silent {

@@ -1,11 +1,8 @@
 //! Facts about a run: the strategy, counts that prove where work was saved, seconds, why it ended.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind};
+use crate::names::impl_names;
 
 /// How labels are found. All strategies return the same bits; they differ in time and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -31,7 +28,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// All strategies.
-    pub const ALL: [Strategy; 7] = [
+    pub const ALL: &'static [Strategy] = &[
         Strategy::Auto,
         Strategy::Baseline,
         Strategy::Ncc,
@@ -55,27 +52,7 @@ impl Strategy {
     }
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or_else(|| {
-            let names = Strategy::ALL.map(Strategy::name).join(", ");
-            ErrorKind::Parameter {
-                name: "strategy",
-                expected: format!("one of {names}"),
-                got: format!("\"{name}\""),
-            }
-            .into()
-        })
-    }
-}
+impl_names!(Strategy, "strategy");
 
 /// What an assignment cost, in counts that do not depend on the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -241,7 +218,7 @@ mod tests {
 
     #[test]
     fn every_strategy_is_found_by_its_name() {
-        for strategy in Strategy::ALL {
+        for &strategy in Strategy::ALL {
             assert_eq!(strategy.name().parse::<Strategy>().unwrap(), strategy);
             assert_eq!(serde_json::to_string(&strategy).unwrap(), format!("\"{strategy}\""));
         }

@@ -51,7 +51,7 @@ fn a_run_continued_from_any_iteration_ends_in_the_same_bits() {
     let params = || SphericalKMeans::params(40).seed(4).tol(0.0);
     let whole = params().fit(&rows).unwrap();
     assert!(whole.n_iter > 6);
-    for (n, strategy) in (1..=whole.n_iter).zip(Strategy::ALL.into_iter().cycle()) {
+    for (n, &strategy) in (1..=whole.n_iter).zip(Strategy::ALL.iter().cycle()) {
         let part = interrupted(params(), &rows, n, &path);
         assert_eq!((part.stop, part.n_iter), (StopReason::Observer, n - 1));
         let checkpoint = Checkpoint::load(&path).unwrap();

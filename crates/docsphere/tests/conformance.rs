@@ -134,7 +134,7 @@ fn check(
     }
     // Only these two have vector kernels.
     if matches!(strategy, Strategy::Drift | Strategy::Auto) {
-        for simd in Simd::ALL.into_iter().filter(|simd| simd.is_available()) {
+        for simd in Simd::ALL.iter().copied().filter(|simd| simd.is_available()) {
             let fit = fit_like_with(rows, params, strategy, 2, simd);
             assert_same(&fit, reference, &format!("{place}, {strategy}, {}", simd.name()));
         }
@@ -255,7 +255,7 @@ macro_rules! conformance {
         #[test]
         fn every_strategy_is_covered() {
             let covered = [$($strategy),*];
-            for strategy in Strategy::ALL {
+            for &strategy in Strategy::ALL {
                 assert!(covered.contains(&strategy), "{strategy} has no line in tests/conformance.rs");
             }
         }

@@ -54,7 +54,7 @@ fn tree(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn the_guide_has_a_line_for_every_strategy() {
     let text = fs::read_to_string(root().join("docs/strategies.md")).unwrap();
-    for strategy in Strategy::ALL {
+    for &strategy in Strategy::ALL {
         assert!(text.contains(&format!("| `{strategy}` |")), "docs/strategies.md has no row for {strategy}");
     }
 }

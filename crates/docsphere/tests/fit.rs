@@ -180,7 +180,7 @@ fn an_exact_tie_goes_to_the_smallest_cluster_at_first_and_then_stays() {
 #[test]
 fn negative_values_switch_filters_off_and_the_trace_says_so() {
     let rows = rows_from(3, &[&[(0, 1.0), (1, -1.0)], &[(0, 1.0)], &[(1, -2.0), (2, 0.1)], &[(2, -1.0)]]);
-    for strategy in Strategy::ALL {
+    for &strategy in Strategy::ALL {
         let fit = SphericalKMeans::params(2).strategy(strategy).index_min_changed(0).fit(&rows).unwrap();
         let filters = matches!(strategy, Strategy::Index | Strategy::NccIndex | Strategy::Drift);
         assert!(fit.trace.iterations.iter().all(|record| record.filters_off == filters), "{strategy}");
@@ -369,7 +369,7 @@ fn a_stop_in_the_last_iteration_of_a_run_lets_no_other_run_begin() {
 #[test]
 fn a_cancelled_run_ends_at_once_without_a_result() {
     let rows = ZipfText { n_docs: 3_000, n_terms: 3_000, n_topics: 30, mean_terms: 20, seed: 1 }.rows();
-    for strategy in Strategy::ALL {
+    for &strategy in Strategy::ALL {
         for at in [0, 1, 2] {
             let cancel = AtomicBool::new(false);
             let mut observer = |event: &Event<'_>| {

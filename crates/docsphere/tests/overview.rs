@@ -160,7 +160,7 @@ mod map {
         // Twenty subjects, three clusters for each.
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpora/everyday.jsonl");
         let corpus = Corpus::open([path], CorpusOptions::default()).unwrap();
-        let rows = Vectorizer::new().fit(&corpus, None).unwrap().rows;
+        let rows = Vectorizer::new().fit(&corpus).unwrap().rows;
         let model = SphericalKMeans::params(60).fit(&rows).unwrap().model;
         let neighbours = neighbours(&model);
         let places = cluster_places(&neighbours, 1);

@@ -37,7 +37,7 @@ proptest! {
         let Some(params) = fitted_to(&rows, &params) else { return Ok(()) };
         let reference = reference_fit(&rows, &params);
         for cuts in [cuts_at(&places, rows.n_rows()), one_row_each(rows.n_rows())] {
-            for strategy in Strategy::ALL {
+            for &strategy in Strategy::ALL {
                 let options = FitOptions::default().cuts(cuts.clone());
                 let fit = fit_like_with_options(&rows, &params, strategy, n_threads, Simd::Auto, options);
                 assert_same(&fit, &reference, &format!("{strategy}, cuts {cuts:?}"));

@@ -1,9 +1,14 @@
 //! The integration tests, as one binary. Each module says what belongs into it.
 
+// Tests may read the environment (PROPTEST_CASES) and start pools; the library may not.
+#![allow(clippy::disallowed_methods)]
+
 /// Runs that were interrupted and continued.
 mod checkpoint;
 /// Every strategy and thread count against the slow reference: the same bits.
 mod conformance;
+/// Runs that start from centroids and labels of others.
+mod continued;
 /// Prose that names files and numbers: is it still true?
 mod documents;
 /// The loop and its stated policies, as a caller sees them.
@@ -22,3 +27,5 @@ mod seeding;
 mod shards;
 /// The order of the stages.
 mod stages;
+/// On which threads the library works.
+mod threads;

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The head of a report.
 pub(super) fn header() -> Vec<(&'static str, String)> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = docsphere::all_cores();
     let build = if cfg!(debug_assertions) { "with debug assertions: seconds mean little" } else { "release" };
     vec![
         ("command", format!("`{}`", command_line(std::env::args()))),

@@ -1,6 +1,7 @@
 //! How rows are clustered: the library's params under their own names.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhow::Result;
 use clap::Args;
@@ -9,10 +10,19 @@ use docsphere::{Centroids, Init, Params, SphericalKMeans, Strategy, formats};
 use super::UsageError;
 use crate::memory;
 
+/// The library's defaults, whatever the number of clusters.
+static DEFAULTS: LazyLock<Params> = LazyLock::new(|| SphericalKMeans::params(1));
+
+/// Its thresholds, as they are typed.
+static LAMBDAS: LazyLock<String> = LazyLock::new(|| {
+    let lambdas: Vec<String> = DEFAULTS.lambdas.iter().map(f64::to_string).collect();
+    lambdas.join(",")
+});
+
 /// Centroids from a matrix file.
-fn read_centroids(path: &str) -> Result<Centroids> {
+fn read_centroids(path: &Path) -> Result<Centroids> {
     let memory = memory::of_readers();
-    let options = formats::ReadOptions { memory: memory.clone(), ..formats::ReadOptions::default() };
+    let options = formats::ReadOptions::default().memory(memory.clone());
     let rows = formats::read_with(path, &options)?;
     // Rows are scaled, and then copied one by one.
     memory.check("the matrix", 2 * rows.memory_bytes() as u64 + 32 * rows.n_rows() as u64)?;
@@ -28,7 +38,7 @@ pub(crate) struct ClusterArgs {
     pub(crate) n_clusters: usize,
 
     /// How the first centroids are found: random, plain-k-means++, k-means++, or a matrix file of centroids
-    #[arg(long, value_name = "INIT", default_value = "k-means++")]
+    #[arg(long, value_name = "INIT", default_value = DEFAULTS.init.name())]
     init: String,
 
     /// Candidates a step of k-means++ [default: 4]
@@ -36,31 +46,31 @@ pub(crate) struct ClusterArgs {
     candidates: Option<usize>,
 
     /// Runs with different seeds, of which the best is kept
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.n_init)]
     pub(crate) n_init: usize,
 
     /// Where all random numbers come from
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.seed)]
     pub(crate) seed: u64,
 
     /// Iterations of a run at most
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.max_iter)]
     pub(crate) max_iter: usize,
 
     /// Stop when no centroid moved by a squared distance of this or more
-    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    #[arg(long, value_name = "X", default_value_t = DEFAULTS.tol)]
     tol: f64,
 
     /// How labels are found: auto, baseline, ncc, index, ncc-index, inverted, drift. Never changes the result
-    #[arg(long, value_name = "NAME", default_value_t = Strategy::Auto)]
+    #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.strategy)]
     pub(crate) strategy: Strategy,
 
     /// Thresholds of the strategies index and ncc-index
-    #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_value = "0.1,0.25,0.4,0.6")]
+    #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_value = LAMBDAS.as_str())]
     lambdas: Vec<f64>,
 
     /// ncc-index builds its index only while more clusters than this changed
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULTS.index_min_changed)]
     index_min_changed: usize,
 
     /// Threads [default: all cores]. Never changes the result
@@ -71,13 +81,12 @@ pub(crate) struct ClusterArgs {
 impl ClusterArgs {
     /// The file of centroids to begin with.
     pub(crate) fn init_file(&self) -> Option<&Path> {
-        let is_method = matches!(self.init.as_str(), "random" | "plain-k-means++" | "k-means++");
-        Some(Path::new(&self.init)).filter(|_| !is_method)
+        Some(Path::new(&self.init)).filter(|_| !Init::NAMES.contains(&self.init.as_str()))
     }
 
     /// The library's params, not yet checked.
     pub(crate) fn params(&self) -> Result<Params> {
-        let mut params = SphericalKMeans::params(self.n_clusters)
+        Ok(SphericalKMeans::params(self.n_clusters)
             .init(self.init()?)
             .n_init(self.n_init)
             .seed(self.seed)
@@ -85,34 +94,29 @@ impl ClusterArgs {
             .tol(self.tol)
             .strategy(self.strategy)
             .lambdas(self.lambdas.clone())
-            .index_min_changed(self.index_min_changed);
-        if let Some(threads) = self.threads {
-            params = params.n_threads(threads);
-        }
-        Ok(params)
+            .index_min_changed(self.index_min_changed)
+            .n_threads(self.threads))
     }
 
     fn init(&self) -> Result<Init> {
-        let init = match self.init.as_str() {
-            "random" => Init::Random,
-            "plain-k-means++" => Init::PlainPlusPlus,
-            "k-means++" => Init::PlusPlus { candidates: self.candidates },
-            path if Path::new(path).exists() => Init::Given(read_centroids(path)?),
-            other => {
-                let message = format!(
-                    "--init must be random, plain-k-means++, k-means++ or a matrix file, got \"{other}\""
-                );
+        let init = match (self.init.parse(), self.init_file()) {
+            (Ok(init), _) => init,
+            (Err(_), Some(path)) if path.exists() => Init::Given(read_centroids(path)?),
+            _ => {
+                let (names, got) = (Init::NAMES.join(", "), &self.init);
+                let message = format!("--init must be {names} or a matrix file, got \"{got}\"");
                 return Err(UsageError(message).into());
             }
         };
-        if self.candidates.is_some() && !matches!(init, Init::PlusPlus { .. }) {
-            return Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into());
+        match (init, self.candidates) {
+            (Init::PlusPlus { .. }, candidates) => Ok(Init::PlusPlus { candidates }),
+            (_, Some(_)) => Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into()),
+            (init, None) => Ok(init),
         }
-        Ok(init)
     }
 
     /// The number of threads that will be used.
     pub(crate) fn n_threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        self.threads.unwrap_or_else(docsphere::all_cores)
     }
 }

@@ -55,9 +55,9 @@ impl std::str::FromStr for AnyFormat {
     fn from_str(name: &str) -> Result<Self, String> {
         let documents = name.parse().map(AnyFormat::Documents);
         documents.or_else(|_| name.parse().map(AnyFormat::Matrix)).map_err(|_: docsphere::Error| {
-            let documents = CorpusFormat::ALL.map(CorpusFormat::name).join(", ");
-            let matrices = formats::Format::ALL.map(formats::Format::name).join(", ");
-            format!("known are {documents} and {matrices}")
+            let documents: Vec<&str> = CorpusFormat::ALL.iter().map(|format| format.name()).collect();
+            let matrices: Vec<&str> = formats::Format::ALL.iter().map(|format| format.name()).collect();
+            format!("known are {} and {}", documents.join(", "), matrices.join(", "))
         })
     }
 }

@@ -2,14 +2,18 @@
 
 mod cluster;
 mod input;
+mod long_run;
+mod output;
 mod page;
 mod settings;
 mod text;
 
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use input::InputArgs;
+pub(crate) use long_run::LongRunArgs;
+pub(crate) use output::OutputArgs;
 pub(crate) use page::PageArgs;
-pub(crate) use settings::{Setting, settings_of};
+pub(crate) use settings::settings_of;
 pub(crate) use text::TextArgs;
 
 /// Options that contradict each other, or lack something: ends with exit code 2.

@@ -1,6 +1,7 @@
 //! How much a report may hold.
 
 use clap::Args;
+use docsphere_result::{PageLimits, Rendered};
 
 use crate::memory;
 
@@ -15,4 +16,27 @@ pub(crate) struct PageArgs {
     /// Documents are shown in fewer characters if the page would become larger than this ("500K", "10M")
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = memory::parse_bytes)]
     pub(crate) report_size: u64,
+}
+
+impl PageArgs {
+    pub(crate) fn limits(&self) -> PageLimits {
+        PageLimits { max_chars: self.report_chars, max_bytes: self.report_size }
+    }
+
+    /// What a person should know about a page with these limits.
+    pub(crate) fn remark(&self, rendered: &Rendered) -> Option<String> {
+        if !rendered.is_within {
+            let size = memory::megabytes(rendered.html.len() as u64);
+            Some(format!(
+                "note: report.html has {size} although it shows no texts, more than --report-size; a run with fewer --keywords, --representatives and --least-typical makes it smaller"
+            ))
+        } else if rendered.n_chars < self.report_chars {
+            let n_chars = rendered.n_chars;
+            Some(format!(
+                "note: report.html shows {n_chars} characters of a document, to stay within --report-size"
+            ))
+        } else {
+            None
+        }
+    }
 }

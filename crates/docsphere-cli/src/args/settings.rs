@@ -2,21 +2,13 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
-use serde::{Deserialize, Serialize};
+use docsphere_result::Setting;
 
 /// Headings of options that say where and how results are written, not what they are.
 const LEFT_OUT: [&str; 3] = ["Output", "Report", "Long runs"];
 
 /// Of these headings, what has a say in the result after all.
 const KEPT: [&str; 1] = ["time-limit"];
-
-/// An option and its values.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Setting {
-    pub(crate) name: String,
-    /// None for an option that is just there.
-    pub(crate) values: Vec<String>,
-}
 
 /// The options of a command that were typed or have a default, but for those under some more headings.
 pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&str]) -> Vec<Setting> {

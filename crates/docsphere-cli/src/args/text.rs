@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use docsphere::{DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions};
 
 use crate::files;
@@ -36,7 +37,7 @@ pub(crate) struct TextArgs {
     stem: Option<String>,
 
     /// Drop words of fewer characters
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = TextOptions::default().min_chars)]
     min_chars: usize,
 
     /// Keep web addresses, cut into words
@@ -52,8 +53,8 @@ pub(crate) struct TextArgs {
     case_sensitive: bool,
 
     /// Where words begin and end: by the rules of Unicode, or as scikit-learn's default pattern
-    #[arg(long, value_name = "RULE", default_value = "unicode", value_parser = ["unicode", "sklearn"])]
-    segmentation: String,
+    #[arg(long, value_name = "RULE", default_value_t, value_parser = parse_segmentation())]
+    segmentation: Segmentation,
 
     /// Drop terms of fewer documents: a number, or a share such as 0.001
     #[arg(long, value_name = "N|SHARE", default_value = "1", value_parser = parse_bound)]
@@ -89,28 +90,22 @@ impl TextArgs {
             (None, "none") => StopWords::None,
             (None, language) => StopWords::Language(language.to_owned()),
         };
-        let text = TextOptions {
-            segmentation: if self.segmentation == "sklearn" {
-                Segmentation::SkLearn
-            } else {
-                Segmentation::Unicode
-            },
-            lowercase: !self.case_sensitive,
-            keep_urls: self.keep_urls,
-            keep_numbers: self.keep_numbers,
-            min_chars: self.min_chars,
-            stop_words,
-            ngrams: self.ngrams,
-            stemmer: self.stem.clone(),
-        };
+        let text = TextOptions::default()
+            .segmentation(self.segmentation)
+            .lowercase(!self.case_sensitive)
+            .keep_urls(self.keep_urls)
+            .keep_numbers(self.keep_numbers)
+            .min_chars(self.min_chars)
+            .stop_words(stop_words)
+            .ngrams(self.ngrams)
+            .stemmer(self.stem.clone());
         text.check()?;
-        let tfidf = TfidfOptions {
-            idf: if self.smooth_idf { IdfKind::Smooth } else { IdfKind::Paper },
-            sublinear_tf: self.sublinear_tf,
-            min_df: self.min_df,
-            max_df: self.max_df,
-            max_terms: self.max_terms,
-        };
+        let tfidf = TfidfOptions::default()
+            .idf(if self.smooth_idf { IdfKind::Smooth } else { IdfKind::Paper })
+            .sublinear_tf(self.sublinear_tf)
+            .min_df(self.min_df)
+            .max_df(self.max_df)
+            .max_terms(self.max_terms);
         tfidf.check()?;
         Ok((text, tfidf))
     }
@@ -124,6 +119,12 @@ fn read_stop_words(path: &Path) -> Result<Vec<String>> {
     let needed = STOP_WORD_BYTES * words().count() as u64 + 3 * text.len() as u64;
     memory::of_readers().check(WHAT, needed).map_err(|error| files::refused(&error, path))?;
     Ok(words().map(str::to_owned).collect())
+}
+
+/// The library's names, which the help lists.
+fn parse_segmentation() -> impl TypedValueParser<Value = Segmentation> {
+    let names = Segmentation::ALL.iter().map(|segmentation| segmentation.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Segmentation>())
 }
 
 fn parse_ngrams(text: &str) -> Result<Ngrams, String> {

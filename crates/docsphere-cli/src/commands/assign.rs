@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::ValueEnum;
 use docsphere::{DocId, Model, Nearest};
+use docsphere_result::rounded;
 use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
 use crate::args::InputArgs;
 use crate::console::{data, tell};
 use crate::memory;
-use crate::output::assignments::rounded;
 use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 use crate::progress::Progress;

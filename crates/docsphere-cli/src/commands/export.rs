@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use docsphere::{Model, TermId, formats};
+use docsphere_result::term_name;
 
 use super::vectorize::lines;
 use crate::console::People;
 use crate::memory;
 use crate::numbers::counted;
-use crate::output::clusters::term_name;
 use crate::output::folder::ResultFolder;
 use crate::output::names::{self, FolderKind};
 use crate::output::reads::Reads;

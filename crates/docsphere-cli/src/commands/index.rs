@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use docsphere::Corpus;
+use docsphere_result::{ClustersFile, names, read_assignments};
 
 use crate::args::{InputArgs, UsageError};
 use crate::console::People;
+use crate::memory;
 use crate::numbers::counted;
 use crate::output::reads::Reads;
 use crate::output::whole_file::make_whole;
-use crate::output::{assignments, clusters};
 use crate::progress::Progress;
-use crate::serve::documents::{self, KnownTexts, Line, Texts};
+use crate::serve::index::{self, KnownTexts, Line, Texts};
 
 /// Make the search index of a result, for docsphere serve
 #[derive(clap::Args)]
@@ -40,12 +41,12 @@ impl Args {
             return Err(UsageError(message.to_owned()).into());
         }
         self.input.check_for_documents()?;
-        let path = self.result.join(documents::NAME);
+        let path = self.result.join(names::DOCUMENTS);
         let mut reads = Reads::of_input(&self.input);
-        reads.add_result(&self.result, &[documents::NAME]);
+        reads.add_result(&self.result, &[names::DOCUMENTS]);
         reads.check_file(&path)?;
-        let lines = assignments::read(&self.result)?;
-        let clusters = clusters::read(&self.result)?;
+        let lines = read_assignments(&self.result, &memory::of_readers())?;
+        let clusters = ClustersFile::read(&self.result, &memory::of_readers())?;
         let mut known = KnownTexts::new();
         let told = clusters
             .clusters
@@ -69,7 +70,7 @@ impl Args {
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }
         };
         let written = make_whole(&path, |staging| {
-            documents::write(staging, Texts::Corpus(&corpus), &mut progress, lines.len(), &known, line)
+            index::write(staging, Texts::Corpus(&corpus), &mut progress, lines.len(), &known, line)
         });
         progress.finish();
         written?;

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use docsphere::{ClusterId, Model, TermId};
+use docsphere_result::{ClusterEntry, ClustersFile, term_name};
 use serde_json::json;
 
 use crate::console::{People, escaped, print_json};
 use crate::memory;
 use crate::numbers::counted;
-use crate::output::clusters::{self, ClusterEntry, ClustersFile, term_name};
 use crate::output::table;
 
 /// Show what a model or a result holds
@@ -35,7 +35,8 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load_within(super::model_path(&self.path), &memory::of_readers())?;
-        let file = self.path.is_dir().then(|| clusters::read(&self.path)).transpose()?;
+        let read = || ClustersFile::read(&self.path, &memory::of_readers());
+        let file = self.path.is_dir().then(read).transpose()?;
         if let Some(cluster) = self.cluster {
             let k = model.centroids().n_clusters();
             if cluster as usize >= k {

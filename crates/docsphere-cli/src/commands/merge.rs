@@ -1,23 +1,19 @@
 //! `docsphere merge`: clusters joined to fewer groups.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use docsphere_result::{ClustersFile, GroupsFile, names, read_assignments};
 
 use crate::console::{People, print_json};
+use crate::memory;
 use crate::numbers::{counted, grouped};
-use crate::output::assignments::{self, ReadAssignment};
-use crate::output::clusters;
-use crate::output::groups::{self, GroupsFile};
-use crate::output::names;
-use crate::output::page;
 use crate::output::reads::Reads;
 use crate::output::table;
 use crate::output::whole_file::{FileToWrite, write_together};
 
 /// What is written: the groups, and the table that follows from them.
-const WRITTEN: [&str; 2] = [groups::NAME, names::GROUP_TABLE];
+const WRITTEN: [&str; 2] = [names::GROUPS, names::GROUP_TABLE];
 
 /// Join the clusters of a result to fewer groups, and write the group of every document
 #[derive(clap::Args)]
@@ -50,8 +46,9 @@ impl Args {
             reads.add_result(&self.result, written);
             reads.check_file(path)?;
         }
-        let clusters = clusters::read(&self.result)?;
-        let file = GroupsFile::read(&self.result)?;
+        let limit = &memory::of_readers();
+        let clusters = ClustersFile::read(&self.result, limit)?;
+        let file = GroupsFile::read(&self.result, limit)?;
         ensure!(
             file.n_clusters == clusters.clusters.len(),
             "groups.json has {}, clusters.json has {}: they do not belong together",
@@ -59,16 +56,10 @@ impl Args {
             grouped(clusters.clusters.len())
         );
         let file = file.recut(&clusters.clusters, self.groups)?;
-        let assignments = assignments::read(&self.result)?;
+        let assignments = read_assignments(&self.result, limit)?;
         write_together(
-            &FileToWrite {
-                path: &groups_path,
-                write: &|out| {
-                    serde_json::to_writer_pretty(&mut *out, &file)?;
-                    Ok(out.write_all(b"\n")?)
-                },
-            },
-            &FileToWrite { path: &table_path, write: &|out| write_table(out, &assignments, &file) },
+            &FileToWrite { path: &groups_path, write: &|out| Ok(file.write_to(out)?) },
+            &FileToWrite { path: &table_path, write: &|out| Ok(file.write_table(&assignments, out)?) },
         )?;
         if self.json {
             return print_json(&file.groups);
@@ -83,24 +74,10 @@ impl Args {
         table::write_groups(&mut out, &file.groups, self.show)?;
         out.line("")?;
         out.line(format_args!("written to {}", table_path.display()))?;
-        if self.result.join(page::NAME).exists() {
+        if self.result.join(names::REPORT).exists() {
             let result = self.result.display();
             out.line(format_args!("for these groups in report.html: docsphere report {result}"))?;
         }
         Ok(())
     }
-}
-
-/// Writes the group of every document.
-fn write_table(out: &mut dyn Write, assignments: &[ReadAssignment], file: &GroupsFile) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(["id", "group", "cluster", "similarity"])?;
-    for line in assignments {
-        let cluster = usize::try_from(line.cluster).ok();
-        let group = cluster.map_or(Some(-1), |cluster| file.group_of_cluster.get(cluster).copied());
-        ensure!(group.is_some(), "document {:?} is in cluster {}, which is not there", line.id, line.cluster);
-        let [group, cluster] = [group.unwrap_or(-1), line.cluster].map(|number| number.to_string());
-        writer.write_record([&line.id, &group, &cluster, &format!("{:.6}", line.similarity)])?;
-    }
-    Ok(writer.flush()?)
 }

@@ -21,8 +21,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Subcommand;
-
-use crate::output::names;
+use docsphere_result::names;
 
 /// What can be done.
 #[derive(Subcommand)]

@@ -47,7 +47,7 @@ pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Pr
         bail!("this model was made from a matrix and does not know how to read text; give it a matrix file");
     };
     let corpus = Corpus::open(&input.inputs, input.corpus_options())?;
-    let read = text.transform_corpus(&corpus, Some(progress))?;
+    let read = text.transform_corpus_watched(&corpus, progress)?;
     Ok(ModelRows {
         rows: read.transformed.rows,
         ids: read.ids,

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use docsphere_result::{StoredPage, names};
 
 use crate::args::PageArgs;
 use crate::console::{People, tell};
-use crate::output::page::{self, StoredPage};
+use crate::memory;
 use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 
@@ -24,13 +25,14 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let path = self.result.join(page::NAME);
+        let path = self.result.join(names::REPORT);
         let mut reads = Reads::default();
-        reads.add_result(&self.result, &[page::NAME]);
+        reads.add_result(&self.result, &[names::REPORT]);
         reads.check_file(&path)?;
-        let rendered = StoredPage::read(&self.result)?.page().render(&self.limits, false)?;
-        if let Some(remark) = &rendered.remark {
-            tell(remark);
+        let rendered =
+            StoredPage::read(&self.result, &memory::of_readers())?.page().render(self.limits.limits(), false);
+        if let Some(remark) = self.limits.remark(&rendered) {
+            tell(&remark);
         }
         write_whole(&path, |out| Ok(out.write_all(rendered.html.as_bytes())?))?;
         Ok(People::new().line(format_args!("written to {}", path.display()))?)

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use docsphere::Model;
+use docsphere_result::{StoredPage, names, served_policy};
 
 use crate::args::PageArgs;
 use crate::console::{People, tell};
 use crate::interrupt;
 use crate::memory;
 use crate::numbers::{counted, grouped};
-use crate::output::page::{self, StoredPage};
-use crate::serve::documents::{self, Documents};
+use crate::serve::answers::Documents;
 use crate::serve::hosts::{HostName, Hosts};
+use crate::serve::index;
 use crate::serve::server::{self, Site};
 
 /// Explore a result in a browser: search all documents, page through every cluster
@@ -53,8 +54,8 @@ fn parse_max_connections(typed: &str) -> Result<usize, String> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let stored = StoredPage::read(&self.result)?;
-        let index = self.result.join(documents::NAME);
+        let stored = StoredPage::read(&self.result, &memory::of_readers())?;
+        let index = self.result.join(names::DOCUMENTS);
         self.check_index(&index, &stored)?;
         let hosts = Hosts::new(&self.host_name, self.address.is_loopback());
         if !self.address.is_loopback() {
@@ -65,8 +66,8 @@ impl Args {
             ));
         }
         let site = Site {
-            page: stored.page().render(&self.limits, true)?.html,
-            policy: page::served_policy()?,
+            page: stored.page().render(self.limits.limits(), true).html,
+            policy: served_policy(),
             index,
             hosts,
             max_connections: self.max_connections,
@@ -83,39 +84,40 @@ impl Args {
     }
 
     /// Refuses an index that is missing, damaged, or of another result.
-    fn check_index(&self, index: &Path, stored: &StoredPage) -> Result<()> {
-        if !index.exists() {
-            let model = Model::load_within(self.result.join("model.docsphere"), &memory::of_readers())?;
+    fn check_index(&self, path: &Path, stored: &StoredPage) -> Result<()> {
+        if !path.exists() {
+            let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
             if model.text().is_none() {
                 bail!(
                     "{}: is the result of a matrix, which has no texts to serve; open {} in a browser",
                     self.result.display(),
-                    self.result.join(page::NAME).display()
+                    self.result.join(names::REPORT).display()
                 );
             }
             bail!(
                 "{}: is not there; make it with: docsphere index {} INPUT (the input of the run, with the same input options)",
-                index.display(),
+                path.display(),
                 self.result.display()
             );
         }
-        documents::check(index)?;
-        let documents = Documents::open(index)?;
-        let n_indexed = documents.len()?;
+        index::check(path)?;
+        let documents = Documents::open(path)?;
+        let (clusters, n_indexed) = (stored.clusters(), documents.len()?);
         ensure!(
-            n_indexed == stored.n_documents(),
+            n_indexed == clusters.n_documents,
             "{}: holds {}, the result {}; make it again with docsphere index",
-            index.display(),
+            path.display(),
             counted(n_indexed, "document"),
-            grouped(stored.n_documents())
+            grouped(clusters.n_documents)
         );
         let sizes = documents.sizes()?;
-        for (cluster, size) in stored.sizes() {
+        for entry in &clusters.clusters {
+            let (cluster, size) = (entry.id as i32, entry.size);
             let indexed = sizes.get(&cluster).copied().unwrap_or(0);
             ensure!(
                 indexed == size,
                 "{}: has {} in cluster {cluster}, the result {}: it is of another result; make it again with docsphere index",
-                index.display(),
+                path.display(),
                 counted(indexed, "document"),
                 grouped(size)
             );

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{ClusterId, Model, UnitRows};
+use docsphere_result::{ReadAssignment, names, read_assignments};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -12,8 +13,6 @@ use crate::args::InputArgs;
 use crate::console::{People, print_json};
 use crate::memory;
 use crate::numbers::{counted, grouped};
-use crate::output::assignments::{self, ReadAssignment};
-use crate::output::names;
 use crate::progress::Progress;
 
 /// Documents compared with all centroids at a time: their similarities stay in memory.
@@ -49,7 +48,7 @@ struct Mismatch {
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
-        let assignments = assignments::read(&self.result)?;
+        let assignments = read_assignments(&self.result, &memory::of_readers())?;
         let mut progress = Progress::new(self.json);
         let rows = rows_for_model(&model, &self.input, &mut progress)?;
         progress.finish();

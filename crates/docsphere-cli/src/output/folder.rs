@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::names::{FolderKind, remove_own};
 use super::reads::Reads;
@@ -79,6 +79,11 @@ impl ResultFolder {
         Ok(ResultFolder { target, staging, kind, force, _lock: lock })
     }
 
+    /// Where to write the files of the result.
+    pub(crate) fn path(&self) -> &Path {
+        &self.staging
+    }
+
     /// Where to write a file of the result.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.staging.join(name)
@@ -102,10 +107,10 @@ impl ResultFolder {
         let cannot = || format!("{}: cannot put the result there", self.target.display());
         sync().with_context(cannot)?;
         match interrupt::uninterrupted(&[&self.staging], || self.put_in_place()) {
-            Ok(is_replaced) => {
+            Ok(old) => {
                 sync_folder(parent_of(&self.target));
-                if is_replaced {
-                    self.clear_away_old();
+                if let Some(old) = old {
+                    self.clear_away(&old);
                 }
                 Ok(())
             }
@@ -118,26 +123,25 @@ impl ResultFolder {
         }
     }
 
-    /// Tells whether an old folder now stands in the place of the staging folder.
-    fn put_in_place(&self) -> Result<bool> {
+    /// Returns where the old folder is now, if there was one.
+    fn put_in_place(&self) -> Result<Option<PathBuf>> {
         if self.force && self.target.is_dir() && !is_empty(&self.target) {
-            exchange(&self.staging, &self.target, &Role::Previous.path(&self.target))?;
-            return Ok(true);
+            return exchange(&self.staging, &self.target, &Role::Previous.path(&self.target)).map(Some);
         }
         // Over an empty folder, too. If another run has put its result there in the meantime, this one fails.
         match fs::rename(&self.staging, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => bail!(taken()),
-            outcome => outcome.map(|()| false).map_err(Into::into),
+            outcome => outcome.map(|()| None).map_err(Into::into),
         }
     }
 
     /// Removes the old result, unless something has appeared in it that is not ours.
-    fn clear_away_old(&self) {
-        let foreign = self.kind.foreign(&self.staging).ok().flatten();
-        if foreign.is_none() && remove_own(&self.staging, |entry| self.kind.is_own(entry)) {
+    fn clear_away(&self, old: &Path) {
+        let foreign = self.kind.foreign(old).ok().flatten();
+        if foreign.is_none() && remove_own(old, |entry| self.kind.is_own(entry)) {
             return;
         }
-        keep_old(&self.staging, &self.target);
+        keep_old(old, &self.target);
     }
 }
 
@@ -221,31 +225,44 @@ fn try_out(target: &Path, is_replaced: bool) -> Result<()> {
     outcome
 }
 
-/// Two folders change places; `aside` is a free name for where that takes several steps.
+/// Two folders change places; `aside` is a free name for where that takes several steps. Returns
+/// where `b` is now: as `a`, or where the last step failed, still as `aside`.
 #[cfg(target_os = "linux")]
-fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<()> {
+fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<PathBuf> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
         // Some file systems cannot.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => exchange_in_steps(a, b, aside),
-        outcome => Ok(outcome?),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            exchange_in_steps([a, b, aside], |from, to| fs::rename(from, to))
+        }
+        outcome => Ok(outcome.map(|()| a.to_owned())?),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<()> {
-    exchange_in_steps(a, b, aside)
+fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<PathBuf> {
+    exchange_in_steps([a, b, aside], |from, to| fs::rename(from, to))
 }
 
 /// A process that is killed in between leaves the old folder `b` as `aside`, where [`put_back`] finds it.
-fn exchange_in_steps(a: &Path, b: &Path, aside: &Path) -> Result<()> {
-    fs::rename(b, aside)?;
-    if let Err(error) = fs::rename(a, b) {
-        fs::rename(aside, b)?;
-        return Err(error.into());
+fn exchange_in_steps(
+    [a, b, aside]: [&Path; 3],
+    mut rename: impl FnMut(&Path, &Path) -> io::Result<()>,
+) -> Result<PathBuf> {
+    rename(b, aside)?;
+    if let Err(error) = rename(a, b) {
+        return Err(match rename(aside, b) {
+            Ok(()) => error.into(),
+            Err(_) => {
+                let place = aside.display();
+                anyhow!("{error}; the old folder could not be put back, it is in {place}")
+            }
+        });
     }
-    Ok(fs::rename(aside, a)?)
+    // Whether this succeeds or not, both folders are whole, and the new one has its place.
+    let old = if rename(aside, a).is_ok() { a } else { aside };
+    Ok(old.to_owned())
 }
 
 /// The same name without slashes at its end, with which a link would be followed.
@@ -290,10 +307,49 @@ mod tests {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("name"), folder.file_name().unwrap().as_encoded_bytes()).unwrap();
         }
-        exchange_in_steps(&a, &b, &home.path().join("aside")).unwrap();
+        exchange_in_steps([&a, &b, &home.path().join("aside")], |from, to| fs::rename(from, to)).unwrap();
         assert_eq!(fs::read_to_string(a.join("name")).unwrap(), "b");
         assert_eq!(fs::read_to_string(b.join("name")).unwrap(), "a");
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn whichever_rename_fails_it_is_said_where_both_folders_are() {
+        // The renames that fail; where the old folder is then, and what is said.
+        let cases = [
+            (&[1][..], "out", Some("no")),
+            (&[2], "out", Some("no")),
+            (&[2, 3], "aside", Some("no; the old folder could not be put back, it is in ")),
+            (&[3], "aside", None),
+        ];
+        for (failing, old, message) in cases {
+            let home = tempfile::tempdir().unwrap();
+            let [staging, out, aside] = ["staging", "out", "aside"].map(|name| home.path().join(name));
+            for (folder, content) in [(&staging, "new"), (&out, "old")] {
+                fs::create_dir(folder).unwrap();
+                fs::write(folder.join("name"), content).unwrap();
+            }
+            let mut step = 0;
+            let outcome = exchange_in_steps([&staging, &out, &aside], |from, to| {
+                step += 1;
+                if failing.contains(&step) { Err(io::Error::other("no")) } else { fs::rename(from, to) }
+            });
+            let old = home.path().join(old);
+            assert_eq!(fs::read_to_string(old.join("name")).unwrap(), "old", "{failing:?}");
+            match (outcome, message) {
+                (Ok(told), None) => {
+                    assert_eq!(told, old);
+                    assert_eq!(fs::read_to_string(out.join("name")).unwrap(), "new");
+                }
+                (Err(error), Some(message)) => {
+                    let error = error.to_string();
+                    assert!(error.starts_with(message), "{error}");
+                    assert!(old == out || error.ends_with(&aside.display().to_string()), "{error}");
+                    assert_eq!(fs::read_to_string(staging.join("name")).unwrap(), "new");
+                }
+                (outcome, _) => panic!("{failing:?}: {outcome:?}"),
+            }
+        }
     }
 
     #[cfg(target_os = "linux")]

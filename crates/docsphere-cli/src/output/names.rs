@@ -5,21 +5,8 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::Path;
 
-use super::assignments::AssignmentsFormat;
-use super::{groups, map, page};
+use docsphere_result::names::{ALL, CLUSTERS};
 
-/// The clusters of a result.
-pub(crate) const CLUSTERS: &str = "clusters.json";
-/// The model of a result.
-pub(crate) const MODEL: &str = "model.docsphere";
-/// What happened in a run.
-pub(crate) const TRACE: &str = "trace.json";
-/// The group of every document.
-pub(crate) const GROUP_TABLE: &str = "groups.csv";
-/// The search index; here too, because a build without the server may find one.
-const DOCUMENTS: &str = "documents.sqlite";
-/// The texts of the documents, while a run needs them.
-pub(crate) const TEXTS: &str = "texts.store";
 /// The matrix of `vectorize`.
 pub(crate) const MATRIX: &str = "matrix.npz";
 /// The ids of the rows of a matrix.
@@ -28,21 +15,6 @@ pub(crate) const IDS: &str = "ids.txt";
 pub(crate) const VOCABULARY: &str = "vocabulary.txt";
 /// The centroids of `export`.
 pub(crate) const CENTROIDS: &str = "centroids.npz";
-
-const RESULT_FILES: [&str; 12] = [
-    AssignmentsFormat::Csv.file_name(),
-    AssignmentsFormat::Jsonl.file_name(),
-    AssignmentsFormat::Parquet.file_name(),
-    CLUSTERS,
-    DOCUMENTS,
-    groups::NAME,
-    GROUP_TABLE,
-    map::NAME,
-    MODEL,
-    page::NAME,
-    TEXTS,
-    TRACE,
-];
 
 /// What a folder of ours holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +42,7 @@ impl FolderKind {
     /// All files that docsphere writes into such a folder, in the run or later.
     pub(crate) const fn files(self) -> &'static [&'static str] {
         match self {
-            FolderKind::Result => &RESULT_FILES,
+            FolderKind::Result => ALL,
             FolderKind::Matrix => &[IDS, MATRIX, VOCABULARY],
             FolderKind::Centroids => &[CENTROIDS, VOCABULARY],
         }
@@ -85,12 +57,9 @@ impl FolderKind {
                 let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(*file));
                 rest.and_then(|rest| rest.strip_prefix(".partial-")).is_some_and(is_number)
             };
-            // A temporary file of the library.
-            let is_temporary = name
-                .strip_prefix(".docsphere-")
-                .and_then(|rest| rest.strip_suffix(".tmp")?.split_once('-'))
-                .is_some_and(|(process, _)| is_number(process));
-            self.files().contains(&name) || self.files().iter().any(is_staged) || is_temporary
+            self.files().contains(&name)
+                || self.files().iter().any(is_staged)
+                || docsphere::is_temporary_name(name)
         };
         entry.file_type().is_ok_and(|found| found.is_file()) && name.to_str().is_some_and(is_named)
     }
@@ -141,7 +110,6 @@ mod tests {
             "groups.csv",
             "documents.sqlite",
             ".documents.sqlite.partial-17",
-            "texts.store",
             ".docsphere-17-aBc.tmp",
         ];
         for name in own {
@@ -160,11 +128,5 @@ mod tests {
         fs::remove_dir(home.path().join("report.html")).unwrap();
         assert!(remove_own(home.path(), |entry| kind.is_own(entry)));
         assert!(!home.path().exists());
-    }
-
-    #[cfg(feature = "serve")]
-    #[test]
-    fn the_index_has_the_name_that_the_server_knows() {
-        assert_eq!(DOCUMENTS, crate::serve::documents::NAME);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io::{self, IsTerminal};
 
-use super::clusters::ClusterEntry;
-use super::groups::GroupEntry;
+use docsphere_result::{ClusterEntry, GroupEntry};
+
 use crate::console::{People, escaped};
 use crate::numbers::{counted, grouped};
 
@@ -69,8 +69,9 @@ fn fitting<'a>(keywords: impl Iterator<Item = &'a str>, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use docsphere_result::KeywordEntry;
+
     use super::*;
-    use crate::output::clusters::KeywordEntry;
 
     #[test]
     fn keywords_are_cut_between_words() {

@@ -1,7 +1,9 @@
 //! Documents of a result, to be searched and paged through in a browser: an index on disk, and a server over it.
 
+pub(crate) mod answers;
 mod connections;
-pub(crate) mod documents;
+mod expression;
 pub(crate) mod hosts;
+pub(crate) mod index;
 pub(crate) mod server;
 mod workers;

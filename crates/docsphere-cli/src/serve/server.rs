@@ -27,8 +27,8 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::answers::{Documents, Question, Trouble};
 use super::connections::{self, Reached};
-use super::documents::{Documents, Question, Trouble};
 use super::hosts::Hosts;
 use super::workers::Workers;
 use crate::console::tell;

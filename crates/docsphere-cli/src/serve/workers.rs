@@ -15,7 +15,7 @@ use anyhow::{Result, anyhow};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::documents::{Documents, TIME_LIMIT, Trouble};
+use super::answers::{Documents, TIME_LIMIT, Trouble};
 
 /// How many questions may wait.
 pub(crate) const MAX_WAITING: usize = 800;
@@ -61,7 +61,7 @@ impl Workers {
     }
 
     pub(crate) fn count() -> usize {
-        thread::available_parallelism().map_or(1, usize::from)
+        docsphere::all_cores()
     }
 
     /// Asks when it is this question's turn.

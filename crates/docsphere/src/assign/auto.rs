@@ -77,10 +77,7 @@ impl Auto {
         let n_live = step.live.len() as f64;
 
         if self.doc_frequencies.is_empty() {
-            self.doc_frequencies = vec![0; step.rows.n_terms()];
-            for &term in step.rows.as_sparse().terms() {
-                self.doc_frequencies[term as usize] += 1;
-            }
+            self.doc_frequencies = step.rows.doc_frequencies();
         }
         let n_postings: f64 = (0..step.centroids.n_clusters())
             .flat_map(|cluster| step.centroids.row(cluster).terms)

@@ -7,9 +7,9 @@
 //!
 //! Reference: Dhillon, Modha, "Concept decompositions for large sparse text data using clustering", 2001, doi:10.1023/A:1007612920971.
 
-use super::chunks::for_each_document;
+use super::documents::for_each_document;
 use super::lookup::Lookup;
-use super::scan::Scan;
+use super::paper::Scan;
 use super::{Assigned, Assigner, ShardStep, seconds};
 use crate::error::Result;
 use crate::labels::Assignment;

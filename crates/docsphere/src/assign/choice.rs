@@ -1,6 +1,7 @@
-//! The tie rule, for strategies that compare one centroid at a time. (`inverted.rs` has all similarities at hand and reads the winner off.)
+//! The tie rule: for one centroid at a time ([`Choice`]), for all similarities and the old label
+//! ([`winner`]), and for all similarities without one ([`greatest`]).
 
-use super::chunks::Slot;
+use super::documents::Slot;
 use crate::labels::Assignment;
 
 /// The best cluster found so far for one document.
@@ -48,6 +49,27 @@ impl Choice {
     pub(super) fn settle(self, mut slot: Slot<'_>) {
         slot.set(self.label, self.similarity);
     }
+}
+
+/// The label and its similarity, from all similarities and the old label; no label if none is above 0.
+#[inline]
+pub(super) fn winner(similarities: &[f64], old: u32) -> (u32, f64) {
+    match greatest(similarities).filter(|&(_, best)| best > 0.0) {
+        Some((_, best)) if old != Assignment::NO_LABEL && similarities[old as usize] == best => (old, best),
+        Some(winner) => winner,
+        None => (Assignment::NO_LABEL, 0.0),
+    }
+}
+
+/// The greatest similarity and its first position; `None` if all are minus infinity.
+#[inline]
+pub(crate) fn greatest(similarities: &[f64]) -> Option<(u32, f64)> {
+    let best = similarities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if best == f64::NEG_INFINITY {
+        return None;
+    }
+    let cluster = similarities.iter().position(|&similarity| similarity == best)?;
+    Some((cluster as u32, best))
 }
 
 #[cfg(test)]

@@ -8,8 +8,9 @@
 //!
 //! Reference: Aoyama, Saito, Ikeda, "Inverted-file k-means clustering: performance analysis", 2020, doi:10.48550/arXiv.2002.09094.
 
-use super::chunks::for_each_document;
-use super::postings::{Postings, greatest};
+use super::choice::winner;
+use super::documents::for_each_document;
+use super::postings::Postings;
 use super::{Assigned, Assigner, ShardStep, seconds};
 use crate::error::Result;
 use crate::labels::Assignment;
@@ -41,15 +42,5 @@ impl Assigner for Inverted {
 
     fn memory_bytes(&self) -> usize {
         self.postings.memory_bytes()
-    }
-}
-
-/// The label and its similarity, from all similarities and the old label; no label if none is above 0.
-#[inline]
-pub(super) fn winner(similarities: &[f64], old: u32) -> (u32, f64) {
-    match greatest(similarities).filter(|&(_, best)| best > 0.0) {
-        Some((_, best)) if old != Assignment::NO_LABEL && similarities[old as usize] == best => (old, best),
-        Some(winner) => winner,
-        None => (Assignment::NO_LABEL, 0.0),
     }
 }

@@ -37,8 +37,7 @@ const FREE: u32 = u32::MAX;
 impl Lookup {
     /// Brings the tables up to date: those of changed centroids, or all of them if an iteration was left out.
     pub(super) fn prepare(&mut self, step: &Step<'_>) {
-        let follows = self.iteration.is_some_and(|iteration| iteration + 1 == step.iteration);
-        let movement = step.movement.filter(|_| follows);
+        let movement = step.movement_since(self.iteration);
         self.tables.resize_with(step.centroids.n_clusters(), Table::default);
         self.tables.par_iter_mut().enumerate().for_each(|(cluster, table)| {
             if movement.is_none_or(|movement| movement.is_changed(cluster)) {

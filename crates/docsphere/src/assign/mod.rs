@@ -12,28 +12,19 @@
 //!
 //! To add one: see CONTRIBUTING.md.
 
-mod arranged;
 mod auto;
 mod baseline;
-mod batch;
 mod bounds;
 mod choice;
-mod chunks;
-mod columns;
-mod comparer;
+mod documents;
 mod drift;
-mod drifts;
 mod index;
 mod inverted;
-mod kept;
 mod lookup;
-
 mod ncc;
 mod ncc_index;
-mod overlap;
+mod paper;
 mod postings;
-mod scan;
-mod states;
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -46,7 +37,8 @@ use crate::record::{Counters, IndexUse, Strategy};
 use crate::simd::Level;
 use crate::vectors::UnitRows;
 
-pub(crate) use postings::{LANES, Postings, greatest};
+pub(crate) use choice::greatest;
+pub(crate) use postings::{LANES, Postings};
 
 /// What every shard assigns its documents to: the same for all of them.
 pub(crate) struct Step<'a> {
@@ -75,6 +67,11 @@ impl<'a> Step<'a> {
     #[inline]
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Relaxed))
+    }
+
+    /// What changed since the assignment of an iteration; `None` if that was not the last one.
+    pub(crate) fn movement_since(&self, iteration: Option<usize>) -> Option<&'a Movement> {
+        self.movement.filter(|_| iteration.is_some_and(|iteration| iteration + 1 == self.iteration))
     }
 
     /// The changed clusters; all of them at first.

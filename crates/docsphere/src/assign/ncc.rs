@@ -10,9 +10,9 @@
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, section 3.1, doi:10.1145/3469096.3474937.
 
-use super::chunks::for_each_document;
+use super::documents::for_each_document;
 use super::lookup::Lookup;
-use super::scan::Scan;
+use super::paper::Scan;
 use super::{Assigned, Assigner, ShardStep, seconds};
 use crate::error::Result;
 use crate::labels::Assignment;

@@ -8,10 +8,10 @@
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, sections 3.2 and 4.3, doi:10.1145/3469096.3474937.
 
-use super::chunks::for_each_document;
+use super::documents::for_each_document;
 use super::lookup::Lookup;
-use super::overlap::OverlapIndex;
-use super::scan::Scan;
+use super::paper::OverlapIndex;
+use super::paper::Scan;
 use super::{Assigned, Assigner, ShardStep, seconds};
 use crate::error::Result;
 use crate::labels::Assignment;

@@ -5,6 +5,7 @@
 //!
 //! **Cost.** Memory: 8 bytes an entry of the centroids and `8 * (n_terms + 1)` for the directory; an accumulator is `8 * k` a thread.
 
+use crate::by_key::ByKey;
 use crate::centroids::Centroids;
 use crate::vectors::Row;
 
@@ -14,8 +15,8 @@ pub(crate) const LANES: usize = 16;
 /// The posting lists of one set of centroids.
 #[derive(Default)]
 pub(crate) struct Postings {
-    offsets: Vec<u64>,
-    entries: Vec<Posting>,
+    /// By term, ascending by cluster.
+    lists: ByKey<Posting>,
     /// What accumulators start from: 0, or minus infinity for an empty centroid, which attracts nothing.
     start: Vec<f64>,
 }
@@ -34,28 +35,11 @@ impl Postings {
         self.start
             .extend((0..n_clusters).map(|j| if centroids.is_empty(j) { f64::NEG_INFINITY } else { 0.0 }));
 
-        // Counting sort by term. offsets[t + 1] first counts term t, then runs from its start to its end, so that
-        // it ends as the start of term t + 1.
-        self.offsets.clear();
-        self.offsets.resize(centroids.n_terms() + 2, 0);
-        for cluster in 0..n_clusters {
-            for &term in centroids.row(cluster).terms {
-                self.offsets[term as usize + 2] += 1;
-            }
-        }
-        for term in 2..self.offsets.len() {
-            self.offsets[term] += self.offsets[term - 1];
-        }
-        self.entries.clear();
-        self.entries.resize(centroids.nnz(), Posting::default());
-        for cluster in 0..n_clusters {
-            for (term, value) in centroids.row(cluster).iter() {
-                let position = &mut self.offsets[term as usize + 1];
-                self.entries[*position as usize] = Posting { cluster: cluster as u32, value };
-                *position += 1;
-            }
-        }
-        self.offsets.pop();
+        let entries = (0..n_clusters).flat_map(|cluster| {
+            let of = move |(term, value)| (term, Posting { cluster: cluster as u32, value });
+            centroids.row(cluster).iter().map(of)
+        });
+        self.lists.group(centroids.n_terms(), entries);
     }
 
     /// The number of clusters.
@@ -70,7 +54,7 @@ impl Postings {
         let mut n_postings = 0;
         for (term, x) in row.iter() {
             let x = f64::from(x);
-            let postings = self.list(term);
+            let postings = self.lists.of(term);
             n_postings += postings.len() as u64;
             for posting in postings {
                 similarities[posting.cluster as usize] += x * f64::from(posting.value);
@@ -96,7 +80,7 @@ impl Postings {
                 }
             }
             // Lists ascend by cluster; from behind, no search for the first is needed.
-            for posting in self.list(term).iter().rev().take_while(|posting| posting.cluster >= from) {
+            for posting in self.lists.of(term).iter().rev().take_while(|posting| posting.cluster >= from) {
                 let value = f64::from(posting.value);
                 let sums = &mut sums[posting.cluster as usize];
                 sums.iter_mut().zip(&x).for_each(|(sum, x)| *sum += x * value);
@@ -104,23 +88,7 @@ impl Postings {
         }
     }
 
-    fn list(&self, term: u32) -> &[Posting] {
-        let term = term as usize;
-        &self.entries[self.offsets[term] as usize..self.offsets[term + 1] as usize]
-    }
-
     pub(crate) fn memory_bytes(&self) -> usize {
-        size_of_val(&self.offsets[..]) + size_of_val(&self.entries[..]) + size_of_val(&self.start[..])
+        self.lists.memory_bytes() + size_of_val(&self.start[..])
     }
-}
-
-/// The greatest similarity and its first position; `None` if all are minus infinity.
-#[inline]
-pub(crate) fn greatest(similarities: &[f64]) -> Option<(u32, f64)> {
-    let best = similarities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if best == f64::NEG_INFINITY {
-        return None;
-    }
-    let cluster = similarities.iter().position(|&similarity| similarity == best)?;
-    Some((cluster as u32, best))
 }

@@ -1,11 +1,10 @@
 //! The formats of documents: their names, and the names of their files.
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
+use crate::names::impl_names;
 
 /// A format of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +36,7 @@ struct Facts {
 
 impl CorpusFormat {
     /// All formats.
-    pub const ALL: [CorpusFormat; 6] = [
+    pub const ALL: &'static [CorpusFormat] = &[
         CorpusFormat::Lines,
         CorpusFormat::JsonLines,
         CorpusFormat::Csv,
@@ -77,7 +76,7 @@ impl CorpusFormat {
         let name = compression::without_ending(path).file_name().unwrap_or_default();
         let name = name.to_string_lossy().to_ascii_lowercase();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-        let found = CorpusFormat::ALL.into_iter().find(|format| format.facts().endings.contains(&ending));
+        let found = CorpusFormat::ALL.iter().copied().find(|format| format.facts().endings.contains(&ending));
         found.ok_or_else(|| {
             Error::from(ErrorKind::Unsupported {
                 what: "guessing the format from this name".to_owned(),
@@ -91,22 +90,7 @@ impl CorpusFormat {
     }
 }
 
-impl fmt::Display for CorpusFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for CorpusFormat {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        CorpusFormat::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let expected = format!("one of {}", CorpusFormat::ALL.map(CorpusFormat::name).join(", "));
-            ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
-        })
-    }
-}
+impl_names!(CorpusFormat, "format");
 
 #[cfg(test)]
 mod tests {
@@ -135,7 +119,7 @@ mod tests {
             "xml".parse::<CorpusFormat>().unwrap_err().to_string(),
             "format must be one of lines, jsonl, csv, tsv, parquet, folder, got \"xml\""
         );
-        for format in CorpusFormat::ALL {
+        for &format in CorpusFormat::ALL {
             assert_eq!(format.to_string().parse::<CorpusFormat>().unwrap(), format);
         }
     }

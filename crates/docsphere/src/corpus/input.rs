@@ -33,7 +33,7 @@ const COPY_BYTES: usize = 1 << 18;
 /// std::fs::write(&path, "cats purr\ndogs bark\n").unwrap();
 /// let corpus = Corpus::open([&path], CorpusOptions::default())?;
 /// let mut texts = Vec::new();
-/// let stats = corpus.for_each_document(None, |document| texts.push(document.text.to_owned()))?;
+/// let stats = corpus.for_each_document(|document| texts.push(document.text.to_owned()))?;
 /// assert_eq!(texts, ["cats purr", "dogs bark"]);
 /// assert_eq!(stats.n_documents, 2);
 /// # Ok::<(), docsphere::Error>(())
@@ -169,7 +169,7 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
             let message = "it is a folder, not a file";
             return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, message)));
         }
-        let files = folder::list(path, options.glob().as_ref())?;
+        let files = folder::list(path, options.compiled_glob().as_ref())?;
         let n_bytes = files.iter().map(|file| file.n_bytes).sum();
         let source = Source::Folder(files.into());
         return Ok((

@@ -15,7 +15,10 @@ use crate::memory::MemoryLimit;
 /// | `glob` | all files | which files of a folder are read; hidden ones never |
 /// | `skip_bad_records` | no | whether records that cannot be read are left out and counted, or an error |
 /// | `memory` | no limit | what the process may hold while it reads |
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CorpusOptions {
     /// The format of all inputs; `None` to go by their names.
     pub format: Option<CorpusFormat>,
@@ -47,6 +50,48 @@ impl Default for CorpusOptions {
 }
 
 impl CorpusOptions {
+    /// The format of all inputs; `None` to go by their names.
+    #[must_use]
+    pub fn format(mut self, format: impl Into<Option<CorpusFormat>>) -> Self {
+        self.format = format.into();
+        self
+    }
+
+    /// The fields that hold the text, joined with line feeds.
+    #[must_use]
+    pub fn text_fields(mut self, text_fields: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.text_fields = text_fields.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The field that holds the id, which every record must then have.
+    #[must_use]
+    pub fn id_field(mut self, id_field: impl Into<String>) -> Self {
+        self.id_field = Some(id_field.into());
+        self
+    }
+
+    /// Which files of a folder are read.
+    #[must_use]
+    pub fn glob(mut self, glob: impl Into<String>) -> Self {
+        self.glob = Some(glob.into());
+        self
+    }
+
+    /// Whether records that cannot be read are left out and counted.
+    #[must_use]
+    pub fn skip_bad_records(mut self, skip_bad_records: bool) -> Self {
+        self.skip_bad_records = skip_bad_records;
+        self
+    }
+
+    /// What the process may hold while documents are read and turned into rows.
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryLimit) -> Self {
+        self.memory = memory;
+        self
+    }
+
     /// Checks every option.
     ///
     /// # Errors
@@ -60,7 +105,7 @@ impl CorpusOptions {
         Ok(())
     }
 
-    pub(super) fn glob(&self) -> Option<Glob> {
+    pub(super) fn compiled_glob(&self) -> Option<Glob> {
         self.glob.as_deref().map(Glob::new)
     }
 }

@@ -191,14 +191,20 @@ impl Corpus {
     /// Calls `document` for every document, in order, on this thread; parsing is spread over the current rayon pool.
     ///
     /// # Errors
-    /// A file that cannot be read or is damaged; a record that cannot be read, unless such are skipped; a stop by the observer.
-    pub fn for_each_document(
+    /// A file that cannot be read or is damaged; a record that cannot be read, unless such are skipped.
+    pub fn for_each_document(&self, document: impl FnMut(Document<'_>)) -> Result<CorpusStats> {
+        self.for_each_document_watched(&mut Silent, document)
+    }
+
+    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the reading.
+    ///
+    /// # Errors
+    /// As [`for_each_document`](Self::for_each_document), and [`ErrorKind::Stopped`] if the observer stops the reading.
+    pub fn for_each_document_watched(
         &self,
-        observer: Option<&mut dyn Observer>,
+        observer: &mut dyn Observer,
         mut document: impl FnMut(Document<'_>),
     ) -> Result<CorpusStats> {
-        let mut silent = Silent;
-        let observer = observer.unwrap_or(&mut silent);
         self.map_chunks(observer, &Copied, |chunk| {
             chunk.iter().for_each(&mut document);
             Ok(ControlFlow::Continue(()))

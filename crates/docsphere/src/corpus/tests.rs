@@ -41,7 +41,7 @@ type Pairs = Vec<(String, String)>;
 fn read_all(corpus: &Corpus) -> Result<(Pairs, CorpusStats)> {
     let mut pairs = Vec::new();
     let stats = corpus
-        .for_each_document(None, |document| pairs.push((document.id.to_owned(), document.text.to_owned())))?;
+        .for_each_document(|document| pairs.push((document.id.to_owned(), document.text.to_owned())))?;
     assert_eq!(stats.n_documents, pairs.len() as u64);
     Ok((pairs, stats))
 }
@@ -446,10 +446,10 @@ fn the_observer_sees_progress_and_may_stop() {
         }
         ControlFlow::Continue(())
     };
-    corpus.for_each_document(Some(&mut watch), |_| ()).unwrap();
+    corpus.for_each_document_watched(&mut watch, |_| ()).unwrap();
     assert_eq!(last, 1000);
     let mut stop = |_: &Event<'_>| ControlFlow::Break(());
-    let error = corpus.for_each_document(Some(&mut stop), |_| ()).unwrap_err();
+    let error = corpus.for_each_document_watched(&mut stop, |_| ()).unwrap_err();
     assert_eq!(error.to_string(), "stopped by the observer during reading, before there was a result");
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::continued::Continued;
 use super::params::Params;
 use crate::centroids::Centroids;
 use crate::container::{Container, Kind};
@@ -91,10 +92,18 @@ struct State {
 }
 
 impl Fingerprint {
-    pub(super) fn new(facts: RowFacts, checksums: Checksums, params: &Params) -> Self {
-        let init = match &params.init {
-            Init::Given(centroids) => format!("given {:08x}", crc32fast::hash(&centroids.to_bytes())),
-            init => match init.n_candidates() {
+    pub(super) fn new(
+        facts: RowFacts,
+        checksums: Checksums,
+        params: &Params,
+        continued: Option<&Continued>,
+    ) -> Self {
+        let init = match (continued, &params.init) {
+            (Some(continued), _) => format!("continued {:08x}", continued.checksum()),
+            (None, Init::Given(centroids)) => {
+                format!("given {:08x}", crc32fast::hash(&centroids.to_bytes()))
+            }
+            (None, init) => match init.n_candidates() {
                 Some(candidates) => format!("{} with {candidates} candidates", init.name()),
                 None => init.name().to_owned(),
             },
@@ -282,10 +291,7 @@ mod tests {
         assert_eq!(whole.labels.as_slice()[2], -1);
         // The row without terms has one. (The fuzz target found this: documents were counted below zero.)
         let error = continued(|checkpoint| checkpoint.current.labels[2] = 1).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "not valid docsphere checkpoint: expected no label for a row without terms, found cluster 1 for row 2"
-        );
+        assert_eq!(error.to_string(), "the label of a row without terms must be -1, got cluster 1 for row 2");
         // A row with terms may have none; it is found again.
         let found = continued(|checkpoint| checkpoint.current.labels[0] = u32::MAX).unwrap();
         assert_eq!(found.labels, whole.labels);

@@ -4,19 +4,19 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedHead, SavedRun};
+use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint};
 use super::params::Params;
-use super::{Fit, FitOptions};
+use super::run::{History, Run, Start};
+use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::Centroids;
-use crate::error::{Error, ErrorKind, Result};
-use crate::labels::{Assignment, Labels};
-use crate::model::{Model, ModelInfo};
+use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
-use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason, Trace};
+use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
 use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
-use crate::update::{Sums, Touched, refill};
+use crate::threads::on_threads;
+use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
 /// Checks the options against the data, then does all runs and keeps the best.
@@ -29,10 +29,9 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
     let mut shards = LocalShards::new(rows, weights, &options.cuts, &settings);
     let facts = shards.facts();
     check_against_data(facts, params)?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(params.n_threads.unwrap_or_else(all_cores))
-        .build()
-        .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
+    if let Some(continued) = &options.continued {
+        continued.check(facts, params)?;
+    }
     let mut silent = Silent;
     let mut driver = Driver {
         shards: &mut shards,
@@ -45,15 +44,10 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
         best: None,
         cancel: options.cancel,
     };
-    pool.install(|| driver.all_runs(options.checkpoint, options.resume))?;
+    on_threads(params.n_threads, || driver.all_runs(options.checkpoint, options.resume, options.continued))??;
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
-    Ok(best.into_fit(shards.into_kept(), facts, params, weights.is_given(), records))
-}
-
-/// Asked of the system, since rayon's own default would read the environment.
-fn all_cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    Ok(Fit::new(best, shards.into_kept(), facts, params, weights.is_given(), records))
 }
 
 fn check_against_data(facts: RowFacts, params: &Params) -> Result<()> {
@@ -95,32 +89,33 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     /// Does all runs that have not been done, and keeps the best.
-    fn all_runs(&mut self, plan: Option<CheckpointPlan>, resume: Option<Checkpoint>) -> Result<()> {
+    fn all_runs(
+        &mut self,
+        plan: Option<CheckpointPlan>,
+        resume: Option<Checkpoint>,
+        continued: Option<Continued>,
+    ) -> Result<()> {
         if plan.is_some() || resume.is_some() {
-            let fingerprint = Fingerprint::new(self.facts, self.shards.checksums()?, self.params);
+            let checksums = self.shards.checksums()?;
+            let fingerprint = Fingerprint::new(self.facts, checksums, self.params, continued.as_ref());
             if let Some(checkpoint) = &resume {
                 checkpoint.check_against(&fingerprint)?;
             }
             self.checkpoints = plan.zip(Some(fingerprint));
         }
-        let mut resumed = None;
+        let mut start = continued.map_or(Start::Seeds, Start::from);
         if let Some(Checkpoint { finished, best, current, .. }) = resume {
             self.records = finished;
             if let Some(best) = best {
-                self.shards.start(Some(&best.labels))?;
-                let best = Run::restored(best);
-                // Similarities are not in the checkpoint. Labels stay: each is among the best for its centroids.
-                self.shards.pass(&best.step(self.cancel))?;
+                let number = best.head.number;
+                let best = self.begun(number, Start::from(best))?;
                 self.keep(best)?;
             }
-            resumed = Some(current);
+            start = Start::from(current);
         }
         for number in self.records.len()..self.params.n_init {
-            let run = match resumed.take() {
-                Some(saved) => self.continued(saved),
-                None => self.seeded(number),
-            };
-            let mut run = match run {
+            let start = std::mem::replace(&mut start, Start::Seeds);
+            let mut run = match self.started(number, start) {
                 Ok(run) => run,
                 Err(error)
                     if self.best.is_some()
@@ -145,8 +140,7 @@ impl Driver<'_> {
 
     fn keep(&mut self, run: Run) -> Result<()> {
         self.shards.keep()?;
-        // Only a run that goes on needs these.
-        self.best = Some(Run { sums: Sums::new(0), pending: Vec::new(), ..run });
+        self.best = Some(run.ended());
         Ok(())
     }
 
@@ -158,49 +152,54 @@ impl Driver<'_> {
         tell(self.observer, self.cancel, event)
     }
 
-    /// A run from a checkpoint.
-    fn continued(&mut self, saved: SavedRun) -> Result<Run> {
-        self.tell(&Event::RunStarted { run: saved.head.number, n_init: self.params.n_init })?;
-        self.shards.start(Some(&saved.labels))?;
-        let mut run = Run::restored(saved);
-        run.pending = self.shards.pass(&run.step(self.cancel))?.touched;
+    /// A run that is ready for its next iteration.
+    fn started(&mut self, number: usize, start: Start) -> Result<Run> {
+        self.tell(&Event::RunStarted { run: number, n_init: self.params.n_init })?;
+        self.begun(number, start)
+    }
+
+    fn begun(&mut self, number: usize, start: Start) -> Result<Run> {
+        let (centroids, labels, history) = match start {
+            Start::Continue { centroids, labels, history } => (centroids, Some(labels), history),
+            Start::Seeds => {
+                let start = Instant::now();
+                let centroids = self.seeds(number)?;
+                let seeding_seconds = start.elapsed().as_secs_f64();
+                (centroids, None, History { seeding_seconds, iterations: Vec::new() })
+            }
+        };
+        self.shards.start(labels.as_deref())?;
+        let mut run = Run::new(number, centroids, history);
+        if !run.history.iterations.is_empty() {
+            // Similarities and sums are not in a checkpoint. Labels stay: each is among the best for
+            // its centroids.
+            run.pending = self.shards.pass(&run.last_step(self.cancel))?.touched;
+        }
         Ok(run)
     }
 
-    /// A run with its first centroids.
-    fn seeded(&mut self, number: usize) -> Result<Run> {
-        let params = self.params;
-        self.tell(&Event::RunStarted { run: number, n_init: params.n_init })?;
-        let start = Instant::now();
-        let n_clusters = params.n_clusters;
-        let (init, n_terms) = (&params.init, self.facts.n_terms);
-        let seeding = Seeding { init, n_clusters, n_terms, seed: params.seed, run: number };
+    /// The first centroids of a run.
+    fn seeds(&mut self, number: usize) -> Result<Centroids> {
+        let Params { n_clusters, init, seed, .. } = self.params;
+        let (n_clusters, n_terms) = (*n_clusters, self.facts.n_terms);
+        let seeding = Seeding { init, n_clusters, n_terms, seed: *seed, run: number };
         let (observer, cancel) = (&mut *self.observer, self.cancel);
-        let centroids = seeding.centroids(self.shards, &mut |done| {
+        seeding.centroids(self.shards, &mut |done| {
             tell(observer, cancel, &Event::Seeding { done, total: n_clusters })
-        })?;
-        self.shards.start(None)?;
-        Ok(Run {
-            number,
-            sums: Sums::new(n_clusters),
-            centroids,
-            pending: Vec::new(),
-            iterations: Vec::new(),
-            seeding_seconds: start.elapsed().as_secs_f64(),
         })
     }
 
     /// Iterates until something stops it. Afterwards the labels are the best for the centroids.
     fn iterate(&mut self, run: &mut Run) -> Result<Ended> {
         let params = self.params;
-        for iteration in run.iterations.len()..=params.max_iter {
+        for iteration in run.history.iterations.len()..=params.max_iter {
             let record = if iteration == 0 { self.first_iteration(run) } else { self.iteration(run) }?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             if self.is_cancelled() {
                 return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
             }
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
-            run.iterations.push(record);
+            run.history.iterations.push(record);
             if iteration > 0 && moved == 0 {
                 return Ok(Ended { stop: StopReason::NoLabelChanged, asked_to_stop });
             }
@@ -237,7 +236,7 @@ impl Driver<'_> {
         let movement = run.sums.apply(&touched, &refills, &mut run.centroids, delta)?;
         let update_seconds = start.elapsed().as_secs_f64();
 
-        let step = Step::new(run.iterations.len(), &run.centroids, Some(&movement), self.cancel);
+        let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
         let passed = self.shards.pass(&step)?;
         let (mut record, touched) = self.record(&step, passed);
         run.pending = touched;
@@ -311,101 +310,4 @@ fn tell(observer: &mut dyn Observer, cancel: Option<&AtomicBool>, event: &Event<
 struct Ended {
     stop: StopReason,
     asked_to_stop: bool,
-}
-
-/// One run: all that its iterations read and write, but for what the shards hold.
-struct Run {
-    number: usize,
-    sums: Sums,
-    centroids: Centroids,
-    /// The clusters that the last pass touched, not yet in the sums.
-    pending: Vec<Touched>,
-    /// What happened so far; iteration 0 is the first assignment.
-    iterations: Vec<IterationRecord>,
-    seeding_seconds: f64,
-}
-
-impl Run {
-    /// A run from a checkpoint. Sums follow from labels.
-    fn restored(saved: SavedRun) -> Self {
-        let SavedRun { head, centroids, .. } = saved;
-        Run {
-            number: head.number,
-            sums: Sums::new(centroids.n_clusters()),
-            centroids,
-            pending: Vec::new(),
-            iterations: head.iterations,
-            seeding_seconds: head.seeding_seconds,
-        }
-    }
-
-    fn saved(&self, labels: Vec<u32>) -> SavedRun {
-        let head = SavedHead {
-            number: self.number,
-            seeding_seconds: self.seeding_seconds,
-            iterations: self.iterations.clone(),
-        };
-        SavedRun { head, labels, centroids: self.centroids.clone() }
-    }
-
-    /// The last step of a restored run, once more.
-    fn step<'a>(&'a self, cancel: Option<&'a AtomicBool>) -> Step<'a> {
-        Step::new(self.iterations.len() - 1, &self.centroids, None, cancel)
-    }
-
-    fn objective(&self) -> f64 {
-        self.iterations.last().map_or(0.0, |record| record.objective)
-    }
-
-    fn record(&self, stop: StopReason) -> RunRecord {
-        RunRecord {
-            run: self.number,
-            objective: self.objective(),
-            n_iter: self.iterations.len() - 1, // iteration 0 is not counted
-            stop,
-            seeding_seconds: self.seeding_seconds,
-        }
-    }
-
-    fn into_fit(
-        self,
-        assignment: Assignment,
-        facts: RowFacts,
-        params: &Params,
-        weighted: bool,
-        runs: Vec<RunRecord>,
-    ) -> Fit {
-        let RunRecord { objective, n_iter, stop, .. } = runs[self.number];
-        let mut has_documents = vec![false; self.centroids.n_clusters()];
-        let mut n_labelled = 0;
-        for &label in assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
-            has_documents[label as usize] = true;
-            n_labelled += 1;
-        }
-        let info = ModelInfo {
-            init: params.init.name().to_owned(),
-            candidates: params.init.n_candidates(),
-            weighted,
-            n_init: params.n_init,
-            max_iter: params.max_iter,
-            tol: params.tol,
-            seed: params.seed,
-            n_docs: assignment.labels.len(),
-            objective,
-            n_iter,
-            converged: stop.is_converged(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
-        Fit {
-            labels: Labels::from(&assignment),
-            similarities: assignment.similarities,
-            objective,
-            n_iter,
-            stop,
-            n_empty_clusters: has_documents.iter().filter(|&&has| !has).count(),
-            n_outliers: facts.n_nonzero_rows - n_labelled,
-            model: Model::new(self.centroids, info),
-            trace: Trace { runs, best_run: self.number, iterations: self.iterations },
-        }
-    }
 }

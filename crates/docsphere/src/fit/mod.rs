@@ -1,8 +1,10 @@
 //! Stage 10: the whole run. Options, the only loop, the record of what happened.
 
 mod checkpoint;
+mod continued;
 mod driver;
 mod params;
+mod run;
 
 pub use checkpoint::Checkpoint;
 pub use params::{Params, SphericalKMeans, ValidParams};
@@ -11,12 +13,16 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use checkpoint::CheckpointPlan;
+use continued::Continued;
+use run::Run;
 
+use crate::centroids::Centroids;
 use crate::error::Result;
-use crate::labels::Labels;
-use crate::model::Model;
+use crate::labels::{Assignment, Labels};
+use crate::model::{Model, ModelInfo};
 use crate::observer::Observer;
-use crate::record::{StopReason, Trace};
+use crate::record::{RunRecord, StopReason, Trace};
+use crate::shards::RowFacts;
 use crate::vectors::UnitRows;
 
 /// What a fit may be given beside rows and params.
@@ -26,6 +32,7 @@ pub struct FitOptions<'a> {
     pub(crate) observer: Option<&'a mut dyn Observer>,
     pub(crate) checkpoint: Option<CheckpointPlan>,
     pub(crate) resume: Option<Checkpoint>,
+    pub(crate) continued: Option<Continued>,
     pub(crate) cancel: Option<&'a AtomicBool>,
     pub(crate) cuts: Vec<usize>,
 }
@@ -60,6 +67,38 @@ impl<'a> FitOptions<'a> {
         self
     }
 
+    /// Starts from the centroids and labels of an earlier run instead of seeds, over the same rows or
+    /// others: rows with label -1, such as new ones, get the label of their nearest centroid first.
+    /// Then the run goes on until it converges.
+    ///
+    /// The labels (one per row) decide ties, so an earlier run that had converged stays as it was. With
+    /// `n_init` 1 only; [`Params::init`] is not used.
+    ///
+    /// ```
+    /// use docsphere::{FitOptions, Labels, SparseRows, SphericalKMeans, UnitRows};
+    ///
+    /// let rows = |n: usize| {
+    ///     let (terms, values) = ([0, 1, 1, 0], [1.0, 1.0, 2.0, 3.0]);
+    ///     let offsets = (0..=n as u64).collect::<Vec<_>>();
+    ///     UnitRows::new(SparseRows::from_parts(2, offsets, &terms[..n], &values[..n]).unwrap())
+    /// };
+    /// let params = SphericalKMeans::params(2);
+    /// let fit = params.clone().fit(&rows(2))?;
+    /// // Two documents more.
+    /// let mut labels: Vec<i32> = fit.labels.into();
+    /// labels.extend([-1, -1]);
+    /// let options =
+    ///     FitOptions::default().continue_from(fit.model.centroids().clone(), Labels::from(labels));
+    /// let grown = params.fit_with(&rows(4), options)?;
+    /// assert_eq!(grown.labels.as_slice()[1], grown.labels.as_slice()[2]);
+    /// # Ok::<(), docsphere::Error>(())
+    /// ```
+    #[must_use]
+    pub fn continue_from(mut self, centroids: Centroids, labels: Labels) -> Self {
+        self.continued = Some(Continued { centroids, labels });
+        self
+    }
+
     /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An observer stops a run after an iteration, with the result so far.
     #[must_use]
     pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
@@ -86,6 +125,7 @@ impl std::fmt::Debug for FitOptions<'_> {
             .field("observer", &observer)
             .field("checkpoint", &self.checkpoint)
             .field("resume", &self.resume)
+            .field("continued", &self.continued)
             .field("cancel", &self.cancel)
             .field("cuts", &self.cuts)
             .finish()
@@ -117,6 +157,49 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// The result of the best run.
+    fn new(
+        run: Run,
+        assignment: Assignment,
+        facts: RowFacts,
+        params: &Params,
+        weighted: bool,
+        runs: Vec<RunRecord>,
+    ) -> Self {
+        let RunRecord { objective, n_iter, stop, .. } = runs[run.number];
+        let mut has_documents = vec![false; run.centroids.n_clusters()];
+        let mut n_labelled = 0;
+        for &label in assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
+            has_documents[label as usize] = true;
+            n_labelled += 1;
+        }
+        let info = ModelInfo {
+            init: params.init.name().to_owned(),
+            candidates: params.init.n_candidates(),
+            weighted,
+            n_init: params.n_init,
+            max_iter: params.max_iter,
+            tol: params.tol,
+            seed: params.seed,
+            n_docs: assignment.labels.len(),
+            objective,
+            n_iter,
+            converged: stop.is_converged(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        Fit {
+            labels: Labels::from(&assignment),
+            similarities: assignment.similarities,
+            objective,
+            n_iter,
+            stop,
+            n_empty_clusters: has_documents.iter().filter(|&&has| !has).count(),
+            n_outliers: facts.n_nonzero_rows - n_labelled,
+            model: Model::new(run.centroids, info),
+            trace: Trace { runs, best_run: run.number, iterations: run.history.iterations },
+        }
+    }
+
     /// Whether the run came to its end by itself, rather than by `max_iter` or the observer.
     pub fn converged(&self) -> bool {
         self.stop.is_converged()

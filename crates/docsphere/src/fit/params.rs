@@ -1,19 +1,27 @@
 //! Options of a fit: names, defaults, ranges. The one place for all three.
 
 use crate::assign::AssignerSettings;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::fit::{Fit, FitOptions};
 use crate::record::Strategy;
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
+use crate::threads;
 use crate::vectors::UnitRows;
 
-/// Where it all begins: [`SphericalKMeans::params`].
+/// Spherical k-means. Start with [`SphericalKMeans::params`].
 #[derive(Debug)]
 pub struct SphericalKMeans;
 
 impl SphericalKMeans {
-    /// The default options for so many clusters.
+    /// Default parameters for `n_clusters` clusters.
+    ///
+    /// ```
+    /// use docsphere::SphericalKMeans;
+    ///
+    /// let params = SphericalKMeans::params(20).max_iter(50);
+    /// assert_eq!((params.n_clusters, params.max_iter, params.n_init), (20, 50, 1));
+    /// ```
     pub fn params(n_clusters: usize) -> Params {
         Params::new(n_clusters)
     }
@@ -33,23 +41,37 @@ impl SphericalKMeans {
 /// | `lambdas` | 0.1, 0.25, 0.4, 0.6 | thresholds of the paper's index |
 /// | `index_min_changed` | 100 | `ncc-index` builds its index only while more clusters than this changed |
 /// | `n_threads` | all cores | threads; never changes the result |
-#[derive(Clone, Debug)]
+///
+/// Fields are there to be read; each has a setter of the same name.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Params {
-    pub(super) n_clusters: usize,
-    pub(super) init: Init,
-    pub(super) n_init: usize,
-    pub(super) max_iter: usize,
-    pub(super) tol: f64,
-    pub(super) seed: u64,
-    pub(super) strategy: Strategy,
-    pub(super) lambdas: Vec<f64>,
-    pub(super) index_min_changed: usize,
-    pub(super) simd: Simd,
-    pub(super) n_threads: Option<usize>,
+    /// The number of clusters.
+    pub n_clusters: usize,
+    /// How the first centroids are found.
+    pub init: Init,
+    /// The number of runs with different seeds.
+    pub n_init: usize,
+    /// The largest number of iterations of a run.
+    pub max_iter: usize,
+    /// A run stops when every centroid moved by less than this, as a squared distance.
+    pub tol: f64,
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// How labels are found.
+    pub strategy: Strategy,
+    /// The thresholds of the paper's index; ascending once they have been checked.
+    pub lambdas: Vec<f64>,
+    /// `ncc-index` builds its index only while more clusters than this changed.
+    pub index_min_changed: usize,
+    /// Which vector instructions may be used.
+    pub simd: Simd,
+    /// The number of threads; `None` for one per core.
+    pub n_threads: Option<usize>,
 }
 
 /// Options that have been checked: only these can fit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ValidParams(pub(super) Params);
 
 /// `drift` packs the number of a column into 24 bits of a posting.
@@ -135,53 +157,58 @@ impl Params {
         self
     }
 
-    /// The number of threads.
+    /// The number of threads; `None` for one per core.
     #[must_use]
-    pub fn n_threads(mut self, n_threads: usize) -> Self {
-        self.n_threads = Some(n_threads);
+    pub fn n_threads(mut self, n_threads: impl Into<Option<usize>>) -> Self {
+        self.n_threads = n_threads.into();
         self
     }
 
     /// Checks every option by itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] for the first option that is out of its range.
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of its range.
     pub fn check(mut self) -> Result<ValidParams> {
-        in_range(
-            "n_clusters",
-            (1..=MAX_CLUSTERS).contains(&self.n_clusters),
-            "from 1 to 16777216",
-            self.n_clusters,
+        let fits = (1..=MAX_CLUSTERS).contains(&self.n_clusters);
+        Error::unless(fits, "n_clusters", "from 1 to 16777216", self.n_clusters)?;
+        Error::unless(self.n_init >= 1, "n_init", "at least 1", self.n_init)?;
+        Error::unless(self.max_iter >= 1, "max_iter", "at least 1", self.max_iter)?;
+        Error::unless(
+            self.tol.is_finite() && self.tol >= 0.0,
+            "tol",
+            "a finite number, at least 0",
+            self.tol,
         )?;
-        in_range("n_init", self.n_init >= 1, "at least 1", self.n_init)?;
-        in_range("max_iter", self.max_iter >= 1, "at least 1", self.max_iter)?;
-        in_range("tol", self.tol.is_finite() && self.tol >= 0.0, "a finite number, at least 0", self.tol)?;
-        if let Some(n_threads) = self.n_threads {
-            in_range("n_threads", (1..=4096).contains(&n_threads), "from 1 to 4096", n_threads)?;
-        }
-        in_range("simd", self.simd.is_available(), "instructions that this machine has", self.simd.name())?;
+        threads::check(self.n_threads)?;
+        Error::unless(
+            self.simd.is_available(),
+            "simd",
+            "instructions that this machine has",
+            self.simd.name(),
+        )?;
         for &lambda in &self.lambdas {
-            in_range("lambdas", lambda > 0.0 && lambda <= 1.0, "numbers above 0, at most 1", lambda)?;
+            Error::unless(lambda > 0.0 && lambda <= 1.0, "lambdas", "numbers above 0, at most 1", lambda)?;
         }
-        in_range(
-            "lambdas",
-            (1..=64).contains(&self.lambdas.len()),
-            "from 1 to 64 numbers",
-            self.lambdas.len(),
-        )?;
+        let n_lambdas = self.lambdas.len();
+        Error::unless((1..=64).contains(&n_lambdas), "lambdas", "from 1 to 64 numbers", n_lambdas)?;
         self.lambdas.sort_unstable_by(f64::total_cmp);
         self.lambdas.dedup();
         match &self.init {
             Init::PlusPlus { candidates: Some(candidates) } => {
-                in_range("candidates", (1..=10_000).contains(candidates), "from 1 to 10000", candidates)?;
+                Error::unless(
+                    (1..=10_000).contains(candidates),
+                    "candidates",
+                    "from 1 to 10000",
+                    candidates,
+                )?;
             }
             Init::Given(centroids) => {
                 let n_given = centroids.n_clusters();
                 let expected = format!("{n_given}, the number of given centroids");
-                in_range("n_clusters", self.n_clusters == n_given, &expected, self.n_clusters)?;
-                in_range("n_init", self.n_init == 1, "1 with given centroids", self.n_init)?;
+                Error::unless(self.n_clusters == n_given, "n_clusters", expected, self.n_clusters)?;
+                Error::unless(self.n_init == 1, "n_init", "1 with given centroids", self.n_init)?;
                 let found = "only empty centroids";
-                in_range("init", centroids.nnz() > 0, "at least one centroid that is not zero", found)?;
+                Error::unless(centroids.nnz() > 0, "init", "at least one centroid that is not zero", found)?;
             }
             _ => {}
         }
@@ -213,11 +240,11 @@ impl Params {
     }
 }
 
-fn in_range(name: &'static str, ok: bool, expected: &str, got: impl ToString) -> Result<()> {
-    if ok {
-        return Ok(());
+impl ValidParams {
+    /// The options.
+    pub fn params(&self) -> &Params {
+        &self.0
     }
-    Err(ErrorKind::Parameter { name, expected: expected.to_owned(), got: got.to_string() }.into())
 }
 
 #[cfg(test)]
@@ -268,6 +295,6 @@ mod tests {
     #[test]
     fn lambdas_are_sorted_and_repeated_ones_dropped() {
         let params = SphericalKMeans::params(3).lambdas([0.6, 0.1, 0.6]).check().unwrap();
-        assert_eq!(params.0.lambdas, [0.1, 0.6]);
+        assert_eq!(params.params().lambdas, [0.1, 0.6]);
     }
 }

@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::model::Neighbour;
+use crate::threads::on_threads;
 
 /// Neighbours that a cluster is drawn to, at most: the number to ask [`summarize`](crate::summarize) for. A third of it is the perplexity.
 pub const MAP_NEIGHBOURS: usize = 60;
@@ -39,8 +40,7 @@ const RING: f32 = 1.2;
 ///
 /// let text = Vectorizer::new().fit_texts(&["cats purr", "cats hunt", "stocks fall", "stocks rise", "rain falls"])?;
 /// let fit = SphericalKMeans::params(4).fit(&text.rows)?;
-/// let mut options = SummaryOptions::default();
-/// options.n_neighbours = MAP_NEIGHBOURS;
+/// let options = SummaryOptions::default().n_neighbours(MAP_NEIGHBOURS);
 /// let summaries = summarize(&text.rows, &fit.labels, &fit.similarities, &fit.model, options)?;
 /// let neighbours: Vec<_> = summaries.into_iter().map(|summary| summary.neighbours).collect();
 /// assert_eq!(cluster_places(&neighbours, 1).len(), 4);
@@ -78,12 +78,7 @@ fn embedded(neighbours: &[Vec<Neighbor<f32>>], seed: u64) -> Vec<[f32; 2]> {
         tsne.barnes_hut_with_neighbors(THETA, neighbours);
         tsne.embedding()
     };
-    let flat = if rayon::current_num_threads() == 1 {
-        run()
-    } else {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        pool.expect("a thread can be started").install(run)
-    };
+    let flat = on_threads(Some(1), run).expect("a thread can be started");
     flat.chunks_exact(2).map(|place| [place[0], place[1]]).collect()
 }
 

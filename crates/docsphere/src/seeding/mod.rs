@@ -20,6 +20,9 @@ mod search;
 mod seed_weights;
 mod source;
 
+use std::fmt;
+use std::str::FromStr;
+
 use draw::SeedRng;
 
 pub(crate) use order::{Buckets, Ordered, content_hash};
@@ -27,7 +30,8 @@ pub(crate) use search::Search;
 pub(crate) use source::{Drawable, Lowered, Seed, SeedSource};
 
 use crate::centroids::{Centroid, Centroids};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::names;
 
 /// How the first centroids are found.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +70,10 @@ impl Init {
         }
     }
 
-    /// The name on the command line and in files.
+    /// The names of the ways that need nothing from the caller: those that `FromStr` knows.
+    pub const NAMES: &'static [&'static str] = &["random", "plain-k-means++", "k-means++"];
+
+    /// The name on the command line and in files. For given centroids it is `given`, which `FromStr` does not know.
     pub const fn name(&self) -> &'static str {
         match self {
             Init::Random => "random",
@@ -74,6 +81,32 @@ impl Init {
             Init::PlusPlus { .. } => "k-means++",
             Init::Given(_) => "given",
         }
+    }
+}
+
+impl fmt::Display for Init {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// ```
+/// use docsphere::Init;
+///
+/// assert_eq!("k-means++".parse::<Init>()?, Init::PlusPlus { candidates: None });
+/// assert_eq!(Init::Random.to_string(), "random");
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+impl FromStr for Init {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        names::position("init", name, Self::NAMES.iter().copied())?;
+        Ok(match name {
+            "random" => Init::Random,
+            "plain-k-means++" => Init::PlainPlusPlus,
+            _ => Init::PlusPlus { candidates: None },
+        })
     }
 }
 
@@ -119,5 +152,22 @@ impl Seeding<'_> {
                 plus_plus::draw_seeds(source, k, candidates, &mut rng, progress)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_is_found_by_its_name_but_for_given_centroids() {
+        for &name in Init::NAMES {
+            assert_eq!(name.parse::<Init>().unwrap().to_string(), name);
+        }
+        assert_eq!("k-means++".parse::<Init>().unwrap(), Init::default());
+        assert_eq!(
+            "given".parse::<Init>().unwrap_err().to_string(),
+            "init must be one of random, plain-k-means++, k-means++, got \"given\""
+        );
     }
 }

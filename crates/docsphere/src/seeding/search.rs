@@ -25,8 +25,6 @@
 //! product for each document that may be improved. Memory: 10 bytes a document, 320 KiB a thread, and the sample. On 200,000 abstracts of 61 terms
 //! each, 4,700 of 5,000 seeds leave terms out; of the documents 505 pass step 3, 260 pass step 4, and 124 are improved by such a seed, in the mean.
 
-use std::sync::{Mutex, PoisonError};
-
 use rayon::prelude::*;
 
 use super::doc_index::{DocBlock, DocIndex, FoundLists, N_LEVELS, Split};
@@ -34,6 +32,7 @@ use super::order::Buckets;
 use super::pooled::{Improved, Pooled};
 use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
 use super::source::{Drawable, Lowered};
+use crate::pool::Pool;
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
 
@@ -70,8 +69,7 @@ struct Index {
     docs: DocIndex,
     sample: Sample,
     n_seeds: usize,
-    /// For each thread.
-    scratch: Vec<Mutex<Scratch>>,
+    scratch: Pool<Scratch>,
 }
 
 impl<'a> Search<'a> {
@@ -106,7 +104,7 @@ impl<'a> Search<'a> {
         let (scratch, blocks) = (&index.scratch, index.docs.blocks());
         let lowered = self.weights.raise_blocks(|number, block, weights| {
             let mut improved = Vec::new();
-            candidate.improved(rows, &blocks[number], block, scratch, &mut improved);
+            scratch.with(|scratch| candidate.improved(rows, &blocks[number], block, scratch, &mut improved));
             let first_doc = block.first_doc();
             let raise =
                 |entry: Improved| block.raise(weights, entry.doc as usize - first_doc, entry.similarity);
@@ -165,7 +163,7 @@ impl<'a> Search<'a> {
         let by_block = |candidate: &Candidate| -> Vec<Vec<Improved>> {
             let of_block = |&(docs, block): &(&DocBlock, &WeightBlock)| {
                 let mut improved = Vec::new();
-                candidate.improved(rows, docs, block, &index.scratch, &mut improved);
+                index.scratch.with(|scratch| candidate.improved(rows, docs, block, scratch, &mut improved));
                 improved
             };
             blocks.par_iter().map(of_block).collect()
@@ -183,8 +181,7 @@ impl Index {
     fn new(rows: &UnitRows<'_>) -> Self {
         let docs = DocIndex::new(rows);
         let sample = Sample::new(&docs, rows.n_rows());
-        let scratch = (0..rayon::current_num_threads()).map(|_| Mutex::default()).collect();
-        Index { docs, sample, n_seeds: 0, scratch }
+        Index { docs, sample, n_seeds: 0, scratch: Pool::default() }
     }
 
     fn candidate(&self, rows: &UnitRows<'_>, seed: Row<'_>) -> Candidate {
@@ -242,12 +239,9 @@ impl Candidate {
         rows: &UnitRows<'_>,
         index: &DocBlock,
         block: &WeightBlock,
-        scratch: &[Mutex<Scratch>],
+        scratch: &mut Scratch,
         improved: &mut Vec<Improved>,
     ) {
-        let thread = rayon::current_thread_index().unwrap_or(0);
-        // A panic elsewhere ends the run anyway.
-        let scratch = &mut *scratch[thread].lock().unwrap_or_else(PoisonError::into_inner);
         let first_doc = block.first_doc();
         let n_docs = block.best().len();
         if let Some(lengths_out) = index.lengths_out(self.split.level) {
@@ -521,7 +515,9 @@ mod tests {
                     n_left_out += rows.row(seed).nnz() - candidate.split.entries.len();
                     let (docs, block) = (&index.docs.blocks()[0], &search.weights.blocks()[0]);
                     let mut improved = Vec::new();
-                    candidate.improved(&rows, docs, block, &index.scratch, &mut improved);
+                    index
+                        .scratch
+                        .with(|scratch| candidate.improved(&rows, docs, block, scratch, &mut improved));
                     let improved: Vec<_> =
                         improved.iter().map(|entry| (entry.doc, entry.similarity)).collect();
                     assert_eq!(improved, expected, "level {level}");

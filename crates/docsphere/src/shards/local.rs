@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::{Checksums, PassSeconds, Passed, RowFacts, Shards};
 use crate::assign::{self, Assigned, Assigner, AssignerSettings, ShardStep, Step};
 use crate::centroids::Centroid;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::record::Strategy;
@@ -344,11 +344,12 @@ impl<'a> LocalShard<'a> {
             let has_label = |doc: &&DocId| labels[doc.index()] != Assignment::NO_LABEL;
             if let Some(doc) = self.rows.zero_rows().iter().find(has_label) {
                 let (label, row) = (labels[doc.index()], self.first_doc + doc.index());
-                return Err(Error::malformed(
-                    "docsphere checkpoint",
-                    "no label for a row without terms",
-                    format!("cluster {label} for row {row}"),
-                ));
+                return Err(ErrorKind::Mismatch {
+                    what: "the label of a row without terms",
+                    expected: "-1".to_owned(),
+                    got: format!("cluster {label} for row {row}"),
+                }
+                .into());
             }
             self.assignment.labels.copy_from_slice(labels);
         }

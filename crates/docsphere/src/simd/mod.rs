@@ -20,6 +20,8 @@ mod neon;
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::impl_names;
+
 /// Columns of a tile. The bytes of one row in one tile are a cache line. Their order within it suits vector instructions: see [`byte_of`].
 pub(crate) const TILE: usize = 64;
 
@@ -43,7 +45,7 @@ pub enum Simd {
 
 impl Simd {
     /// All of them.
-    pub const ALL: [Simd; 5] = [Simd::Auto, Simd::Scalar, Simd::Avx2, Simd::Avx512, Simd::Neon];
+    pub const ALL: &'static [Simd] = &[Simd::Auto, Simd::Scalar, Simd::Avx2, Simd::Avx512, Simd::Neon];
 
     /// The name in messages and reports.
     pub const fn name(self) -> &'static str {
@@ -61,6 +63,8 @@ impl Simd {
         Level::of(self).is_some()
     }
 }
+
+impl_names!(Simd, "simd");
 
 /// Instructions that this machine has. Only [`Level::of`] makes one, after asking the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -366,7 +370,7 @@ mod tests {
             let start: Vec<TileSums> = (0..2 * n_docs + 1)
                 .map(|_| TileSums(std::array::from_fn(|_| random(&mut seed, 1000) as u16)))
                 .collect();
-            for level in Simd::ALL.into_iter().filter_map(Level::of) {
+            for level in Simd::ALL.iter().copied().filter_map(Level::of) {
                 let mut sums = start.clone();
                 let mut greatest = vec![0; sums.len()];
                 accumulate(level, tile, docs, &mut sums, &mut greatest);
@@ -414,7 +418,7 @@ mod tests {
             let expected_rest: Vec<Rest> = expected.iter().filter(|entry| !in_table(entry))
                 .map(|&(term, w)| Rest { term, weight: u32::from(w.weight) }).collect();
             let expected_total = expected.iter().map(|(_, w)| u32::from(w.weight)).sum::<u32>();
-            for level in Simd::ALL.into_iter().filter_map(Level::of) {
+            for level in Simd::ALL.iter().copied().filter_map(Level::of) {
                 let mut rows = vec![Weighted::default(); n_terms + SPARE];
                 let mut rest = vec![Rest::default(); n_terms + SPARE];
                 let (n, total) = weigh(level, &places, n_rows, (&terms, &values), &mut rows, &mut rest);
@@ -444,7 +448,7 @@ mod tests {
     #[ignore = "a measurement: cargo test --release -p docsphere --lib multiply_add -- --ignored --nocapture"]
     fn nanoseconds_per_64_multiply_adds() {
         let (n_docs, mut seed) = (1024, 1);
-        for simd in Simd::ALL.into_iter().skip(1) {
+        for simd in Simd::ALL.iter().copied().skip(1) {
             let Some(level) = Level::of(simd) else { continue };
             for (n_lines, n_terms) in [(128, 61), (2048, 61), (8192, 61), (32_768, 61), (2048, 13)] {
                 let lines = random_lines(&mut seed, n_lines);

@@ -24,6 +24,7 @@ const TABLE: &str = "the table of a text store";
 
 /// A document that was asked for by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DocumentText {
     /// Its number in the corpus, from 0.
     pub number: u64,
@@ -191,14 +192,20 @@ impl TextStore {
     /// rayon pool.
     ///
     /// # Errors
-    /// A file that cannot be read or is damaged; a stop by the observer.
-    pub fn for_each_document(
+    /// A file that cannot be read or is damaged.
+    pub fn for_each_document(&self, document: impl FnMut(Document<'_>)) -> Result<()> {
+        self.for_each_document_watched(&mut Silent, document)
+    }
+
+    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the reading.
+    ///
+    /// # Errors
+    /// As [`for_each_document`](Self::for_each_document), and [`ErrorKind::Stopped`] if the observer stops the reading.
+    pub fn for_each_document_watched(
         &self,
-        observer: Option<&mut dyn Observer>,
+        observer: &mut dyn Observer,
         mut document: impl FnMut(Document<'_>),
     ) -> Result<()> {
-        let mut silent = Silent;
-        let observer = observer.unwrap_or(&mut silent);
         let end_of = |block: &BlockEntry| block.offset + block.packed_bytes;
         let bytes_total = self.blocks.last().map_or(0, end_of);
         let numbers: Vec<usize> = (0..self.blocks.len()).collect();

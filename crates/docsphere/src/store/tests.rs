@@ -28,8 +28,7 @@ fn write(folder: &Path, pairs: &[(String, String)], block_bytes: usize) -> TextS
 
 fn all(store: &TextStore) -> Result<Pairs> {
     let mut pairs = Vec::new();
-    store
-        .for_each_document(None, |document| pairs.push((document.id.to_owned(), document.text.to_owned())))?;
+    store.for_each_document(|document| pairs.push((document.id.to_owned(), document.text.to_owned())))?;
     Ok(pairs)
 }
 
@@ -75,11 +74,11 @@ proptest! {
         let store = |name: &str, n_threads| {
             let mut writer = TextStoreWriter::create(folder.path().join(name)).unwrap();
             let vectorizer = Vectorizer::new().n_threads(n_threads);
-            let vectorized = vectorizer.fit_with_texts(&open(), &mut writer, None).unwrap();
+            let vectorized = vectorizer.fit_with_texts(&open(), &mut writer).unwrap();
             (vectorized, writer.finish().unwrap())
         };
         let (vectorized, texts) = store("a", n_threads);
-        prop_assert_eq!(&vectorized, &Vectorizer::new().fit(&open(), None).unwrap());
+        prop_assert_eq!(&vectorized, &Vectorizer::new().fit(&open()).unwrap());
         let expected: Pairs = vectorized.ids.iter().cloned().zip(documents.iter().cloned()).collect();
         prop_assert_eq!(all(&texts).unwrap(), expected);
         store("b", 1);
@@ -221,10 +220,10 @@ fn the_observer_sees_progress_and_may_stop() {
         }
         ControlFlow::Continue(())
     };
-    store.for_each_document(Some(&mut watch), |_| ()).unwrap();
+    store.for_each_document_watched(&mut watch, |_| ()).unwrap();
     assert_eq!(last, 40);
     let mut stop = |_: &Event<'_>| ControlFlow::Break(());
-    let error = store.for_each_document(Some(&mut stop), |_| ()).unwrap_err();
+    let error = store.for_each_document_watched(&mut stop, |_| ()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Stopped { .. }));
 }
 

@@ -15,14 +15,16 @@ use crate::model::{Model, Neighbour};
 use crate::vectors::UnitRows;
 
 /// How much of each cluster is shown.
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummaryOptions {
-    /// Keywords a cluster.
+    /// Keywords per cluster.
     pub n_keywords: usize,
-    /// Representative documents a cluster.
+    /// Representative documents per cluster.
     pub n_representatives: usize,
-    /// Least typical documents a cluster.
+    /// Least typical documents per cluster.
     pub n_least_typical: usize,
     /// Nearest clusters of a cluster.
     pub n_neighbours: usize,
@@ -31,6 +33,36 @@ pub struct SummaryOptions {
 impl Default for SummaryOptions {
     fn default() -> Self {
         SummaryOptions { n_keywords: 10, n_representatives: 3, n_least_typical: 3, n_neighbours: 5 }
+    }
+}
+
+impl SummaryOptions {
+    /// Keywords per cluster.
+    #[must_use]
+    pub fn n_keywords(mut self, n_keywords: usize) -> Self {
+        self.n_keywords = n_keywords;
+        self
+    }
+
+    /// Representative documents per cluster.
+    #[must_use]
+    pub fn n_representatives(mut self, n_representatives: usize) -> Self {
+        self.n_representatives = n_representatives;
+        self
+    }
+
+    /// Least typical documents per cluster.
+    #[must_use]
+    pub fn n_least_typical(mut self, n_least_typical: usize) -> Self {
+        self.n_least_typical = n_least_typical;
+        self
+    }
+
+    /// Nearest clusters of a cluster.
+    #[must_use]
+    pub fn n_neighbours(mut self, n_neighbours: usize) -> Self {
+        self.n_neighbours = n_neighbours;
+        self
     }
 }
 
@@ -54,7 +86,7 @@ pub struct ClusterSummary {
     /// Documents farthest from its centroid that are not among the representatives, farthest first.
     pub least_typical: Vec<Representative>,
     /// Its documents by their similarity to its centroid, in [`HISTOGRAM_STEPS`] equal steps from 0 to 1.
-    pub histogram: [u32; HISTOGRAM_STEPS],
+    pub histogram: Vec<u32>,
     /// The clusters with the most similar centroids, most similar first.
     pub neighbours: Vec<Neighbour>,
 }
@@ -136,8 +168,8 @@ pub fn summarize(
 }
 
 /// Documents by similarity. What lies below 0 is counted with the first step, 1 with the last.
-fn histogram(docs: &[u32], similarities: &[f64]) -> [u32; HISTOGRAM_STEPS] {
-    let mut counts = [0; HISTOGRAM_STEPS];
+fn histogram(docs: &[u32], similarities: &[f64]) -> Vec<u32> {
+    let mut counts = vec![0; HISTOGRAM_STEPS];
     for &doc in docs {
         let step = (similarities[doc as usize] * HISTOGRAM_STEPS as f64).max(0.0) as usize;
         counts[step.min(HISTOGRAM_STEPS - 1)] += 1;

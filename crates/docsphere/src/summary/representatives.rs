@@ -2,7 +2,7 @@
 
 use super::Representative;
 use crate::ids::DocId;
-use crate::vectors::{Row, UnitRows};
+use crate::vectors::UnitRows;
 
 /// Two documents with this similarity or more say the same.
 const NEAR_DUPLICATE: f64 = 0.9;
@@ -32,7 +32,7 @@ pub(super) fn choose(
             break;
         }
         let row = rows.row(doc as usize);
-        if chosen.iter().all(|other| similarity(row, rows.row(other.doc.index())) < NEAR_DUPLICATE) {
+        if chosen.iter().all(|other| row.dot(rows.row(other.doc.index())) < NEAR_DUPLICATE) {
             chosen.push(Representative { doc: DocId::new(doc), similarity: similarities[doc as usize] });
         }
     }
@@ -59,14 +59,6 @@ pub(super) fn least(
     order.into_iter().map(told).collect()
 }
 
-/// The dot product of two rows.
-fn similarity(a: Row<'_>, b: Row<'_>) -> f64 {
-    let of = |(term, x): (u32, f32)| {
-        b.terms.binary_search(&term).map_or(0.0, |position| f64::from(x) * f64::from(b.values[position]))
-    };
-    a.iter().map(of).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +78,7 @@ mod tests {
         assert_eq!(chosen[0].similarity, 0.9);
         assert!(choose(&rows, &[0, 1], &[0.8, 0.9, 0.7, 0.7], 0).is_empty());
     }
+
     #[test]
     fn the_least_typical_are_the_farthest_that_represent_nothing() {
         let similarities = [0.5, 0.1, 0.3, 0.1, 0.9, 0.0];

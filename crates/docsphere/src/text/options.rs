@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::stop_words::{self, StopWords};
 use crate::error::{Error, Result};
+use crate::names::impl_names;
 
 /// How text becomes terms. Stored in model files, so that new documents are read as the old ones were.
 ///
@@ -23,10 +24,15 @@ use crate::error::{Error, Result};
 ///
 /// let tokenizer = Tokenizer::new(&TextOptions::default())?;
 /// assert_eq!(tokenizer.terms("The cats of 1999: https://cats.example/x"), ["cats"]);
+/// let tokenizer = Tokenizer::new(&TextOptions::default().keep_numbers(true).min_chars(4))?;
+/// assert_eq!(tokenizer.terms("The cats of 1999, and a dog"), ["cats", "1999"]);
 /// # Ok::<(), docsphere::Error>(())
 /// ```
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct TextOptions {
     /// Where words begin and end.
     pub segmentation: Segmentation,
@@ -73,6 +79,62 @@ impl TextOptions {
         }
     }
 
+    /// Where words begin and end.
+    #[must_use]
+    pub fn segmentation(mut self, segmentation: Segmentation) -> Self {
+        self.segmentation = segmentation;
+        self
+    }
+
+    /// Whether upper and lower case are the same.
+    #[must_use]
+    pub fn lowercase(mut self, lowercase: bool) -> Self {
+        self.lowercase = lowercase;
+        self
+    }
+
+    /// Whether web addresses are cut into words like other text.
+    #[must_use]
+    pub fn keep_urls(mut self, keep_urls: bool) -> Self {
+        self.keep_urls = keep_urls;
+        self
+    }
+
+    /// Whether words without any letter are terms.
+    #[must_use]
+    pub fn keep_numbers(mut self, keep_numbers: bool) -> Self {
+        self.keep_numbers = keep_numbers;
+        self
+    }
+
+    /// The least number of characters of a word.
+    #[must_use]
+    pub fn min_chars(mut self, min_chars: usize) -> Self {
+        self.min_chars = min_chars;
+        self
+    }
+
+    /// Words that are dropped.
+    #[must_use]
+    pub fn stop_words(mut self, stop_words: StopWords) -> Self {
+        self.stop_words = stop_words;
+        self
+    }
+
+    /// How many words make a term.
+    #[must_use]
+    pub fn ngrams(mut self, ngrams: Ngrams) -> Self {
+        self.ngrams = ngrams;
+        self
+    }
+
+    /// The language whose endings are cut off; `None` for no stemming.
+    #[must_use]
+    pub fn stemmer(mut self, stemmer: impl Into<Option<String>>) -> Self {
+        self.stemmer = stemmer.into();
+        self
+    }
+
     /// Checks every option.
     ///
     /// # Errors
@@ -113,6 +175,21 @@ pub enum Segmentation {
     /// Runs of two or more letters, digits and underscores, as scikit-learn's default `token_pattern` `(?u)\b\w\w+\b`.
     SkLearn,
 }
+
+impl Segmentation {
+    /// All rules.
+    pub const ALL: &'static [Segmentation] = &[Segmentation::Unicode, Segmentation::SkLearn];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Segmentation::Unicode => "unicode",
+            Segmentation::SkLearn => "sklearn",
+        }
+    }
+}
+
+impl_names!(Segmentation, "segmentation");
 
 /// The least and the greatest number of words in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -158,6 +235,18 @@ mod tests {
         let unknown = message(TextOptions { stemmer: Some("klingon".to_owned()), ..default() });
         assert!(unknown.starts_with("stemmer must be one of arabic, "), "{unknown}");
         assert!(unknown.ends_with(", got \"klingon\""), "{unknown}");
+    }
+
+    #[test]
+    fn every_segmentation_is_found_by_its_name() {
+        for &segmentation in Segmentation::ALL {
+            assert_eq!(segmentation.name().parse::<Segmentation>().unwrap(), segmentation);
+            assert_eq!(serde_json::to_string(&segmentation).unwrap(), format!("\"{segmentation}\""));
+        }
+        assert_eq!(
+            "words".parse::<Segmentation>().unwrap_err().to_string(),
+            "segmentation must be one of unicode, sklearn, got \"words\""
+        );
     }
 
     #[test]

@@ -12,11 +12,12 @@
 //! thread for the scratch; 12 bytes per moved document while they are grouped.
 
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use crate::labels::Assignment;
+use crate::pool::Pool;
 use crate::vectors::{RowWeights, UnitRows};
 
 /// A document that joined or left a cluster.
@@ -176,10 +177,10 @@ pub(crate) struct ClusterDelta {
 }
 
 /// Scratch rows, shared by all deltas of a shard.
-#[derive(Default)]
-pub(crate) struct DeltaScratch(Mutex<Vec<Scratch>>);
+pub(crate) type DeltaScratch = Pool<Scratch>;
 
-struct Scratch {
+#[derive(Default)]
+pub(crate) struct Scratch {
     /// One number per term; all zero between uses.
     dense: Vec<i64>,
     /// One bit per term: whether something was added. All zero between uses.
@@ -226,20 +227,21 @@ impl ClusterDelta {
                 keep(same[0].0, same.iter().map(|entry| entry.1).sum());
             }
         } else {
-            let mut scattered = scratch.take(rows.n_terms());
-            for (term, value) in entries {
-                scattered.dense[term as usize] += value;
-                scattered.touched[term as usize / 64] |= 1 << (term % 64);
-            }
-            for (word, bits) in scattered.touched.iter_mut().enumerate() {
-                let mut bits = std::mem::take(bits);
-                while bits != 0 {
-                    let term = word * 64 + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    keep(term as u32, std::mem::take(&mut scattered.dense[term]));
+            scratch.with(|scattered| {
+                scattered.make_room(rows.n_terms());
+                for (term, value) in entries {
+                    scattered.dense[term as usize] += value;
+                    scattered.touched[term as usize / 64] |= 1 << (term % 64);
                 }
-            }
-            scratch.give_back(scattered);
+                for (word, bits) in scattered.touched.iter_mut().enumerate() {
+                    let mut bits = std::mem::take(bits);
+                    while bits != 0 {
+                        let term = word * 64 + bits.trailing_zeros() as usize;
+                        bits &= bits - 1;
+                        keep(term as u32, std::mem::take(&mut scattered.dense[term]));
+                    }
+                }
+            });
         }
         let cluster = changes[0].cluster;
         ClusterDelta { cluster, terms: terms.into(), values: values.into() }
@@ -255,14 +257,10 @@ impl ClusterDelta {
     }
 }
 
-impl DeltaScratch {
-    fn take(&self, n_terms: usize) -> Scratch {
-        let pooled = self.0.lock().expect("no holder panics").pop();
-        pooled.unwrap_or_else(|| Scratch { dense: vec![0; n_terms], touched: vec![0; n_terms.div_ceil(64)] })
-    }
-
-    fn give_back(&self, scratch: Scratch) {
-        self.0.lock().expect("no holder panics").push(scratch);
+impl Scratch {
+    fn make_room(&mut self, n_terms: usize) {
+        self.dense.resize(n_terms, 0);
+        self.touched.resize(n_terms.div_ceil(64), 0);
     }
 }
 

@@ -47,13 +47,30 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// Pairs of term and value, in ascending order of term.
-    pub fn iter(self) -> impl Iterator<Item = (u32, f32)> + 'a {
+    pub fn iter(self) -> impl ExactSizeIterator<Item = (u32, f32)> + Clone + 'a {
         self.terms.iter().copied().zip(self.values.iter().copied())
     }
 
     /// The number of nonzeros.
     pub fn nnz(self) -> usize {
         self.terms.len()
+    }
+
+    /// The dot product with another row, summed in f64 in ascending order of term.
+    ///
+    /// Searches `other` for each term of this row: fast if this row is the shorter one.
+    pub fn dot(self, other: Row<'_>) -> f64 {
+        let mut sum = 0.0;
+        let mut from = 0;
+        for (term, x) in self.iter() {
+            from += other.terms[from..].partition_point(|&t| t < term);
+            match other.terms.get(from) {
+                Some(&found) if found == term => sum += f64::from(x) * f64::from(other.values[from]),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        sum
     }
 
     /// The Euclidean length, summed in f64 in ascending order of term.

@@ -39,6 +39,7 @@ pub struct TextModel {
 
 /// New documents as rows.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Transformed {
     /// One row for each document.
     pub rows: UnitRows<'static>,
@@ -48,6 +49,7 @@ pub struct Transformed {
 
 /// The documents of a corpus as rows.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TransformedCorpus {
     /// The rows.
     pub transformed: Transformed,
@@ -128,14 +130,21 @@ impl TextModel {
     ///
     /// # Errors
     /// As [`Corpus::for_each_document`], and [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`] documents.
-    pub fn transform_corpus(
+    pub fn transform_corpus(&self, corpus: &Corpus) -> Result<TransformedCorpus> {
+        self.transform_corpus_watched(corpus, &mut Silent)
+    }
+
+    /// As [`transform_corpus`](Self::transform_corpus), with an observer, which may stop the reading.
+    ///
+    /// # Errors
+    /// As [`transform_corpus`](Self::transform_corpus), and [`ErrorKind::Stopped`] if the observer stops the reading.
+    pub fn transform_corpus_watched(
         &self,
         corpus: &Corpus,
-        observer: Option<&mut dyn Observer>,
+        observer: &mut dyn Observer,
     ) -> Result<TransformedCorpus> {
-        let mut silent = Silent;
         let mut chunks = Vec::new();
-        let stats = corpus.map_chunks(observer.unwrap_or(&mut silent), &Transforming(self), |chunk| {
+        let stats = corpus.map_chunks(observer, &Transforming(self), |chunk| {
             chunks.push(chunk);
             Ok(ControlFlow::Continue(()))
         })?;

@@ -13,6 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::names::impl_names;
 
 /// How terms are weighted and chosen.
 ///
@@ -23,8 +24,11 @@ use crate::error::{Error, ErrorKind, Result};
 /// | `min_df` | 1 document | terms in fewer documents are dropped |
 /// | `max_df` | all documents | terms in more documents are dropped |
 /// | `max_terms` | no limit | only so many terms are kept, those that occur most often; on a tie the first in the alphabet |
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct TfidfOptions {
     /// How much rare terms weigh.
     pub idf: IdfKind,
@@ -65,6 +69,18 @@ pub enum IdfKind {
 }
 
 impl IdfKind {
+    /// All kinds.
+    pub const ALL: &'static [IdfKind] = &[IdfKind::Paper, IdfKind::Smooth, IdfKind::PlusOne];
+
+    /// The name in files and in Python.
+    pub const fn name(self) -> &'static str {
+        match self {
+            IdfKind::Paper => "paper",
+            IdfKind::Smooth => "smooth",
+            IdfKind::PlusOne => "plus-one",
+        }
+    }
+
     /// The weight of a term that `df` of `n_docs` documents have.
     pub fn weight(self, df: u64, n_docs: u64) -> f64 {
         let (df, n_docs) = (df as f64, n_docs as f64);
@@ -76,9 +92,12 @@ impl IdfKind {
     }
 }
 
+impl_names!(IdfKind, "idf");
+
 /// A number of documents, absolute or as a share of all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum DocumentBound {
     /// So many documents.
     Count(u64),
@@ -109,6 +128,41 @@ impl DocumentBound {
 }
 
 impl TfidfOptions {
+    /// How much rare terms weigh.
+    #[must_use]
+    pub fn idf(mut self, idf: IdfKind) -> Self {
+        self.idf = idf;
+        self
+    }
+
+    /// Whether a term that occurs n times counts `1 + ln(n)` instead of n.
+    #[must_use]
+    pub fn sublinear_tf(mut self, sublinear_tf: bool) -> Self {
+        self.sublinear_tf = sublinear_tf;
+        self
+    }
+
+    /// Terms in fewer documents are dropped.
+    #[must_use]
+    pub fn min_df(mut self, min_df: DocumentBound) -> Self {
+        self.min_df = min_df;
+        self
+    }
+
+    /// Terms in more documents are dropped.
+    #[must_use]
+    pub fn max_df(mut self, max_df: DocumentBound) -> Self {
+        self.max_df = max_df;
+        self
+    }
+
+    /// The greatest number of terms; `None` for no limit.
+    #[must_use]
+    pub fn max_terms(mut self, max_terms: impl Into<Option<usize>>) -> Self {
+        self.max_terms = max_terms.into();
+        self
+    }
+
     /// Checks every option.
     ///
     /// # Errors
@@ -160,6 +214,14 @@ impl TfidfOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_name() {
+        for &kind in IdfKind::ALL {
+            assert_eq!(kind.name().parse::<IdfKind>().unwrap(), kind);
+            assert_eq!(serde_json::to_string(&kind).unwrap(), format!("\"{kind}\""));
+        }
+    }
 
     #[test]
     fn idf_follows_the_formulas() {

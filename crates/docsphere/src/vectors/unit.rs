@@ -113,6 +113,15 @@ impl<'a> UnitRows<'a> {
         self.rows.nnz()
     }
 
+    /// How many rows have each term.
+    pub(crate) fn doc_frequencies(&self) -> Vec<u32> {
+        let mut frequencies = vec![0; self.n_terms()];
+        for &term in self.rows.terms() {
+            frequencies[term as usize] += 1; // fits: at most MAX_ROWS rows
+        }
+        frequencies
+    }
+
     /// Row `index`; empty for a zero row.
     ///
     /// # Panics

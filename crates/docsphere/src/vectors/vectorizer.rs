@@ -15,11 +15,12 @@ use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
 use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::store::{Storing, TextStoreWriter};
 use crate::text::{TextOptions, Tokenizer};
+use crate::threads::on_threads;
 
 /// Marks a provisional number whose term is dropped.
 const DROPPED: u32 = u32::MAX;
@@ -45,6 +46,7 @@ pub struct Vectorizer {
 
 /// A corpus as rows, and what was learnt from it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Vectorized {
     /// One row for each document; zero rows are documents without any term that was kept.
     pub rows: UnitRows<'static>,
@@ -85,10 +87,10 @@ impl Vectorizer {
         self
     }
 
-    /// The number of threads; all cores by default. Never changes the result.
+    /// The number of threads; `None`, the default, for one per core. Never changes the result.
     #[must_use]
-    pub fn n_threads(mut self, n_threads: usize) -> Self {
-        self.n_threads = Some(n_threads);
+    pub fn n_threads(mut self, n_threads: impl Into<Option<usize>>) -> Self {
+        self.n_threads = n_threads.into();
         self
     }
 
@@ -96,10 +98,16 @@ impl Vectorizer {
     ///
     /// # Errors
     /// Options out of range; all errors of reading, see [`Corpus::for_each_document`]; `min_df` above `max_df`; more documents or terms than
-    /// [`MAX_ROWS`](crate::MAX_ROWS) and [`MAX_TERMS`](crate::MAX_TERMS); a stop by the observer.
-    pub fn fit(&self, corpus: &Corpus, observer: Option<&mut dyn Observer>) -> Result<Vectorized> {
-        let mut silent = Silent;
-        let observer = observer.unwrap_or(&mut silent);
+    /// [`MAX_ROWS`](crate::MAX_ROWS) and [`MAX_TERMS`](crate::MAX_TERMS).
+    pub fn fit(&self, corpus: &Corpus) -> Result<Vectorized> {
+        self.fit_watched(corpus, &mut Silent)
+    }
+
+    /// As [`fit`](Self::fit), with an observer, which may stop the reading.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer stops the reading.
+    pub fn fit_watched(&self, corpus: &Corpus, observer: &mut dyn Observer) -> Result<Vectorized> {
         self.run(&corpus.options().memory, move |counting| {
             let mut chunks = Vec::new();
             let stats = corpus.map_chunks(observer, counting, |chunk| {
@@ -113,15 +121,22 @@ impl Vectorizer {
     /// As [`fit`](Self::fit), and writes the texts to a store on the way, so that the corpus need not be read again.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); a store that cannot be written.
-    pub fn fit_with_texts(
+    /// As [`fit`](Self::fit), and a store that cannot be written.
+    pub fn fit_with_texts(&self, corpus: &Corpus, texts: &mut TextStoreWriter) -> Result<Vectorized> {
+        self.fit_with_texts_watched(corpus, texts, &mut Silent)
+    }
+
+    /// As [`fit_with_texts`](Self::fit_with_texts), with an observer, which may stop the reading.
+    ///
+    /// # Errors
+    /// As [`fit_with_texts`](Self::fit_with_texts), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer stops the
+    /// reading.
+    pub fn fit_with_texts_watched(
         &self,
         corpus: &Corpus,
         texts: &mut TextStoreWriter,
-        observer: Option<&mut dyn Observer>,
+        observer: &mut dyn Observer,
     ) -> Result<Vectorized> {
-        let mut silent = Silent;
-        let observer = observer.unwrap_or(&mut silent);
         self.run(&corpus.options().memory, move |counting| {
             let mut chunks = Vec::new();
             let stats = corpus.map_chunks(observer, &Storing::new(counting), |chunk| {
@@ -160,15 +175,8 @@ impl Vectorizer {
         count: impl FnOnce(&Counting<'_>) -> Result<(Vec<ChunkCounts>, CorpusStats)> + Send,
     ) -> Result<Vectorized> {
         self.tfidf.check()?;
-        if let Some(n_threads) = self.n_threads {
-            Error::unless((1..=4096).contains(&n_threads), "n_threads", "from 1 to 4096", n_threads)?;
-        }
         let tokenizer = Tokenizer::new(&self.text)?;
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.n_threads.unwrap_or(0))
-            .build()
-            .map_err(|error| Error::io("start threads", std::io::Error::other(error)))?;
-        pool.install(|| {
+        on_threads(self.n_threads, || {
             let counting = Counting::new(&tokenizer, memory);
             let (chunks, stats) = count(&counting)?;
             let shards = counting.into_shards();
@@ -192,7 +200,7 @@ impl Vectorizer {
             memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
             Ok(Vectorized { rows, model, ids, n_repeated_ids, stats })
-        })
+        })?
     }
 }
 

@@ -36,7 +36,7 @@ fn options(text_fields: &[&str], id_field: Option<&str>) -> CorpusOptions {
 fn read(path: &Path, options: CorpusOptions) -> Result<(Documents, CorpusStats)> {
     let mut documents = Vec::new();
     let corpus = Corpus::open([path], options)?;
-    let stats = corpus.for_each_document(None, |document| {
+    let stats = corpus.for_each_document(|document| {
         assert!(std::str::from_utf8(document.text.as_bytes()).is_ok());
         documents.push((document.id.to_owned(), document.text.to_owned()));
     })?;

@@ -28,14 +28,13 @@
 //! # Ok::<(), docsphere::Error>(())
 //! ```
 
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 
 use super::SparseRows;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryLimit;
+use crate::names::impl_names;
 
 pub mod bow;
 mod entries;
@@ -70,7 +69,8 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 4] = [Format::Npz, Format::MatrixMarket, Format::Svmlight, Format::BagOfWords];
+    pub const ALL: &'static [Format] =
+        &[Format::Npz, Format::MatrixMarket, Format::Svmlight, Format::BagOfWords];
 
     /// The name by which users choose the format.
     pub const fn name(self) -> &'static str {
@@ -115,25 +115,13 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self> {
-        Format::ALL.into_iter().find(|format| format.name() == name).ok_or_else(|| {
-            let expected = format!("one of {}", Format::ALL.map(Format::name).join(", "));
-            ErrorKind::Parameter { name: "format", expected, got: format!("{name:?}") }.into()
-        })
-    }
-}
+impl_names!(Format, "format");
 
 /// How a matrix file is read.
+///
+/// Fields are there to be read; each has a setter of the same name.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// The format; `None` to go by the name.
     pub format: Option<Format>,
@@ -141,6 +129,29 @@ pub struct ReadOptions {
     pub n_terms: Option<usize>,
     /// What the process may hold meanwhile.
     pub memory: MemoryLimit,
+}
+
+impl ReadOptions {
+    /// The format; `None` to go by the name.
+    #[must_use]
+    pub fn format(mut self, format: impl Into<Option<Format>>) -> Self {
+        self.format = format.into();
+        self
+    }
+
+    /// The number of terms of an svmlight file; `None` for as many as the greatest id needs.
+    #[must_use]
+    pub fn n_terms(mut self, n_terms: impl Into<Option<usize>>) -> Self {
+        self.n_terms = n_terms.into();
+        self
+    }
+
+    /// What the process may hold meanwhile.
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryLimit) -> Self {
+        self.memory = memory;
+        self
+    }
 }
 
 /// Reads a matrix file whose name tells its format.
@@ -234,7 +245,7 @@ mod tests {
     fn every_matrix_makes_the_round_trip_through_every_format_and_compression() {
         let folder = tempfile::tempdir().unwrap();
         for (name, rows) in trials::matrices() {
-            for format in Format::ALL {
+            for &format in Format::ALL {
                 for ending in ["", ".gz", ".zst"] {
                     let path = folder.path().join(format!("{}{ending}", file_name(format)));
                     write(&path, &rows).unwrap();
@@ -258,7 +269,7 @@ mod tests {
     fn compression_is_known_by_content_not_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let (_, rows) = trials::matrices().pop().unwrap();
-        for format in Format::ALL {
+        for &format in Format::ALL {
             for ending in ["", ".gz", ".zst"] {
                 let path = folder.path().join(format!("{}{ending}", file_name(format)));
                 write(&path, &rows).unwrap();
@@ -298,7 +309,7 @@ mod tests {
 
     #[test]
     fn format_names_are_parsed_as_they_are_printed() {
-        for format in Format::ALL {
+        for &format in Format::ALL {
             assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
         }
         assert_eq!(
@@ -313,7 +324,7 @@ mod tests {
         let shown = folder.path().display();
         let empty = folder.path().join("empty");
         fs::write(&empty, b"").unwrap();
-        for format in Format::ALL {
+        for &format in Format::ALL {
             let message = |path: &Path| read_as(path, format).unwrap_err().to_string();
             assert_eq!(message(folder.path()), format!("{shown}: cannot read: it is a folder, not a file"));
             let missing = message(&folder.path().join("none"));
@@ -341,7 +352,7 @@ mod tests {
     #[test]
     fn a_failed_write_names_the_file() {
         let (_, rows) = trials::matrices().pop().unwrap();
-        for format in Format::ALL {
+        for &format in Format::ALL {
             let error = write_as("no/such/folder/a.gz", &rows, format).unwrap_err().to_string();
             assert_eq!(error, "no/such/folder/a.gz: cannot write: there is no folder no/such/folder");
         }

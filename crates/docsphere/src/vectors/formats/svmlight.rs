@@ -38,11 +38,28 @@ const FORMAT: &str = "svmlight";
 
 /// What an svmlight file does not say about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SvmlightOptions {
     /// Where term ids start. Default: [`IdBase::Auto`].
     pub ids: IdBase,
     /// The number of terms. Default: as many as the greatest id needs.
     pub n_terms: Option<usize>,
+}
+
+impl SvmlightOptions {
+    /// Where term ids start.
+    #[must_use]
+    pub fn ids(mut self, ids: IdBase) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// The number of terms; `None` for as many as the greatest id needs.
+    #[must_use]
+    pub fn n_terms(mut self, n_terms: impl Into<Option<usize>>) -> Self {
+        self.n_terms = n_terms.into();
+        self
+    }
 }
 
 /// Where the term ids of a file start.
@@ -85,7 +102,7 @@ pub(super) fn read_within(
 /// assert_eq!((rows.n_rows(), rows.n_terms()), (2, 3));
 /// assert_eq!((rows.row(0).terms, rows.row(0).values), (&[0, 1][..], &[3.0, 0.5][..]));
 ///
-/// let options = SvmlightOptions { ids: IdBase::Zero, n_terms: Some(10) };
+/// let options = SvmlightOptions::default().ids(IdBase::Zero).n_terms(10);
 /// let rows = svmlight::read_from(text.as_bytes(), &options)?;
 /// assert_eq!((rows.n_terms(), rows.row(1).terms), (10, &[3][..]));
 /// # Ok::<(), docsphere::Error>(())

@@ -80,9 +80,9 @@ fn the_corpus_transformed_is_the_corpus_fitted() {
         .collect();
     fs::write(&path, lines).unwrap();
     let corpus = Corpus::open([&path], CorpusOptions::default()).unwrap();
-    let vectorized = Vectorizer::new().fit(&corpus, None).unwrap();
+    let vectorized = Vectorizer::new().fit(&corpus).unwrap();
     assert_eq!((vectorized.stats.n_documents, vectorized.n_repeated_ids), (3000, 1));
-    let again = vectorized.model.transform_corpus(&corpus, None).unwrap();
+    let again = vectorized.model.transform_corpus(&corpus).unwrap();
     assert_eq!(again.transformed.rows, vectorized.rows);
     assert_eq!((&again.ids, again.stats), (&vectorized.ids, vectorized.stats));
     // Only `shared`, which is in every document, is not a term.
@@ -136,7 +136,7 @@ proptest! {
         for n_threads in [1, 2, 7] {
             for chunk_bytes in [1, 50, 1 << 20] {
                 let corpus = Corpus::open([&path], CorpusOptions::default()).unwrap().with_chunk_bytes(chunk_bytes);
-                let found = vectorizer.clone().n_threads(n_threads).fit(&corpus, None).unwrap();
+                let found = vectorizer.clone().n_threads(n_threads).fit(&corpus).unwrap();
                 prop_assert_eq!(&found.rows, &expected.rows);
                 prop_assert_eq!(&found.model, &expected.model);
                 prop_assert_eq!(&found.ids, &expected.ids);

@@ -1,0 +1,167 @@
+//! How a failure is told: on one line, in the words of the command line, with the right exit code.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+use docsphere::ErrorKind;
+
+use crate::Cli;
+use crate::args::UsageError;
+use crate::console::{escaped, tell};
+use crate::interrupt;
+use crate::memory;
+
+/// Prints the error on one line and says how the process ends.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let kind = library_error(error.as_ref()).map(docsphere::Error::kind);
+    if interrupt::asked_to_stop() && matches!(kind, Some(ErrorKind::Stopped { .. })) {
+        tell("interrupted before there was a result; nothing was written");
+        return ExitCode::from(interrupt::EXIT_CODE);
+    }
+    tell(&format!("error: {}", message(error)));
+    let is_usage = matches!(kind, Some(ErrorKind::Parameter { .. })) || error.is::<UsageError>();
+    ExitCode::from(if is_usage { 2 } else { 1 })
+}
+
+/// Prints what the parser of the command line has to say: help, the version, or what is wrong.
+pub(crate) fn report_usage(error: clap::Error) -> ExitCode {
+    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    // The parser repeats words as they were typed, and colours its own. What it says about escaped
+    // words is the same, and harmless.
+    let words = std::env::args_os().map(|word| OsString::from(&*escaped(&word.to_string_lossy())));
+    let error = Cli::read(words).err().unwrap_or(error);
+    match error.print() {
+        Err(cause) if !error.use_stderr() && cause.kind() != io::ErrorKind::BrokenPipe => {
+            tell(&format!("error: standard output: cannot write: {cause}"));
+            ExitCode::from(1)
+        }
+        _ => code,
+    }
+}
+
+/// The error of the library that this is, or that a file of a result met with.
+fn library_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a docsphere::Error> {
+    let of_result = || error.downcast_ref::<docsphere_result::Error>()?.library();
+    error.downcast_ref::<docsphere::Error>().or_else(of_result)
+}
+
+/// The error and its causes, none of them twice.
+fn message(error: &anyhow::Error) -> String {
+    let mut message = String::new();
+    for cause in error.chain() {
+        let (text, is_whole) = match (library_error(cause), cause.downcast_ref::<docsphere_result::Error>()) {
+            (Some(error), outer) => {
+                let text = in_words_of_the_command(error);
+                let path = outer.and_then(docsphere_result::Error::path);
+                (path.map_or(text.clone(), |path| format!("{}: {text}", path.display())), true)
+            }
+            (None, _) => (cause.to_string(), false),
+        };
+        // Many errors end with the text of their cause.
+        if !message.ends_with(&text) {
+            if !message.is_empty() {
+                message.push_str(": ");
+            }
+            message.push_str(&text);
+        }
+        if is_whole {
+            break;
+        }
+    }
+    message
+}
+
+/// The library names its own options; a person knows those of the command.
+pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
+    let text = match error.kind() {
+        ErrorKind::Parameter { name, expected, got } => {
+            format!("{} must be {}, got {got}", option(name), with_options(expected))
+        }
+        ErrorKind::Mismatch { what, expected, got } => {
+            format!("{} must be {}, got {got}", option(what), with_options(expected))
+        }
+        ErrorKind::Record { format, expected, found } => format!(
+            "bad {format} record: expected {expected}, found {found}; mend it, or leave such records out with --skip-bad-records"
+        ),
+        ErrorKind::MissingField { field, option: name, found } => {
+            let option = option(name);
+            format!("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")
+        }
+        ErrorKind::Memory { what, needed, limit } => memory::too_much(what, *needed, *limit),
+        ErrorKind::Unsupported { what, hint } => {
+            let hint = hint.replace("state the format:", "name it with --format:");
+            format!("{what} is not supported; {hint}")
+        }
+        _ => return error.to_string(),
+    };
+    match (error.path(), error.line()) {
+        (Some(path), Some(line)) => format!("{}:{line}: {text}", path.display()),
+        (Some(path), None) => format!("{}: {text}", path.display()),
+        (None, _) => text,
+    }
+}
+
+/// The option of the command that sets an option of the library; other words stay as they are.
+fn option(name: &str) -> &str {
+    match name {
+        "n_clusters" => "-k",
+        "n_groups" => "--groups",
+        "init" => "--init",
+        "n_init" => "--n-init",
+        "candidates" => "--candidates",
+        "max_iter" => "--max-iter",
+        "tol" => "--tol",
+        "seed" => "--seed",
+        "strategy" => "--strategy",
+        "lambdas" => "--lambdas",
+        "index_min_changed" => "--index-min-changed",
+        "n_threads" => "--threads",
+        "checkpoint_every" => "--checkpoint-every",
+        "inputs" => "INPUT",
+        "format" => "--format",
+        "text_fields" => "--text-field",
+        "id_field" => "--id-field",
+        "glob" => "--glob",
+        "stop_words" => "--stop-words",
+        "ngrams" => "--ngrams",
+        "stemmer" => "--stem",
+        "min_chars" => "--min-chars",
+        "min_df" => "--min-df",
+        "max_df" => "--max-df",
+        "max_terms" => "--max-terms",
+        "m" => "--top",
+        other => other,
+    }
+}
+
+/// The same within a sentence.
+fn with_options(sentence: &str) -> String {
+    sentence.replace("at least min_df", "at least --min-df")
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "no such file");
+        let error = docsphere::Model::load("there/is/no.docsphere").unwrap_err();
+        assert_eq!(
+            message(&error.into()),
+            "there/is/no.docsphere: cannot read: No such file or directory (os error 2)"
+        );
+        let error = Err::<(), _>(missing()).context("a.txt: cannot read").unwrap_err();
+        assert_eq!(message(&error), "a.txt: cannot read: no such file");
+    }
+
+    #[test]
+    fn options_are_named_as_they_are_typed() {
+        let error = docsphere::SphericalKMeans::params(2).n_threads(0).check().unwrap_err();
+        assert_eq!(message(&error.into()), "--threads must be from 1 to 4096, got 0");
+    }
+}

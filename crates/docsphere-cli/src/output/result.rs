@@ -1,0 +1,133 @@
+//! The files of a finished run.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use docsphere::{Fit, Model};
+use docsphere_result::{Assignments, Curve, Description, MapFile, Page, Seconds, Setting, TraceFile, names};
+
+use super::folder::ResultFolder;
+use crate::args::{ClusterArgs, LongRunArgs, OutputArgs, PageArgs};
+use crate::console::tell;
+use crate::input::Loaded;
+use crate::memory;
+#[cfg(feature = "serve")]
+use crate::progress::Progress;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The options that decide what is written and shown of a run.
+pub(crate) struct RunOptions<'a> {
+    pub(crate) cluster: &'a ClusterArgs,
+    pub(crate) output: &'a OutputArgs,
+    pub(crate) page: &'a PageArgs,
+    pub(crate) long_run: &'a LongRunArgs,
+    /// All options that have a say in the result, for the trace and the report.
+    pub(crate) settings: &'a [Setting],
+}
+
+/// A finished run with all that is to be written.
+pub(crate) struct Outcome {
+    pub(crate) fit: Fit,
+    pub(crate) model: Model,
+    pub(crate) description: Description,
+    pub(crate) seconds: Seconds,
+}
+
+impl Outcome {
+    /// Writes everything into the folder, and puts it in its place.
+    pub(crate) fn write(
+        &mut self,
+        folder: ResultFolder,
+        options: &RunOptions<'_>,
+        loaded: &mut Loaded,
+        run_start: Instant,
+    ) -> Result<()> {
+        let start = Instant::now();
+        let fit = &self.fit;
+        let nearest = if options.output.runner_up {
+            Some(self.model.predictor().nearest(&loaded.rows, 2)?)
+        } else {
+            None
+        };
+        let assignments = Assignments {
+            ids: &loaded.ids,
+            labels: &fit.labels,
+            similarities: &fit.similarities,
+            nearest: nearest.as_ref(),
+        };
+        assignments.write(folder.path(), options.output.assignments)?;
+        self.model.save(folder.file(names::MODEL))?;
+        self.description.write(folder.path())?;
+        if let Some(map) = &self.description.map {
+            self.write_page(&folder.file(names::REPORT), options, map)?;
+        }
+        #[cfg(feature = "serve")]
+        if options.output.index {
+            write_index(&folder.file(names::DOCUMENTS), fit, loaded, options.output.is_silent());
+        }
+        loaded.close_texts();
+        folder.discard(names::TEXTS);
+        self.seconds.write = start.elapsed().as_secs_f64();
+        self.seconds.total = run_start.elapsed().as_secs_f64();
+        let trace = TraceFile {
+            strategy: options.cluster.strategy,
+            seed: options.cluster.seed,
+            threads: options.cluster.n_threads(),
+            version: VERSION,
+            settings: options.settings,
+            seconds: self.seconds,
+            peak_memory_bytes: memory::peak(),
+            runs: &fit.trace.runs,
+            iterations: &fit.trace.iterations,
+        };
+        trace.write(folder.path())?;
+        folder.commit()
+    }
+
+    fn write_page(&self, path: &Path, options: &RunOptions<'_>, map: &MapFile) -> Result<()> {
+        let page = Page {
+            clusters: &self.description.clusters,
+            groups: self.description.groups.as_ref(),
+            map,
+            version: VERSION,
+            settings: options.settings,
+            trace: Curve::new(&self.fit.trace.iterations),
+        };
+        let rendered = page.render(options.page.limits(), false);
+        if let Some(remark) = options.page.remark(&rendered).filter(|_| !options.output.quiet) {
+            tell(&remark);
+        }
+        fs::write(path, rendered.html).with_context(|| format!("{}: cannot write", path.display()))
+    }
+}
+
+/// Hours of work are not thrown away if this fails: it can be made again.
+#[cfg(feature = "serve")]
+fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
+    use std::ops::ControlFlow;
+
+    use docsphere::{Event, Observer};
+
+    use crate::serve::index::{self, KnownTexts, Line, Texts};
+    let Some(texts) = loaded.texts() else { return };
+    let mut progress = Progress::new(is_silent);
+    // A signal asked for the result, and this belongs to it; another one stops at once.
+    let mut show = |event: &Event<'_>| {
+        let _ = progress.observe(event);
+        ControlFlow::Continue(())
+    };
+    let line = |number: usize| Line {
+        id: &loaded.ids[number],
+        cluster: fit.labels.as_slice()[number],
+        similarity: docsphere_result::rounded(fit.similarities[number]),
+    };
+    let (texts, n_documents) = (Texts::Store(texts), loaded.ids.len());
+    let written = index::write(path, texts, &mut show, n_documents, &KnownTexts::new(), line);
+    progress.finish();
+    if let Err(error) = written {
+        tell(&format!("warning: there is no search index: {error:#}; see docsphere index"));
+    }
+}

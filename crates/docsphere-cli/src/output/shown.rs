@@ -1,0 +1,94 @@
+//! What a person sees of a finished run.
+
+use anyhow::Result;
+use docsphere::{StopReason, Trace};
+use docsphere_result::{ClustersFile, names};
+
+use super::remarks::Remarks;
+use super::result::{Outcome, RunOptions};
+use super::table;
+use crate::console::People;
+use crate::input::Loaded;
+use crate::interrupt;
+use crate::numbers::counted;
+
+/// Says what was found.
+pub(crate) fn show(
+    outcome: &Outcome,
+    options: &RunOptions<'_>,
+    loaded: &Loaded,
+    out_of_time: bool,
+) -> Result<()> {
+    let file = &outcome.description.clusters;
+    let mut out = People::new();
+    out.line(format_args!(
+        "{}, {}, {}",
+        counted(file.n_documents, "document"),
+        counted(file.n_terms, "term"),
+        counted(file.n_clusters - file.n_empty_clusters, "cluster")
+    ))?;
+    let end = match (file.converged, out_of_time) {
+        (true, _) => "converged",
+        (false, true) => "stopped by the time limit",
+        (false, false) if interrupt::asked_to_stop() => "interrupted",
+        (false, false) => "not converged",
+    };
+    out.line(format_args!(
+        "{end} after {}, objective {:.1}{}, {:.2} s",
+        counted(file.iterations, "iteration"),
+        file.objective,
+        best_of(&outcome.fit.trace, options.cluster.n_init),
+        outcome.seconds.total
+    ))?;
+    if end == "not converged" {
+        out.line("note: raise --max-iter to go on")?;
+    }
+    if let (Some(path), false) = (&options.long_run.checkpoint, file.converged) {
+        let path = path.display();
+        out.line(format_args!("note: to go on, give the same command with --resume {path} --force"))?;
+    }
+    for remark in remarks(file, loaded).iter() {
+        out.line(remark)?;
+    }
+    out.line("")?;
+    table::write_largest(&mut out, &file.clusters, options.output.show)?;
+    out.line("")?;
+    out.line(format_args!("written to {}", options.output.output.display()))?;
+    if outcome.description.map.is_some() {
+        out.line(format_args!("look at it: {}", options.output.output.join(names::REPORT).display()))?;
+    }
+    Ok(())
+}
+
+/// Of how many runs a result is the best, where there are several; and whether all that were wanted were made.
+fn best_of(trace: &Trace, n_init: usize) -> String {
+    let n_whole = trace.runs.iter().filter(|run| run.stop != StopReason::Observer).count();
+    if n_init == 1 {
+        String::new()
+    } else if n_whole == n_init {
+        format!(", best of {n_init} runs")
+    } else {
+        format!(", only {n_whole} of {n_init} runs were done")
+    }
+}
+
+/// What a person should know about the input and what became of it.
+pub(crate) fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
+    let mut remarks = loaded.remarks();
+    remarks.add(
+        file.n_without_terms,
+        "document has no term and is in no cluster (-1)",
+        "documents have no term and are in no cluster (-1)",
+    );
+    remarks.add(
+        file.n_outliers,
+        "document is an outlier: it shares no term with any cluster (-1)",
+        "documents are outliers: they share no term with any cluster (-1)",
+    );
+    remarks.add(
+        file.n_empty_clusters,
+        "cluster is empty: there are fewer distinct documents than clusters",
+        "clusters are empty: there are fewer distinct documents than clusters",
+    );
+    remarks
+}

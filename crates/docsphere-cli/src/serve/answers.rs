@@ -1,0 +1,421 @@
+//! Answers from the index: pages of documents, and whole ones.
+//!
+//! Ranking visits every hit several times. Above [`MAX_COUNTED`] hits they are therefore not ranked
+//! but listed in the order of the corpus, and a query ends with the first so many of them.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
+use serde::Serialize;
+
+use super::expression::{OPEN, expression};
+use super::index::cannot_read;
+
+/// Documents of a page.
+pub(crate) const PAGE_DOCS: usize = 20;
+
+/// More than so many hits are neither counted nor ranked.
+const MAX_COUNTED: usize = 10_000;
+
+/// Longer texts are shown in part.
+const SHOWN_CHARS: usize = 1_000;
+
+/// Longer texts are given in part even to who asks for the whole document.
+const WHOLE_CHARS: usize = 1_000_000;
+
+/// Words of an excerpt around a hit.
+const EXCERPT_WORDS: usize = 60;
+
+/// A query that takes longer is given up, as soon as SQLite looks.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// All queries together may not take more memory within SQLite.
+const MEMORY_LIMIT_BYTES: i64 = 1 << 30;
+
+/// What is asked for.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Question {
+    /// Words that documents must have; all documents if there are none.
+    pub(crate) words: String,
+    pub(crate) cluster: Option<i32>,
+    /// From 0.
+    pub(crate) page: usize,
+}
+
+/// Some of the documents that were asked for.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Answer {
+    pub(crate) total: usize,
+    /// Whether there are more than were counted.
+    pub(crate) is_more: bool,
+    pub(crate) page_docs: usize,
+    pub(crate) documents: Vec<Found>,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Found {
+    pub(crate) number: i64,
+    pub(crate) id: String,
+    pub(crate) cluster: i32,
+    pub(crate) similarity: f64,
+    pub(crate) text: String,
+    /// Whether this is a part of the text.
+    pub(crate) is_part: bool,
+}
+
+/// What goes wrong when documents are asked for.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The question cannot be answered as it was put.
+    Question(String),
+    TooSlow,
+    TooLarge,
+    /// So many others ask that there is no answer in time.
+    Busy,
+    /// Not for those who ask: it may name files.
+    Index(anyhow::Error),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => Trouble::TooSlow,
+            Some(rusqlite::ErrorCode::OutOfMemory | rusqlite::ErrorCode::TooBig) => Trouble::TooLarge,
+            _ => Trouble::Index(error.into()),
+        }
+    }
+}
+
+/// A page of hits.
+struct Hits<'a> {
+    /// What was searched for in the end, as an expression of FTS5.
+    words: &'a str,
+    /// How many there are, at most one above [`MAX_COUNTED`].
+    total: usize,
+    numbers: Vec<i64>,
+}
+
+/// The file, open for reading.
+pub(crate) struct Documents(Connection);
+
+impl Documents {
+    /// Opens a file that was [checked](super::index::check).
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let open = || -> Result<Connection> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+            let connection = Connection::open_with_flags(path, flags)?;
+            connection.execute_batch(&format!(
+                "PRAGMA trusted_schema = OFF; PRAGMA hard_heap_limit = {MEMORY_LIMIT_BYTES};"
+            ))?;
+            Ok(connection)
+        };
+        open().map(Documents).with_context(|| cannot_read(path))
+    }
+
+    /// From now on queries are given up after some time, or when nobody wants to know any more.
+    ///
+    /// SQLite asks every thousand instructions. FTS5 does not while it looks for the next hit.
+    pub(crate) fn limit(
+        &mut self,
+        time_limit: Duration,
+        is_unwanted: impl Fn() -> bool + Send + 'static,
+    ) -> rusqlite::Result<()> {
+        let deadline = Instant::now() + time_limit;
+        self.0.progress_handler(1_000, Some(move || Instant::now() > deadline || is_unwanted()))
+    }
+
+    pub(crate) fn len(&self) -> Result<usize> {
+        let last: Option<i64> =
+            self.0.query_row("SELECT max(number) FROM documents", [], |row| row.get(0))?;
+        Ok(last.map_or(0, |last| last as usize + 1))
+    }
+
+    /// The number of documents of each cluster; cluster -1 has those that are in none.
+    pub(crate) fn sizes(&self) -> Result<HashMap<i32, usize>> {
+        let mut statement = self.0.prepare("SELECT cluster, count(*) FROM documents GROUP BY cluster")?;
+        let sizes = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?;
+        Ok(sizes.collect::<Result<_, _>>()?)
+    }
+
+    /// The documents that were asked for, in an order that depends on the file alone.
+    ///
+    /// Without words: of a cluster the most typical first, else in the order of the corpus. With
+    /// words: up to [`MAX_COUNTED`] hits the best first (`bm25` of FTS5, equals in the order of the
+    /// corpus), more of them in the order of the corpus.
+    pub(crate) fn ask(&self, question: &Question) -> Result<Answer, Trouble> {
+        let offset = question.page.checked_mul(PAGE_DOCS).filter(|&offset| i64::try_from(offset).is_ok());
+        let Some(offset) = offset else {
+            return Err(Trouble::Question("there is no such page".to_owned()));
+        };
+        let words = expression(&question.words).map_err(Trouble::Question)?;
+        let (total, documents) = match &words {
+            Some(words) => {
+                let hits = self.hits(words, question.cluster, offset)?;
+                (hits.total, self.around(&hits.numbers, hits.words)?)
+            }
+            None if question.words.trim().is_empty() => {
+                let (total, numbers) = self.listed(question.cluster, offset)?;
+                (total, self.beginnings(&numbers)?)
+            }
+            // Signs that are no words are in no index.
+            None => (0, Vec::new()),
+        };
+        Ok(Answer {
+            total: total.min(MAX_COUNTED),
+            is_more: total > MAX_COUNTED,
+            page_docs: PAGE_DOCS,
+            documents,
+        })
+    }
+
+    /// How many documents there are, at most one above [`MAX_COUNTED`], and the numbers of a page.
+    fn listed(&self, cluster: Option<i32>, offset: usize) -> Result<(usize, Vec<i64>), Trouble> {
+        let (count, page) = match cluster {
+            // The numbers have no gaps.
+            None => (
+                "SELECT number FROM documents WHERE ?1 IS NULL",
+                "SELECT number FROM documents WHERE ?1 IS NULL AND number >= ?2 ORDER BY number",
+            ),
+            // The key by cluster gives this order at once.
+            Some(_) => (
+                "SELECT number FROM documents WHERE cluster = ?1",
+                "SELECT number FROM documents WHERE cluster = ?1 ORDER BY similarity DESC, number LIMIT -1 OFFSET ?2",
+            ),
+        };
+        let count = format!("SELECT count(*) FROM ({count} LIMIT {})", MAX_COUNTED + 1);
+        let total: i64 = self.0.query_row(&count, [cluster], |row| row.get(0))?;
+        if total as usize <= MAX_COUNTED && offset >= total as usize {
+            return Ok((total as usize, Vec::new()));
+        }
+        let page = format!("SELECT number FROM ({page}) LIMIT {PAGE_DOCS}");
+        Ok((total as usize, self.numbers(&page, params![cluster, offset as i64])?))
+    }
+
+    /// A page of the documents that have the words.
+    fn hits<'a>(&self, words: &'a str, cluster: Option<i32>, offset: usize) -> Result<Hits<'a>, Trouble> {
+        // The sign before `rowid` keeps SQLite from searching anew for each document of the cluster.
+        let hits = "SELECT rowid FROM words WHERE words MATCH ?1 AND (?2 IS NULL OR +rowid IN (SELECT number FROM documents WHERE cluster = ?2))";
+        let query = format!("{hits} ORDER BY rowid LIMIT {}", MAX_COUNTED + 1);
+        // To find all words with a beginning takes ten times as long as to find a word, and FTS5
+        // does it for all documents before the first hit: not where the word is frequent itself.
+        let (mut used, mut first) = (words, Vec::new());
+        if let Some(whole) = words.strip_suffix(OPEN) {
+            (used, first) = (whole, self.numbers(&query, params![whole, cluster])?);
+        }
+        if first.len() <= MAX_COUNTED {
+            (used, first) = (words, self.numbers(&query, params![words, cluster])?);
+        }
+        let total = first.len();
+        let order = if total <= MAX_COUNTED { "rank, rowid" } else { "rowid" };
+        let numbers = if total <= MAX_COUNTED && offset >= total {
+            Vec::new()
+        } else if total > MAX_COUNTED && offset + PAGE_DOCS <= total {
+            first[offset..offset + PAGE_DOCS].to_vec()
+        } else {
+            let page = format!("{hits} ORDER BY {order} LIMIT {PAGE_DOCS} OFFSET ?3");
+            self.numbers(&page, params![used, cluster, offset as i64])?
+        };
+        Ok(Hits { words: used, total, numbers })
+    }
+
+    fn numbers(&self, query: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<i64>> {
+        self.0.prepare_cached(query)?.query_map(values, |row| row.get(0))?.collect()
+    }
+
+    /// A whole document, or the beginning of a huge one.
+    pub(crate) fn whole(&self, number: i64) -> Result<Option<Found>, Trouble> {
+        Ok(self.0.prepare_cached(&beginning(WHOLE_CHARS))?.query_row([number], found).optional()?)
+    }
+
+    /// Documents, or the beginnings of long ones.
+    fn beginnings(&self, numbers: &[i64]) -> rusqlite::Result<Vec<Found>> {
+        let mut statement = self.0.prepare_cached(&beginning(SHOWN_CHARS))?;
+        numbers.iter().map(|number| statement.query_row([number], found)).collect()
+    }
+
+    /// Documents; of long ones what stands around the words.
+    fn around(&self, numbers: &[i64], words: &str) -> rusqlite::Result<Vec<Found>> {
+        let mut documents = self.beginnings(numbers)?;
+        let long: Vec<String> =
+            documents.iter().filter(|found| found.is_part).map(|found| found.number.to_string()).collect();
+        if long.is_empty() {
+            return Ok(documents);
+        }
+        // All of them in one search: that for the beginning of a word costs the same for one hit.
+        let query = format!(
+            "SELECT rowid, snippet(words, 0, '', '', ' … ', {EXCERPT_WORDS}) FROM words
+             WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND +rowid IN ({})",
+            long.join(", ")
+        );
+        let ends = (numbers.iter().min(), numbers.iter().max());
+        let mut statement = self.0.prepare(&query)?;
+        let excerpts =
+            statement.query_map(params![words, ends.0, ends.1], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut excerpts = excerpts.collect::<rusqlite::Result<HashMap<i64, String>>>()?;
+        for found in &mut documents {
+            if let Some(excerpt) = excerpts.remove(&found.number) {
+                found.text = excerpt;
+            }
+        }
+        Ok(documents)
+    }
+}
+
+/// The query for one document, with at most so many characters of its text.
+fn beginning(n_chars: usize) -> String {
+    format!(
+        "SELECT number, id, cluster, similarity, substr(text, 1, {n_chars}), length(text) > {n_chars}
+         FROM documents WHERE number = ?1"
+    )
+}
+
+fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
+    Ok(Found {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        cluster: row.get(2)?,
+        similarity: row.get(3)?,
+        text: row.get(4)?,
+        is_part: row.get(5)?,
+    })
+}
+
+impl Trouble {
+    /// In words for who asked.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Trouble::Question(message) => message.clone(),
+            Trouble::TooSlow => {
+                format!("this takes longer than {} seconds; search for rarer words", TIME_LIMIT.as_secs())
+            }
+            Trouble::TooLarge => "this takes too much memory; search for rarer words".to_owned(),
+            Trouble::Busy => "the server is busy; try again in a few seconds".to_owned(),
+            Trouble::Index(_) => {
+                "the search index cannot be read; the server's standard error says why".to_owned()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use docsphere::{Corpus, CorpusOptions, Event, Observer};
+
+    use super::super::index::{KnownTexts, Line, Texts, write};
+    use super::*;
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn observe(&mut self, _: &Event<'_>) -> std::ops::ControlFlow<()> {
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+
+    /// An index over lines, of which those with an even number are in cluster 0.
+    fn documents(lines: &[&str]) -> (tempfile::TempDir, Documents) {
+        let home = tempfile::tempdir().unwrap();
+        let corpus = home.path().join("corpus.txt");
+        fs::write(&corpus, lines.join("\n")).unwrap();
+        let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
+        let ids: Vec<String> = (1..=lines.len()).map(|number| number.to_string()).collect();
+        let path = home.path().join("documents.sqlite");
+        let line = |n: usize| Line { id: &ids[n], cluster: (n % 2) as i32, similarity: n as f64 / 100.0 };
+        write(&path, Texts::Corpus(&corpus), &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
+        let documents = Documents::open(&path).unwrap();
+        (home, documents)
+    }
+
+    fn ask(documents: &Documents, words: &str, cluster: Option<i32>) -> Vec<i64> {
+        let question = Question { words: words.to_owned(), cluster, page: 0 };
+        let mut found: Vec<i64> =
+            documents.ask(&question).unwrap().documents.iter().map(|d| d.number).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn words_phrases_beginnings_and_clusters_are_found() {
+        let (_home, documents) =
+            documents(&["cats purr", "dogs bark", "cats bark", "the Café", "purr, cats"]);
+        assert_eq!(ask(&documents, "cats ", None), [0, 2, 4]);
+        assert_eq!(ask(&documents, "cats bark ", None), [2]);
+        assert_eq!(ask(&documents, "\"cats purr\"", None), [0]);
+        assert_eq!(ask(&documents, "bar", None), [1, 2]);
+        assert_eq!(ask(&documents, "cafe", None), [3]);
+        assert_eq!(ask(&documents, "bark", Some(1)), [1]);
+        assert_eq!(ask(&documents, "", Some(1)), [1, 3]);
+        assert_eq!(ask(&documents, "", None), [0, 1, 2, 3, 4]);
+        let first = documents.ask(&Question { cluster: Some(0), ..Question::default() }).unwrap();
+        assert_eq!(first.documents[0].number, 4, "the most typical first");
+        assert_eq!((first.total, first.is_more), (3, false));
+        assert_eq!(documents.whole(3).unwrap().unwrap().text, "the Café");
+        assert!(documents.whole(99).unwrap().is_none());
+        assert_eq!(documents.len().unwrap(), 5);
+    }
+
+    #[test]
+    fn hostile_queries_find_nothing_and_break_nothing() {
+        let (_home, documents) = documents(&["cats purr", "dogs bark"]);
+        for query in [
+            "\"",
+            "\"\"\"",
+            "' OR 1=1 --",
+            "cats\" OR \"dogs",
+            "NEAR(cats dogs)",
+            "text:cats",
+            "{text} : cats",
+            "'; DROP TABLE documents; --",
+            "((((",
+            "cats AND",
+            "NOT cats",
+            "* * *",
+            "\u{ffff}",
+            "\u{1f600}",
+        ] {
+            assert!(ask(&documents, query, None).is_empty(), "{query}");
+        }
+        // Signs around words are no words.
+        for query in ["^cats", "\u{202e}cats\u{0}", "cats +", "-cats"] {
+            assert_eq!(ask(&documents, query, None), [0], "{query}");
+        }
+        let far = Question { page: usize::MAX / 2, ..Question::default() };
+        assert!(matches!(documents.ask(&far), Err(Trouble::Question(_))));
+    }
+
+    #[test]
+    fn a_query_that_takes_too_long_is_given_up() {
+        let lines = vec!["cats"; 5_000];
+        let (home, _documents) = documents(&lines);
+        let path = home.path().join("documents.sqlite");
+        let limited = |time_limit: Duration, is_unwanted: bool| {
+            let mut documents = Documents::open(&path).unwrap();
+            documents.limit(time_limit, move || is_unwanted).unwrap();
+            documents.ask(&Question::default())
+        };
+        assert!(matches!(limited(Duration::ZERO, false), Err(Trouble::TooSlow)));
+        assert!(matches!(limited(TIME_LIMIT, true), Err(Trouble::TooSlow)), "nobody waits for the answer");
+        assert!(limited(TIME_LIMIT, false).is_ok());
+    }
+
+    #[test]
+    fn pages_follow_each_other_and_long_texts_are_shown_in_part() {
+        let long = format!("{} needle {}", "hay ".repeat(400), "straw ".repeat(400));
+        let mut lines = vec!["short"; 45];
+        lines.push(&long);
+        let (_home, documents) = documents(&lines);
+        let page = |page| documents.ask(&Question { page, ..Question::default() }).unwrap().documents.len();
+        assert_eq!([page(0), page(1), page(2), page(3)], [20, 20, 6, 0]);
+        let answer = documents.ask(&Question { words: "needle".to_owned(), ..Question::default() }).unwrap();
+        assert!(answer.documents[0].is_part && answer.documents[0].text.contains("needle"));
+        assert!(answer.documents[0].text.len() < long.len());
+        assert_eq!(documents.whole(45).unwrap().unwrap().text, long);
+    }
+}

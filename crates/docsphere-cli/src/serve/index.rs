@@ -1,0 +1,270 @@
+//! `documents.sqlite`: every document of a result with its cluster, and an index over their words.
+//!
+//! One table in the order of the corpus, a key by cluster and similarity, and an FTS5 index that
+//! holds words and no texts.
+//!
+//! The header of an SQLite file has four bytes that SQLite leaves to its users (`user_version`).
+//! They hold the CRC-32 of the file in which they are zero, so that a damaged file is refused as a
+//! whole before anything is read from it.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, ensure};
+use docsphere::{Corpus, Document, Event, Observer, TextStore};
+use rusqlite::{Connection, params};
+
+/// Marks files of ours, and their layout: "DsD" and a version.
+const APPLICATION_ID: i32 = 0x4473_4402;
+
+/// The first bytes of every SQLite file.
+const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// Where the header of an SQLite file has the user version, here a checksum.
+const CHECKSUM_AT: usize = 60;
+
+/// Where it has the application id.
+const APPLICATION_ID_AT: usize = 68;
+
+/// The bytes of the header.
+const HEADER_BYTES: usize = 100;
+
+const TABLES: &str = "
+    CREATE TABLE documents (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL,
+        cluster INTEGER NOT NULL,
+        similarity REAL NOT NULL,
+        text TEXT NOT NULL
+    );
+    CREATE VIRTUAL TABLE words USING fts5(
+        text, content='documents', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
+    );";
+
+/// What the run found out about a document.
+pub(crate) struct Line<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) cluster: i32,
+    pub(crate) similarity: f64,
+}
+
+/// Texts that are known by the ids of their documents: a corpus with other texts is not that of the run. Ids may be there several times.
+pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
+
+/// Where texts come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Texts<'a> {
+    /// The input of the run, read again.
+    Corpus(&'a Corpus),
+    /// What the run has kept of it.
+    Store(&'a TextStore),
+}
+
+impl Texts<'_> {
+    fn for_each(
+        self,
+        observer: &mut dyn Observer,
+        document: impl FnMut(Document<'_>),
+    ) -> docsphere::Result<()> {
+        match self {
+            Texts::Corpus(corpus) => corpus.for_each_document_watched(observer, document).map(drop),
+            Texts::Store(store) => store.for_each_document_watched(observer, document),
+        }
+    }
+}
+
+/// Writes the file. `line` tells of each document of the corpus by its number; there must be `n_documents`.
+pub(crate) fn write<'a>(
+    path: &Path,
+    texts: Texts<'_>,
+    observer: &mut dyn Observer,
+    n_documents: usize,
+    known: &KnownTexts<'_>,
+    line: impl Fn(usize) -> Line<'a>,
+) -> Result<()> {
+    let mut attempt = || {
+        let mut connection = Connection::open(path)?;
+        // The file appears under its name when it is whole: there is nothing to roll back to.
+        connection.execute_batch(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;",
+        )?;
+        connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+        connection.execute_batch(TABLES)?;
+        let transaction = connection.transaction()?;
+        {
+            let mut insert = transaction.prepare("INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            let mut index = transaction.prepare("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
+            let mut number = 0;
+            let mut outcome = Ok(());
+            let mut add = |id: &str, text: &str| -> Result<()> {
+                ensure!(number < n_documents, "the input has more documents than the result: {n_documents}");
+                let line = line(number);
+                ensure!(
+                    id == line.id,
+                    "document {} is {id:?}, in the result it is {:?}; give the input of the run, with the same options",
+                    number + 1,
+                    line.id
+                );
+                if let Some(texts) = known.get(id) {
+                    ensure!(
+                        texts.contains(&text),
+                        "document {} ({id:?}) has another text than in the result; give the input of the run, with the same options",
+                        number + 1
+                    );
+                }
+                // SQLite takes texts to end there.
+                let text = text.replace('\0', "\u{fffd}");
+                insert.execute(params![number as i64, id, line.cluster, line.similarity, text])?;
+                index.execute(params![number as i64, text])?;
+                number += 1;
+                Ok(())
+            };
+            let has_failed = AtomicBool::new(false);
+            // The rest of a corpus that is not that of the run is not read.
+            let mut until_failed = |event: &Event<'_>| {
+                observer.observe(event)?;
+                if has_failed.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let read = texts.for_each(&mut until_failed, |document| {
+                if outcome.is_ok() {
+                    outcome = add(document.id, document.text);
+                    has_failed.store(outcome.is_err(), Ordering::Relaxed);
+                }
+            });
+            outcome?;
+            read?;
+            ensure!(number == n_documents, "the input has {number} documents, the result {n_documents}");
+        }
+        transaction
+            .execute_batch("CREATE INDEX by_cluster ON documents (cluster, similarity DESC, number);")?;
+        transaction.commit()?;
+        connection.close().map_err(|(_, error)| error)?;
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let checksum = checksum(&mut file)?;
+        file.seek(SeekFrom::Start(CHECKSUM_AT as u64))?;
+        Ok(file.write_all(&checksum.to_be_bytes())?)
+    };
+    let outcome = attempt();
+    if outcome.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    outcome
+}
+
+/// The CRC-32 of a whole SQLite file, with zeros where it stands itself.
+fn checksum(file: &mut File) -> std::io::Result<u32> {
+    file.rewind()?;
+    let mut header = [0; HEADER_BYTES];
+    file.read_exact(&mut header)?;
+    header[CHECKSUM_AT..CHECKSUM_AT + 4].fill(0);
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finalize()),
+            Ok(n) => hasher.update(&buffer[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Reads the whole file and compares its checksum.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    let attempt = || -> Result<()> {
+        let mut file = File::open(path)?;
+        let mut header = [0; HEADER_BYTES];
+        let is_ours = match file.read_exact(&mut header) {
+            Ok(()) => {
+                header.starts_with(SQLITE_MAGIC)
+                    && number_at(&header, APPLICATION_ID_AT) == APPLICATION_ID as u32
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => false,
+            Err(error) => return Err(error.into()),
+        };
+        ensure!(is_ours, "was not made by this version of docsphere; make it again with docsphere index");
+        ensure!(
+            checksum(&mut file)? == number_at(&header, CHECKSUM_AT),
+            "is damaged: its checksum is wrong; make it again with docsphere index"
+        );
+        Ok(())
+    };
+    attempt().with_context(|| cannot_read(path))
+}
+
+fn number_at(header: &[u8; HEADER_BYTES], at: usize) -> u32 {
+    header[at..at + 4].iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+}
+
+pub(super) fn cannot_read(path: &Path) -> String {
+    format!("{}: cannot read", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use docsphere::CorpusOptions;
+
+    use super::*;
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn observe(&mut self, _: &Event<'_>) -> std::ops::ControlFlow<()> {
+            std::ops::ControlFlow::Continue(())
+        }
+    }
+
+    #[test]
+    fn an_input_that_is_not_that_of_the_result_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let corpus = home.path().join("corpus.txt");
+        fs::write(&corpus, "a\nb\n").unwrap();
+        let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
+        let path = home.path().join("documents.sqlite");
+        let message = |ids: &[&str], known: &KnownTexts<'_>| {
+            let line = |n: usize| Line { id: ids[n], cluster: 0, similarity: 1.0 };
+            write(&path, Texts::Corpus(&corpus), &mut Silent, ids.len(), known, line).unwrap_err().to_string()
+        };
+        let none = KnownTexts::new();
+        assert!(message(&["1", "3"], &none).starts_with("document 2 is \"2\", in the result it is \"3\""));
+        assert_eq!(message(&["1"], &none), "the input has more documents than the result: 1");
+        assert_eq!(message(&["1", "2", "3"], &none), "the input has 2 documents, the result 3");
+        let other = KnownTexts::from([("2", vec!["c", "d"])]);
+        assert!(message(&["1", "2"], &other).starts_with("document 2 (\"2\") has another text"));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_corpus_is_not_read_on_once_it_differs() {
+        let home = tempfile::tempdir().unwrap();
+        let corpus = home.path().join("corpus.txt");
+        let n_bytes = 40_000_000;
+        fs::write(&corpus, format!("{}\n", "x".repeat(999)).repeat(n_bytes / 1000)).unwrap();
+        let corpus = Corpus::open([corpus], CorpusOptions::default()).unwrap();
+        let mut n_read = 0;
+        let mut observer = |event: &Event<'_>| {
+            if let Event::Reading { n_documents, .. } = event {
+                n_read = *n_documents;
+            }
+            ControlFlow::Continue(())
+        };
+        let line = |_: usize| Line { id: "other", cluster: 0, similarity: 1.0 };
+        let path = home.path().join("documents.sqlite");
+        let write =
+            || write(&path, Texts::Corpus(&corpus), &mut observer, n_bytes / 1000, &KnownTexts::new(), line);
+        // A batch of the reader grows with the number of threads.
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        let error = pool.install(write).unwrap_err().to_string();
+        assert!(error.starts_with("document 1 is \"1\", in the result it is \"other\""), "{error}");
+        assert!(n_read > 0 && n_read < n_bytes as u64 / 2000, "{n_read} documents were read");
+    }
+}

@@ -1,0 +1,90 @@
+//! Parquet, in this build.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use docsphere::{Corpus, CorpusFormat, CorpusOptions, Document, MemoryLimit};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+
+use super::{Assignment, Assignments, ReadAssignment, WHAT, rounded};
+use crate::error::{Error, Result};
+
+const BATCH_ROWS: usize = 65_536;
+
+pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
+    let write = || -> parquet::errors::Result<()> {
+        let mut fields = vec![
+            Field::new("id", DataType::Utf8, false),
+            Field::new("cluster", DataType::Int32, false),
+            Field::new("similarity", DataType::Float64, false),
+        ];
+        if assignments.nearest.is_some() {
+            fields.push(Field::new("runner_up", DataType::Int32, true));
+            fields.push(Field::new("runner_up_similarity", DataType::Float64, true));
+        }
+        let schema = Arc::new(Schema::new(fields));
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let mut writer = ArrowWriter::try_new(File::create(path)?, Arc::clone(&schema), Some(properties))?;
+        let mut lines = assignments.iter().peekable();
+        while lines.peek().is_some() {
+            let batch: Vec<Assignment<'_>> = lines.by_ref().take(BATCH_ROWS).collect();
+            let mut columns: Vec<ArrayRef> = vec![
+                Arc::new(StringArray::from_iter_values(batch.iter().map(|line| line.id))),
+                Arc::new(Int32Array::from_iter_values(batch.iter().map(|line| line.cluster))),
+                Arc::new(Float64Array::from_iter_values(batch.iter().map(|line| rounded(line.similarity)))),
+            ];
+            if assignments.nearest.is_some() {
+                columns.push(Arc::new(Int32Array::from_iter(batch.iter().map(|line| line.runner_up))));
+                columns.push(Arc::new(Float64Array::from_iter(
+                    batch.iter().map(|line| line.runner_up_similarity),
+                )));
+            }
+            writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
+        }
+        writer.close()?;
+        Ok(())
+    };
+    write().map_err(|error| Error::writing(io::Error::other(error), path))
+}
+
+/// Read like documents, because that reader trusts nothing that stands in the file.
+pub(super) fn read(path: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
+    let options = CorpusOptions::default()
+        .format(CorpusFormat::Parquet)
+        .text_fields(["cluster", "similarity"])
+        .id_field("id")
+        .memory(limit.clone());
+    let mut lines: Result<Vec<ReadAssignment>> = Ok(Vec::new());
+    Corpus::open([path], options)?.for_each_document(|document| {
+        let Ok(found) = &mut lines else { return };
+        let room = if found.len().is_multiple_of(BATCH_ROWS) {
+            // Its own id for each document, and a list that doubles.
+            limit.check(WHAT, (100 * BATCH_ROWS + 40 * found.len()) as u64)
+        } else {
+            Ok(())
+        };
+        let line = line(document).map_err(|problem| {
+            Error::malformed(format!("cannot read: row {}: {problem}", found.len() + 1)).at_path(path)
+        });
+        match room.map_err(|error| Error::from(error).at_path(path)).and(line) {
+            Ok(line) => found.push(line),
+            Err(error) => lines = Err(error),
+        }
+    })?;
+    lines
+}
+
+fn line(document: Document<'_>) -> Result<ReadAssignment, String> {
+    let (cluster, similarity) = document.text.split_once('\n').ok_or("two columns")?;
+    Ok(ReadAssignment {
+        id: document.id.to_owned(),
+        cluster: cluster.parse().map_err(|error| format!("cluster \"{cluster}\": {error}"))?,
+        similarity: similarity.parse().map_err(|error| format!("similarity \"{similarity}\": {error}"))?,
+    })
+}

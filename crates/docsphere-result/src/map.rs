@@ -1,0 +1,61 @@
+//! `map.json`: where the clusters lie on the map of the report.
+
+use std::path::Path;
+
+use docsphere::{ClusterSummary, MAP_NEIGHBOURS, MemoryLimit, Model, Neighbour, cluster_places};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::files;
+use crate::names;
+
+/// The whole file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MapFile {
+    /// Where the random numbers of the map came from.
+    pub seed: u64,
+    /// The place of each cluster, from -1 to 1 on both axes.
+    pub places: Vec<[f32; 2]>,
+}
+
+impl MapFile {
+    /// Places clusters by summaries with [`MAP_NEIGHBOURS`] neighbours.
+    pub fn new(summaries: &[ClusterSummary], seed: u64) -> Self {
+        let of = |summary: &ClusterSummary| {
+            if summary.size > 0 { summary.neighbours.clone() } else { Vec::new() }
+        };
+        let neighbours: Vec<Vec<Neighbour>> = summaries.iter().map(of).collect();
+        MapFile { seed, places: cluster_places(&neighbours, seed) }
+    }
+
+    /// The same from a model without summaries. `is_empty` says which clusters have no documents.
+    pub fn of_model(model: &Model, is_empty: impl Fn(usize) -> bool, seed: u64) -> Self {
+        let mut neighbours = model.neighbours(MAP_NEIGHBOURS);
+        neighbours
+            .iter_mut()
+            .enumerate()
+            .filter(|&(cluster, _)| is_empty(cluster))
+            .for_each(|(_, found)| found.clear());
+        MapFile { seed, places: cluster_places(&neighbours, seed) }
+    }
+
+    /// Reads the map of a result; `None` if it has none.
+    ///
+    /// # Errors
+    /// If the file is damaged, or needs more memory than `limit` allows.
+    pub fn read(folder: &Path, limit: &MemoryLimit) -> Result<Option<Self>> {
+        let path = folder.join(names::MAP);
+        if !path.exists() {
+            return Ok(None);
+        }
+        files::read_json(&path, "the map", "holds no places of clusters", limit).map(Some)
+    }
+
+    /// Writes it into a folder. The file is not synced.
+    ///
+    /// # Errors
+    /// If the system cannot write it.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        files::write_json(&folder.join(names::MAP), self)
+    }
+}

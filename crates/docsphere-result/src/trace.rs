@@ -1,0 +1,94 @@
+//! `trace.json`: what happened, in counts and seconds.
+
+use std::path::Path;
+
+use docsphere::{IterationRecord, MemoryLimit, RunRecord, Strategy};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::files;
+use crate::names;
+
+/// The whole file, as it is written.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceFile<'a> {
+    /// How labels were found.
+    pub strategy: Strategy,
+    /// Where all random numbers came from.
+    pub seed: u64,
+    /// The number of threads.
+    pub threads: usize,
+    /// The version that made the result.
+    pub version: &'a str,
+    /// The options of input, text and clustering.
+    pub settings: &'a [Setting],
+    /// Where the time went.
+    pub seconds: Seconds,
+    /// Absent where the system does not tell.
+    pub peak_memory_bytes: Option<u64>,
+    /// The runs, of which the best was kept.
+    pub runs: &'a [RunRecord],
+    /// The iterations of that run.
+    pub iterations: &'a [IterationRecord],
+}
+
+/// The part of the file that is read again.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[non_exhaustive]
+pub struct ReadTrace {
+    /// The version that made the result.
+    pub version: String,
+    /// The options of input, text and clustering. Results of older versions have none.
+    #[serde(default)]
+    pub settings: Vec<Setting>,
+    /// The iterations.
+    pub iterations: Vec<IterationRecord>,
+}
+
+/// An option and its values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// The option, as it is typed.
+    pub name: String,
+    /// Its values; none for an option that takes none.
+    pub values: Vec<String>,
+}
+
+/// Where the time of a run went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Seconds {
+    /// Reading the input.
+    pub read: f64,
+    /// From texts to rows.
+    pub vectorize: f64,
+    /// The first centroids, of all runs.
+    pub seed: f64,
+    /// The iterations.
+    pub cluster: f64,
+    /// Keywords, representatives, groups and the map.
+    pub summarize: f64,
+    /// Writing everything but this file itself.
+    pub write: f64,
+    /// The whole run.
+    pub total: f64,
+}
+
+impl TraceFile<'_> {
+    /// Writes it into a folder. The file is not synced.
+    ///
+    /// # Errors
+    /// If the system cannot write it.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        files::write_json(&folder.join(names::TRACE), self)
+    }
+}
+
+impl ReadTrace {
+    /// Reads the trace of a result.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged, or needs more memory than `limit` allows.
+    pub fn read(folder: &Path, limit: &MemoryLimit) -> Result<Self> {
+        files::read_json(&folder.join(names::TRACE), "the trace", "is not the trace of a run", limit)
+    }
+}

@@ -1,0 +1,127 @@
+//! Rows for scanning: in the order of their clusters, with terms numbered by frequency.
+//!
+//! Documents of one cluster share terms, so what is looked up for one is still in cache for the next; and rows that stand side by side are read ahead by the machine. Frequent terms have
+//! the smallest numbers, so that what is known of them stands together, too. The terms of a row keep their order, so that sums over them keep their bits.
+//!
+//! **Cost.** 8 bytes a nonzero, 16 a row and 8 a term. Arranging copies the rows once; it is done again only after many documents have moved.
+
+use rayon::prelude::*;
+
+use crate::vectors::{Row, UnitRows};
+
+/// The numbers of terms by how many documents have them, the most frequent first.
+#[derive(Default)]
+pub(super) struct TermRanks {
+    pub(super) rank_of: Vec<u32>,
+    pub(super) term_of: Vec<u32>,
+}
+
+impl TermRanks {
+    pub(super) fn new(rows: &UnitRows<'_>) -> Self {
+        let frequencies = rows.doc_frequencies();
+        let mut term_of: Vec<u32> = (0..rows.n_terms() as u32).collect();
+        term_of.sort_by_key(|&term| std::cmp::Reverse(frequencies[term as usize]));
+        let mut rank_of = vec![0; term_of.len()];
+        for (rank, &term) in term_of.iter().enumerate() {
+            rank_of[term as usize] = rank as u32;
+        }
+        TermRanks { rank_of, term_of }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&self.rank_of[..]) + size_of_val(&self.term_of[..])
+    }
+}
+
+/// See the [module](self). Zero rows are left out.
+#[derive(Default)]
+pub(super) struct Arranged {
+    /// The document at each position.
+    docs: Vec<u32>,
+    /// The position of each document; [`NOWHERE`] for a zero row.
+    positions: Vec<u32>,
+    offsets: Vec<u64>,
+    /// Ranks, in the ascending order of the terms themselves.
+    terms: Vec<u32>,
+    values: Vec<f32>,
+}
+
+/// The position of a zero row.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// Rows that are copied in one task.
+const TASK_ROWS: usize = 4096;
+
+impl Arranged {
+    /// Copies the rows of these documents, in this order.
+    pub(super) fn new(rows: &UnitRows<'_>, ranks: &TermRanks, docs: Vec<u32>) -> Self {
+        let mut offsets = Vec::with_capacity(docs.len() + 1);
+        let mut nnz = 0u64;
+        offsets.push(0);
+        for &doc in &docs {
+            nnz += rows.row(doc as usize).nnz() as u64;
+            offsets.push(nnz);
+        }
+        let (mut terms, mut values) = (vec![0u32; nnz as usize], vec![0f32; nnz as usize]);
+        let mut tasks = Vec::new();
+        let (mut terms_left, mut values_left) = (&mut terms[..], &mut values[..]);
+        for (task, docs) in docs.chunks(TASK_ROWS).enumerate() {
+            let len = (offsets[task * TASK_ROWS + docs.len()] - offsets[task * TASK_ROWS]) as usize;
+            let (terms_here, rest) = terms_left.split_at_mut(len);
+            terms_left = rest;
+            let (values_here, rest) = values_left.split_at_mut(len);
+            values_left = rest;
+            tasks.push((docs, terms_here, values_here));
+        }
+        tasks.into_par_iter().for_each(|(docs, terms, values)| {
+            let mut place = 0;
+            for &doc in docs {
+                let row = rows.row(doc as usize);
+                let to = place..place + row.nnz();
+                place = to.end;
+                values[to.clone()].copy_from_slice(row.values);
+                for (to, &term) in terms[to].iter_mut().zip(row.terms) {
+                    *to = ranks.rank_of[term as usize];
+                }
+            }
+        });
+        Arranged { positions: positions(&docs, rows.n_rows()), docs, offsets, terms, values }
+    }
+
+    /// The document at each position.
+    pub(super) fn docs(&self) -> &[u32] {
+        &self.docs
+    }
+
+    /// Gives back the rows' memory and keeps the position of each document.
+    pub(super) fn into_positions(self) -> Vec<u32> {
+        self.positions
+    }
+
+    /// The position of each document.
+    pub(super) fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    /// The row at a position: terms are ranks.
+    #[inline]
+    pub(super) fn row(&self, position: usize) -> Row<'_> {
+        let range = self.offsets[position] as usize..self.offsets[position + 1] as usize;
+        Row { terms: &self.terms[range.clone()], values: &self.values[range] }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&self.docs[..])
+            + size_of_val(&self.positions[..])
+            + size_of_val(&self.offsets[..])
+            + 8 * self.terms.len()
+    }
+}
+
+fn positions(docs: &[u32], n_rows: usize) -> Vec<u32> {
+    let mut positions = vec![NOWHERE; n_rows];
+    for (position, &doc) in docs.iter().enumerate() {
+        positions[doc as usize] = position as u32;
+    }
+    positions
+}

@@ -1,0 +1,355 @@
+//! The centroids in bytes, rounded up: upper bounds of many similarities at once.
+//!
+//! Each centroid is a *column*; the order of columns is the caller's. A term that occurs in a good share of the centroids has a *table row*: one byte a column, the value
+//! divided by the greatest value of that term, in units of 1/255, rounded up. Rarer terms have a list of columns and bytes. For a document, `value * greatest` of each term is a 16-bit weight,
+//! rounded up; adding `byte * weight` over its terms in 16-bit integers (`simd/`) gives, but for known rounding, an upper bound of every similarity.
+//!
+//! # Groups
+//!
+//! Consecutive columns form *groups*: a table of groups has one byte for each, the greatest of its columns. The sum over these bytes bounds every similarity to a centroid of the group. It is
+//! far from tight, but a document has few terms and its own centroid is much more similar than most: of 312 random groups of 16 among 5,000 centroids, all but two or three are left out by it, and one of these is that of the own centroid. So
+//! a document looks at all groups first, and then only at the tiles of those that remain ([`batch.rs`](super::batch)).
+//!
+//! # Proof
+//!
+//! Let `S` = [`UNITS`]. For a term with the greatest centroid value `r`, a centroid value `c <= r` and a row value `x`, all not negative:
+//!
+//! - the byte `q` satisfies `255 c / r <= q <= 255 c / r + 1 + 2^-10`: it is the ceiling of `c * inverse` with `inverse >= 255 / r`, or 255 if that is less, and `255 c / r` never exceeds 255;
+//! - the weight `w` satisfies `256/255 S x r (1 + 1e-6) <= w <= 256/255 S x r (1 + 3e-6) + 1`: three roundings to f32 err by less than 2e-7 in all;
+//! - so `q w / 256 >= S x c (1 + 1e-6)`, and the product rounded down is less by less than 1.
+//!
+//! Adding up over the n terms of a row that have a weight: `sum + n >= S * similarity`, where the factor `1 + 1e-6` covers the rounding of the computed similarity
+//! for rows of up to 2^30 terms. Sums that reach 65,535 stop there and bound nothing: callers take such columns as candidates. In the other direction
+//! `q w / 256 <= S x c (1 + 4e-6) + w / 256 + 2`, so `sum <= S * similarity * (1 + 4e-6) + E` with `E = sum of (w / 256 + 2)`.
+//!
+//! A group's byte for a term is at least that of each of its columns, and where a term has a list, the products of all columns of a group are added to the group's sum: so a group's sum is at least
+//! the sum of each of its columns.
+//!
+//! **Cost.** Memory: a table row is k bytes (rounded up to whole tiles) for a term with at least `k / `[`MIN_SHARE`] entries, so at most [`MIN_SHARE`] bytes for each of these; the same for groups, with
+//! [`MIN_GROUP_SHARE`]; at most 65,536 rows; 4 bytes for every other entry; 32 bytes a term.
+
+use rayon::prelude::*;
+
+use super::arranged::TermRanks;
+use super::term_ranges::TermRanges;
+use crate::centroids::Centroids;
+use crate::simd::{self, Line, Place, TILE};
+use crate::vectors::Row;
+
+/// What a similarity of 1 is in the integers of the bounds. Weights, which may exceed this by a part in 200, fit into 16 bits.
+pub(super) const UNITS: f64 = 65_000.0;
+
+/// A term has a table row if at least one column in so many has an entry.
+const MIN_SHARE: usize = 48;
+
+/// Table rows have numbers of 16 bits; what is left over goes into lists.
+const MAX_TABLE_ROWS: usize = 1 << 16;
+
+/// A term has a table row for groups if at least one group in so many has an entry.
+const MIN_GROUP_SHARE: usize = 8;
+
+/// Rows of the table of groups that are filled in one task.
+const TASK_ROWS: usize = 1024;
+
+/// See the [module](self).
+#[derive(Default)]
+pub(super) struct Columns {
+    pub(super) n_columns: usize,
+    /// By rank: the number of the table row, or [`NO_ROW`], the greatest value in the units of weights, and where the postings are. From the number of rows of the table on, only groups have the row.
+    pub(super) places: Vec<Place>,
+    /// By term; used while columns are built.
+    by_term: Vec<Term>,
+    pub(super) table: Table,
+    /// The bytes of groups; their first rows belong to the same terms as those of `table`.
+    pub(super) groups: Table,
+    /// Columns a group; 0 if there are no groups.
+    pub(super) group_len: usize,
+    /// Column times 256 plus byte, ascending for each term.
+    pub(super) postings: Vec<u32>,
+}
+
+/// Lines of bytes.
+#[derive(Default)]
+pub(super) struct Table {
+    /// Tile by tile; in each, one row after the other.
+    lines: Vec<Line>,
+    pub(super) n_rows: usize,
+}
+
+/// Where the entries of one term are.
+#[derive(Clone, Copy)]
+struct Term {
+    row: u32,
+    /// Where the postings begin (while they are filled in: where the next one goes).
+    start: u32,
+    /// How many postings there are: none if columns have a table row.
+    len: u32,
+    /// The greatest value; 0 if there are no entries.
+    greatest: f32,
+}
+
+pub(super) const NO_ROW: u32 = u32::MAX;
+
+impl Default for Term {
+    fn default() -> Self {
+        Term { row: NO_ROW, start: 0, len: 0, greatest: 0.0 }
+    }
+}
+
+/// Fewer columns have no groups.
+const GROUPED_FROM: usize = 3 * TILE;
+
+/// How many columns form a group; 0 if there are to be none.
+fn group_len(n_columns: usize) -> usize {
+    match n_columns {
+        0..GROUPED_FROM => 0,
+        GROUPED_FROM..=1024 => 8,
+        1025..=8192 => 16,
+        _ => 32,
+    }
+}
+
+impl Table {
+    pub(super) fn tile(&self, tile: usize) -> &[Line] {
+        self.lines.get(tile * self.n_rows..(tile + 1) * self.n_rows).unwrap_or_default()
+    }
+
+    fn resize(&mut self, n_rows: usize, n_tiles: usize) {
+        self.n_rows = n_rows;
+        self.lines.resize(n_rows * n_tiles, Line([0; TILE]));
+    }
+
+    /// All tiles; none if there are no rows.
+    fn tiles_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [Line]> {
+        self.lines.par_chunks_exact_mut(self.n_rows.max(1))
+    }
+}
+
+impl Columns {
+    /// Takes these clusters as columns.
+    pub(super) fn build(&mut self, centroids: &Centroids, ranks: &TermRanks, clusters: &[u32]) {
+        let n_terms = centroids.n_terms();
+        self.n_columns = clusters.len();
+        self.group_len = group_len(clusters.len());
+        let columns: Vec<Row<'_>> = clusters.iter().map(|&j| centroids.row(j as usize)).collect();
+        let ranges = TermRanges::new(&columns, n_terms);
+
+        // Entries and greatest value of each term.
+        self.by_term.clear();
+        self.by_term.resize(n_terms, Term::default());
+        self.by_term.par_chunks_mut(ranges.width).enumerate().for_each(|(range, terms)| {
+            let first = range * ranges.width;
+            for (column, row) in columns.iter().enumerate() {
+                for (term, value) in ranges.part(row, column, range).iter() {
+                    let term = &mut terms[term as usize - first];
+                    term.len += 1;
+                    term.greatest = term.greatest.max(value);
+                }
+            }
+        });
+
+        let only_groups = self.number_rows(ranks);
+        let ends = self.place_postings(ranges.width);
+        self.places.clear();
+        self.places.extend(ranks.term_of.iter().map(|&term| {
+            let Term { row, start, len, greatest } = self.by_term[term as usize];
+            Place { row, scale: scale_of(greatest), postings: [start, len] }
+        }));
+
+        self.fill_table(&columns);
+        self.fill_postings(&columns, &ranges, &ends);
+        self.fill_groups(&only_groups);
+    }
+
+    /// Gives table rows to frequent terms, in the order of ranks. Returns the terms that only groups have a row for.
+    fn number_rows(&mut self, ranks: &TermRanks) -> Vec<u32> {
+        let min_len = (self.n_columns / MIN_SHARE).max(2) as u32;
+        let mut n_rows = 0;
+        for &term in &ranks.term_of {
+            let term = &mut self.by_term[term as usize];
+            if term.len >= min_len && n_rows < MAX_TABLE_ROWS {
+                (term.row, term.len) = (n_rows as u32, 0);
+                n_rows += 1;
+            }
+        }
+        let n_tiles = self.n_tiles();
+        self.table.resize(n_rows, n_tiles);
+        let mut only_groups = Vec::new();
+        if let Some(n_groups) = self.n_columns.checked_div(self.group_len) {
+            let min_len = (n_groups / MIN_GROUP_SHARE).max(2) as u32;
+            for &number in &ranks.term_of {
+                let term = &mut self.by_term[number as usize];
+                if term.len >= min_len && n_rows < MAX_TABLE_ROWS {
+                    term.row = n_rows as u32;
+                    n_rows += 1;
+                    only_groups.push(number);
+                }
+            }
+        }
+        self.groups.resize(n_rows, if self.group_len > 0 { n_tiles.div_ceil(self.group_len) } else { 0 });
+        only_groups
+    }
+
+    /// Puts the postings in the order of terms. Returns where those of each range of terms end.
+    fn place_postings(&mut self, width: usize) -> Vec<usize> {
+        let mut n_postings = 0u32;
+        let mut ends = Vec::new();
+        for terms in self.by_term.chunks_mut(width) {
+            for term in terms {
+                term.start = n_postings;
+                n_postings = n_postings.checked_add(term.len).expect("fewer than 2^32 postings");
+            }
+            ends.push(n_postings as usize);
+        }
+        self.postings.resize(n_postings as usize, 0);
+        ends
+    }
+
+    fn fill_table(&mut self, columns: &[Row<'_>]) {
+        let (n_rows, by_term) = (self.table.n_rows, &self.by_term);
+        self.table.tiles_mut().zip(columns.par_chunks(TILE)).for_each(|(lines, columns)| {
+            lines.fill(Line([0; TILE]));
+            for (column, row) in columns.iter().enumerate() {
+                let byte_at = simd::byte_of(column);
+                for (term, value) in row.iter() {
+                    let term = by_term[term as usize];
+                    if (term.row as usize) < n_rows {
+                        lines[term.row as usize].0[byte_at] = byte_above(value, term.greatest);
+                    }
+                }
+            }
+        });
+    }
+
+    fn fill_postings(&mut self, columns: &[Row<'_>], ranges: &TermRanges, ends: &[usize]) {
+        let n_rows = self.table.n_rows;
+        let mut parts = Vec::with_capacity(ends.len());
+        let (mut postings, mut begin) = (&mut self.postings[..], 0);
+        for &end in ends {
+            let (own, rest) = postings.split_at_mut(end - begin);
+            postings = rest;
+            parts.push((begin, own));
+            begin = end;
+        }
+        let terms = self.by_term.par_chunks_mut(ranges.width);
+        terms.zip(parts).enumerate().for_each(|(range, (terms, (first_posting, postings)))| {
+            if postings.is_empty() {
+                return;
+            }
+            let first = range * ranges.width;
+            for (column, row) in columns.iter().enumerate() {
+                for (term, value) in ranges.part(row, column, range).iter() {
+                    let term = &mut terms[term as usize - first];
+                    if term.row as usize >= n_rows {
+                        let byte = byte_above(value, term.greatest);
+                        postings[term.start as usize - first_posting] =
+                            (column as u32) << 8 | u32::from(byte);
+                        term.start += 1;
+                    }
+                }
+            }
+        });
+    }
+
+    /// The bytes of groups: from those of columns, or from the lists of terms that columns have no row for.
+    fn fill_groups(&mut self, only_groups: &[u32]) {
+        let (table, group_len) = (&self.table, self.group_len);
+        let (by_term, postings) = (&self.by_term, &self.postings);
+        self.groups.tiles_mut().enumerate().for_each(|(tile, lines)| {
+            let (of_table, of_lists) = lines.split_at_mut(table.n_rows);
+            of_table.par_chunks_mut(TASK_ROWS).enumerate().for_each(|(task, lines)| {
+                lines.fill(Line([0; TILE]));
+                for part in 0..group_len {
+                    let from = table.tile(tile * group_len + part);
+                    let first = part * TILE / group_len;
+                    for (line, from) in lines.iter_mut().zip(from.iter().skip(task * TASK_ROWS)) {
+                        for (eight, most) in simd::greatest_of_eights(from).into_iter().enumerate() {
+                            let byte = &mut line.0[simd::byte_of(first + 8 * eight / group_len)];
+                            *byte = most.max(*byte);
+                        }
+                    }
+                }
+            });
+            let first_column = (tile * TILE * group_len) as u32;
+            let end_column = first_column + (TILE * group_len) as u32;
+            let tasks = of_lists.par_chunks_mut(TASK_ROWS).zip(only_groups.par_chunks(TASK_ROWS));
+            tasks.for_each(|(lines, terms)| {
+                lines.fill(Line([0; TILE]));
+                for (line, &term) in lines.iter_mut().zip(terms) {
+                    let Term { start: end, len, .. } = by_term[term as usize];
+                    let postings = &postings[(end - len) as usize..end as usize];
+                    let from = postings.partition_point(|&posting| posting >> 8 < first_column);
+                    for &posting in postings[from..].iter().take_while(|&&p| p >> 8 < end_column) {
+                        let group = ((posting >> 8) - first_column) as usize / group_len;
+                        let byte = &mut line.0[simd::byte_of(group)];
+                        *byte = (posting as u8).max(*byte);
+                    }
+                }
+            });
+        });
+    }
+
+    /// Asks for what is looked up for the terms of a row, which are ranks.
+    #[inline]
+    pub(super) fn prefetch(&self, row: Row<'_>) {
+        row.terms.iter().for_each(|&rank| simd::prefetch(&self.places, rank as usize));
+    }
+
+    pub(super) fn n_tiles(&self) -> usize {
+        self.n_columns.div_ceil(TILE)
+    }
+
+    /// How many tiles a document looks at, if it needs so many of them: with groups, those of whole tiles of groups. And whether it looks at groups.
+    pub(super) fn tiles_looked_at(&self, n_needed: usize) -> (usize, bool) {
+        let grouped = self.group_len > 0 && n_needed * TILE >= GROUPED_FROM;
+        let n_tiles = if grouped { n_needed.next_multiple_of(self.group_len) } else { n_needed };
+        (n_tiles.min(self.n_tiles()), grouped)
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        32 * self.places.len()
+            + size_of_val(&self.table.lines[..])
+            + size_of_val(&self.groups.lines[..])
+            + size_of_val(&self.postings[..])
+    }
+}
+
+/// `255 value / greatest`, rounded up.
+#[inline]
+fn byte_above(value: f32, greatest: f32) -> u8 {
+    const ABOVE: f32 = 255.0 * (1.0 + 1e-6);
+    let units = (value * (ABOVE / greatest)).min(255.0);
+    let floor = units as i32;
+    (floor + i32::from(units > floor as f32)) as u8
+}
+
+/// `256/255 UNITS greatest` and a little more. A value times this, rounded down, plus 1 is its weight.
+#[inline]
+fn scale_of(greatest: f32) -> f32 {
+    const ABOVE: f32 = (UNITS * 256.0 / 255.0 * (1.0 + 2e-6)) as f32;
+    greatest * ABOVE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_byte_and_a_weight_are_never_too_small(value in 1e-38f32..1.0, share in 0.0f32..=1.0, x in 1e-38f32..1.0) {
+            let (greatest, value) = (value, value * share);
+            let byte = f64::from(byte_above(value, greatest));
+            prop_assert!(byte >= 255.0 * f64::from(value) / f64::from(greatest) && byte <= 255.0);
+            let weight = ((x * scale_of(greatest)) as u16 + 1) as f64;
+            let exact = 256.0 / 255.0 * UNITS * f64::from(x) * f64::from(greatest);
+            prop_assert!(weight >= exact * (1.0 + 1e-6) && weight <= exact * (1.0 + 3e-6) + 1.0);
+        }
+    }
+
+    #[test]
+    fn the_greatest_weight_fits() {
+        let longest = 1.0 + crate::vectors::UNIT_TOLERANCE as f32;
+        assert!((65_000.0..65_535.0).contains(&(longest * scale_of(longest))));
+    }
+}

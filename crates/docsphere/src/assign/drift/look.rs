@@ -1,0 +1,341 @@
+//! Which documents have to look at which columns, and what they see there.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use super::arranged::TermRanks;
+use super::batch::Batch;
+use super::columns::Columns;
+use super::followers::Followers;
+use super::front::Front;
+use super::growth::{Ranking, WINDOW};
+use crate::assign::ShardStep;
+use crate::assign::bounds::round_up;
+use crate::centroids::Movement;
+use crate::labels::Assignment;
+use crate::record::Counters;
+use crate::simd::{Level, TILE};
+
+/// Documents per task of choosing.
+const TASK_DOCS: usize = 1 << 14;
+
+/// Documents per task of scanning: enough that a table line is read several times while it is in cache.
+const SCAN_DOCS: usize = 1024;
+
+/// Terms of documents that are scanned together: rows of up to 128 terms on average fill a batch,
+/// longer ones are fewer in it. Bounds its memory whatever the length of the rows; it changes no
+/// result.
+const SCAN_TERMS: usize = 1 << 17;
+
+/// How many documents ahead to prefetch what is looked up.
+const LOOK_AHEAD: usize = 3;
+
+/// A document and how many tiles of columns it has to look at.
+#[derive(Clone, Copy)]
+pub(super) struct Need {
+    pub(super) position: u32,
+    pub(super) n_tiles: u32,
+}
+
+/// A document and a cluster that may win it.
+#[derive(Clone, Copy)]
+pub(super) struct Pair {
+    pub(super) position: u32,
+    pub(super) cluster: u32,
+}
+
+/// A set of columns to scan.
+pub(super) struct Set<'a> {
+    pub(super) columns: &'a Columns,
+    /// The cluster of each column.
+    pub(super) clusters: &'a [u32],
+    /// The column of each cluster.
+    pub(super) column_of: &'a [u32],
+    /// A bit for each column that is to be left out, tile by tile; empty if there are none.
+    pub(super) masks: Vec<u64>,
+    /// If set, only documents that need more than this many tiles of the ranking scan this set, and
+    /// they scan all of it. `None` for the first columns of the ranking.
+    pub(super) beyond: Option<usize>,
+}
+
+/// A document and how many tiles of a set it looks at.
+#[derive(Clone, Copy)]
+struct Look {
+    /// Index among the documents of the task.
+    number: u32,
+    n_tiles: u32,
+    /// Whether it looks at groups first.
+    grouped: bool,
+}
+
+/// What a document has seen.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// How many tiles of the ranking.
+    n_tiles: u32,
+    /// An upper bound of the similarities to the columns in these tiles that are no candidates.
+    bound: f64,
+    is_heavy: bool,
+}
+
+/// What a scan found.
+#[derive(Default)]
+pub(super) struct Scanned {
+    pub(super) pairs: Vec<Pair>,
+    /// Positions with too many candidates.
+    pub(super) heavy: Vec<u32>,
+    pub(super) counters: Counters,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Seen { n_tiles: 0, bound: f64::NEG_INFINITY, is_heavy: false }
+    }
+}
+
+impl Set<'_> {
+    /// What a document looks at here, if it does.
+    ///
+    /// Groups are left out by the own similarity, so it must have one.
+    fn look(&self, number: u32, need: Need, has_own: bool) -> Option<Look> {
+        let n_all = self.columns.n_tiles();
+        let needed = match self.beyond {
+            None => n_all.min(need.n_tiles as usize),
+            Some(beyond) if need.n_tiles as usize > beyond => n_all,
+            Some(_) => return None,
+        };
+        let (n_tiles, grouped) = if has_own { self.columns.tiles_looked_at(needed) } else { (needed, false) };
+        Some(Look { number, n_tiles: n_tiles as u32, grouped })
+    }
+}
+
+impl Followers {
+    /// The documents that have to look at some columns; and the positions of those that are compared
+    /// with all centroids: those that have nothing in common with their own centroid any more, and
+    /// those without a label that may get one.
+    ///
+    /// Without negative values a document has a similarity above 0 just to the centroids with which it
+    /// shares a term. So one without a label stays so unless it shares a term with a changed centroid.
+    pub(super) fn choose(
+        &self,
+        front: &Front,
+        step: &ShardStep<'_>,
+        ranking: &Ranking,
+    ) -> (Vec<Need>, Vec<u32>) {
+        let changed_terms = self.changed_terms(front.ranks(), step);
+        let is_changed = |&rank: &u32| changed_terms[rank as usize / 64] >> (rank % 64) & 1 > 0;
+        let found: Vec<(Vec<Need>, Vec<u32>)> = self
+            .states
+            .labels
+            .par_chunks(TASK_DOCS)
+            .enumerate()
+            .map(|(chunk, labels)| {
+                let (mut needs, mut open) = (Vec::new(), Vec::new());
+                for (position, &label) in (chunk * TASK_DOCS..).zip(labels) {
+                    if self.states.own(position) == 0.0 {
+                        let mut terms = self.arranged.row(position).terms.iter();
+                        if label != Assignment::NO_LABEL || terms.any(is_changed) {
+                            open.push(position as u32);
+                        } else {
+                            self.states.set_made(position, step.iteration);
+                        }
+                    } else if let Some(n_tiles) = self.needed_tiles(step.iteration, ranking, position, label)
+                    {
+                        needs.push(Need { position: position as u32, n_tiles: n_tiles as u32 });
+                    }
+                }
+                (needs, open)
+            })
+            .collect();
+        let (needs, open): (Vec<Vec<Need>>, Vec<Vec<u32>>) = found.into_iter().unzip();
+        (needs.concat(), open.concat())
+    }
+
+    /// How many tiles of the ranking may hold a centroid that wins the document; `None` if none does.
+    #[inline]
+    fn needed_tiles(
+        &self,
+        iteration: usize,
+        ranking: &Ranking,
+        position: usize,
+        label: u32,
+    ) -> Option<usize> {
+        let (own, other) = (self.states.own(position), f64::from(self.states.other(position)));
+        let age = self.states.age(position, iteration);
+        let since = ranking.since(age);
+        let raised = other + f64::from(since.greatest_beside(label));
+        if raised < own {
+            // Growths of older iterations will be forgotten.
+            if age + 1 >= WINDOW {
+                self.states.set_other(position, round_up(raised));
+                self.states.set_made(position, iteration);
+            }
+            return None;
+        }
+        Some(since.n_tiles_reaching(own - other))
+    }
+
+    /// A bit for each rank of a term: whether a changed centroid has it.
+    fn changed_terms(&self, ranks: &TermRanks, step: &ShardStep<'_>) -> Vec<u64> {
+        let mut bits = vec![0; ranks.rank_of.len().div_ceil(64)];
+        if self.states.labels.par_iter().with_min_len(1 << 13).any(|&label| label == Assignment::NO_LABEL) {
+            for &cluster in step.movement.map_or(&step.live[..], Movement::changed) {
+                for &term in step.centroids.row(cluster as usize).terms {
+                    let rank = ranks.rank_of[term as usize];
+                    bits[rank as usize / 64] |= 1 << (rank % 64);
+                }
+            }
+        }
+        bits
+    }
+
+    /// Finds candidates, and makes new bounds from what was seen.
+    pub(super) fn scan(
+        &self,
+        front: &Front,
+        step: &ShardStep<'_>,
+        ranking: &Ranking,
+        sets: &[Set<'_>],
+        needs: &[Need],
+    ) -> Vec<Scanned> {
+        needs
+            .par_chunks(SCAN_DOCS)
+            .map_init(Batch::default, |batch, needs| {
+                let mut scanned = Scanned::default();
+                if step.is_cancelled() {
+                    return scanned;
+                }
+                let mut seen = vec![Seen::default(); needs.len()];
+                for set in sets {
+                    let look = |(number, &need): (u32, &Need)| {
+                        set.look(number, need, self.states.own(need.position as usize) > f64::NEG_INFINITY)
+                    };
+                    let mut looks: Vec<Look> = (0..).zip(needs).filter_map(look).collect();
+                    looks.sort_by_key(|look| Reverse((look.grouped, look.n_tiles)));
+                    for looks in looks.chunk_by(|a, b| a.grouped == b.grouped) {
+                        let n_terms = |look: &Look| {
+                            self.arranged.row(needs[look.number as usize].position as usize).nnz()
+                        };
+                        for looks in of_few_terms(looks, n_terms) {
+                            self.scan_set(front.level(), set, needs, looks, batch, &mut seen, &mut scanned);
+                        }
+                    }
+                }
+                for (&Need { position, .. }, seen) in needs.iter().zip(&seen) {
+                    if seen.is_heavy {
+                        scanned.heavy.push(position);
+                    } else {
+                        self.note_bound(step.iteration, ranking, position, seen.n_tiles, seen.bound);
+                    }
+                }
+                if sets.len() > 1 {
+                    // One document after the other, as if it were one set; and nothing of those that
+                    // will be compared with all.
+                    let heavy: HashSet<u32> = scanned.heavy.iter().copied().collect();
+                    scanned.pairs.retain(|pair| !heavy.contains(&pair.position));
+                    scanned.pairs.sort_by_key(|pair| pair.position);
+                }
+                scanned
+            })
+            .collect()
+    }
+
+    /// Some documents against one set of columns. Either all look at groups first, or none.
+    #[expect(clippy::too_many_arguments, reason = "buffers of the caller's task")]
+    fn scan_set(
+        &self,
+        level: Level,
+        set: &Set<'_>,
+        needs: &[Need],
+        looks: &[Look],
+        batch: &mut Batch,
+        seen: &mut [Seen],
+        scanned: &mut Scanned,
+    ) {
+        let position = |look: &Look| needs[look.number as usize].position as usize;
+        batch.clear();
+        for (number, look) in looks.iter().enumerate() {
+            if let Some(ahead) = looks.get(number + LOOK_AHEAD) {
+                set.columns.prefetch(self.arranged.row(position(ahead)));
+            }
+            let position = position(look);
+            let own_column = set.column_of.get(self.states.labels[position] as usize).copied();
+            let (row, own) = (self.arranged.row(position), self.states.own(position));
+            let n_tiles = look.n_tiles as usize;
+            batch.add(set.columns, level, row, n_tiles, own_column.unwrap_or(u32::MAX), own);
+        }
+        let found = |look: usize, column: usize| {
+            let (position, cluster) = (position(&looks[look]) as u32, set.clusters[column]);
+            scanned.pairs.push(Pair { position, cluster });
+        };
+        if looks.first().is_some_and(|look| look.grouped) {
+            batch.scan_groups(set.columns, &set.masks, level, found);
+        } else {
+            batch.scan(set.columns, &set.masks, level, found);
+        }
+        scanned.counters.postings += batch.n_read;
+        for (doc, look) in batch.docs.iter().zip(looks) {
+            let seen = &mut seen[look.number as usize];
+            seen.bound = seen.bound.max(doc.loser_bound());
+            seen.is_heavy |= doc.is_heavy();
+            seen.n_tiles = if set.beyond.is_none() { look.n_tiles } else { u32::MAX };
+        }
+    }
+
+    /// Makes all columns of the tiles that a document looks at candidates.
+    pub(super) fn pair_with_all(&self, step: &ShardStep<'_>, ranking: &Ranking, needs: &[Need]) -> Scanned {
+        let mut scanned = Scanned::default();
+        for &need in needs {
+            let own = self.states.labels[need.position as usize];
+            let n_columns = ranking.clusters.len().min(need.n_tiles as usize * TILE);
+            let others = ranking.clusters[..n_columns].iter().filter(|&&cluster| cluster != own);
+            scanned.pairs.extend(others.map(|&cluster| Pair { position: need.position, cluster }));
+            self.note_bound(step.iteration, ranking, need.position, need.n_tiles, f64::NEG_INFINITY);
+        }
+        scanned
+    }
+
+    /// Notes that no column of these tiles is above `bound`, unless it is a candidate.
+    fn note_bound(&self, iteration: usize, ranking: &Ranking, position: u32, n_tiles: u32, bound: f64) {
+        let position = position as usize;
+        // What was not scanned keeps its bound, raised.
+        let growth = ranking.since(self.states.age(position, iteration)).beyond(n_tiles as usize);
+        let other = growth
+            .map_or(f64::NEG_INFINITY, |growth| f64::from(self.states.other(position)) + f64::from(growth));
+        self.states.set_other(position, round_up(other.max(bound)));
+        self.states.set_made(position, iteration);
+    }
+}
+
+/// Cuts a list into parts of at most [`SCAN_TERMS`] terms each; an item with more is alone in its part.
+fn of_few_terms<T>(mut items: &[T], n_terms: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
+    std::iter::from_fn(move || {
+        let mut sum = 0;
+        let fits = |item: &&T| {
+            sum += n_terms(item);
+            sum <= SCAN_TERMS
+        };
+        let len = items.iter().take_while(fits).count().max(1).min(items.len());
+        let (part, rest) = items.split_at(len);
+        items = rest;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_rows_are_scanned_a_few_at_a_time_and_none_is_left_out() {
+        let half = SCAN_TERMS / 2;
+        let parts = |sizes: &[usize]| -> Vec<Vec<usize>> {
+            of_few_terms(sizes, |&size| size).map(<[usize]>::to_vec).collect()
+        };
+        assert!(parts(&[]).is_empty());
+        assert_eq!(parts(&[half, half, 1]), [vec![half, half], vec![1]]);
+        assert_eq!(parts(&[3 * half, 1, 3 * half]), [vec![3 * half], vec![1], vec![3 * half]]);
+    }
+}

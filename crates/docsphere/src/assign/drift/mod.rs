@@ -1,0 +1,303 @@
+//! `drift`: a document looks only at centroids that moved further than its slack.
+//!
+//! Each document keeps `own`, the similarity to its own centroid, and `other`, an upper bound of the
+//! similarity to every other centroid as of the iteration in which it was made. A centroid that moved
+//! since then may have come closer by its *growth* at most. So with `slack = own - other` a document
+//! has to look only at centroids that grew by `slack` or more; if there are none, nothing is done for
+//! it but comparing two numbers. The paper's non-changing clusters are the special case of growth 0.
+//!
+//! # Proof
+//!
+//! Let `U >= sim(x, c_j)` for every centroid j but the own one, in computed similarities, before some
+//! movements; let the own similarity be `own` after them. For a row x without negative values and
+//! centroids `c_j`, `c_j'` before and after one movement,
+//! `x . c_j' = x . c_j + x . (c_j' - c_j) <= x . c_j + x . max(c_j' - c_j, 0)
+//! <= x . c_j + |x| |max(c_j' - c_j, 0)|` (Cauchy-Schwarz).
+//! [`growth`](super::bounds::growth) is the last term with slack for the rounding of both similarities
+//! and of itself, so computed similarities grow by no more than it. Over several movements growths add
+//! up, for each centroid by itself: [`growth.rs`](growth) keeps these sums `G_j`. If `U + G_j < own`,
+//! centroid j is less similar than the own one and can be left out, ties included.
+//!
+//! For the centroids that cannot be left out so, [`columns.rs`](columns) bounds all similarities at
+//! once in small integers, and [`batch.rs`](batch) leaves out those below `own`, or below a lower bound
+//! of the best of them. What remains are *candidates*: their similarities are computed as the
+//! reference does ([`comparer.rs`](comparer)), and the tie rule decides among them and the own
+//! centroid. Every centroid is then in one of four classes, each with a bound: not looked at
+//! (`U + G_j`), looked at and left out (the bound of `columns.rs`), candidate that lost, or old own
+//! centroid (their similarities). The greatest of these is the new `U`, but never less than 0: an
+//! empty centroid has similarity 0 to every document, is looked at by none, and grows from there once
+//! its cluster is refilled.
+//!
+//! # What else makes it fast
+//!
+//! - Columns are ranked by their growth, so that what a document looks at is a *prefix* of them, in
+//!   whole tiles of 64.
+//! - A document that looks at many columns looks at *groups* of 8 to 32 of them first. Hardly any
+//!   group but that of its own centroid can hold a winner, so it looks at two or three tiles of
+//!   columns instead of all.
+//! - Documents are scanned in the order of their clusters ([`arranged.rs`](arranged)): neighbours share
+//!   terms, so table lines and lists are in cache.
+//! - Own similarities are computed one centroid at a time, and only for clusters that changed.
+//! - In late iterations most documents look at a tile or two. They get small columns of their own,
+//!   which are built quickly; and columns of centroids that did not change are kept
+//!   ([`kept.rs`](kept)).
+//!
+//! # Two halves
+//!
+//! [`Front`] is what follows the centroids: growths, ranking, columns. It depends on no document.
+//! [`Followers`] is what follows the documents: their rows, labels and bounds. It sees centroids only
+//! through the step and the front. [`Drift`] holds one of each.
+//!
+//! In iteration 0, and whenever it is not known what happened since the last assignment, `own` is
+//! computed for all, `other` is infinite, and every document looks at all columns. With negative
+//! values, or with more than 32 candidates (many equal centroids, or a document that shares no term
+//! with any), posting lists give all similarities, as in `inverted`. So they do for a document whose
+//! own similarity is 0, and for one without a label that shares a term with a changed centroid.
+//!
+//! **Cost.** Memory: 8 bytes per nonzero and 16 per document for the arranged rows, 21 per document for
+//! what is known of it, 16 more while documents are chosen and scanned; 8 bytes per term, and 4 per
+//! term and thread; 141 per cluster, most of it for the growths of 32 iterations; the columns, twice
+//! (see there); 10 MB per thread for a batch, or 36 bytes for each term of the longest row if that has
+//! more than 131,072. `docs/strategies.md` has it as one formula.
+//!
+//! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one
+//! bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that may
+//! have come closer); Aoyama, Saito, "Structured inverted-file k-means clustering for high-dimensional
+//! sparse data", 2021, doi:10.48550/arXiv.2103.16141 (invariant centroids; upper bounds term at a
+//! time).
+
+mod arranged;
+mod batch;
+mod columns;
+mod comparer;
+mod followers;
+mod front;
+mod growth;
+mod kept;
+mod look;
+mod settle;
+mod states;
+mod term_ranges;
+
+use followers::Followers;
+use front::{Front, Plan};
+use look::Need;
+
+use super::{Assigned, Assigner, ShardStep};
+use crate::centroids::Movement;
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::record::{Counters, Strategy};
+use crate::simd::Level;
+use crate::vectors::UnitRows;
+
+/// See the [module](self).
+pub(super) struct Drift {
+    front: Front,
+    followers: Followers,
+    filters_off: bool,
+    /// The iteration that both halves stand for.
+    iteration: Option<usize>,
+}
+
+impl Drift {
+    pub(super) fn new(level: Level) -> Self {
+        Drift {
+            front: Front::new(level),
+            followers: Followers::default(),
+            filters_off: false,
+            iteration: None,
+        }
+    }
+
+    /// Gives all memory back.
+    pub(super) fn clear(&mut self) {
+        *self = Drift::new(self.front.level());
+    }
+
+    /// Forgets everything but the labels, if there are any.
+    fn reset(&mut self, step: &ShardStep<'_>, labels: &[u32]) {
+        self.front.reset(step.centroids.n_clusters());
+        self.followers.reset(self.front.ranks(), step, labels);
+    }
+
+    /// Documents against those centroids that may win them.
+    fn follow(
+        &mut self,
+        step: &ShardStep<'_>,
+        movement: Option<&Movement>,
+        assignment: &mut Assignment,
+    ) -> Counters {
+        match movement {
+            Some(_) => self.followers.bring_up_to_date(self.front.ranks(), step, &assignment.labels),
+            None => self.reset(step, &assignment.labels),
+        }
+        let Drift { front, followers, .. } = self;
+        let changed = movement.map_or(&step.live[..], Movement::changed);
+        let mut counters = Counters::default();
+        counters.similarities += followers.update_own(front.ranks(), step, changed);
+        let ranking = front.rank(step, movement);
+
+        let (needs, open) = followers.choose(front, step, &ranking);
+        counters.skipped_docs = (followers.n_docs() - needs.len() - open.len()) as u64;
+        let mut scanned = Vec::new();
+        for (needs, n_tiles) in in_two(&needs) {
+            let plan = front.plan(step, &ranking, &needs, n_tiles);
+            front.build(step, &ranking, &plan);
+            if matches!(plan, Plan::Pairs) {
+                scanned.push(followers.pair_with_all(step, &ranking, &needs));
+            } else {
+                let sets = front.sets(&ranking, &plan);
+                scanned.extend(followers.scan(front, step, &ranking, &sets, &needs));
+            }
+        }
+
+        let pairs: Vec<_> = scanned.iter().flat_map(|scanned| &scanned.pairs).copied().collect();
+        counters = scanned.iter().map(|scanned| scanned.counters).fold(counters, Counters::plus);
+        counters.similarities += pairs.len() as u64;
+        followers.settle(front.ranks(), step, &pairs, assignment);
+        let heavy: Vec<u32> = scanned.into_iter().flat_map(|scanned| scanned.heavy).chain(open).collect();
+        counters.plus(followers.assign_through_postings(step, &heavy, assignment))
+    }
+}
+
+impl Assigner for Drift {
+    fn attach(&mut self, rows: &UnitRows<'_>) -> Result<()> {
+        self.clear();
+        self.front.attach(rows);
+        Ok(())
+    }
+
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        self.filters_off = !step.allows_index();
+        let can_follow = !self.filters_off && !step.live.is_empty();
+        let counters = if can_follow {
+            self.follow(step, step.movement_since(self.iteration), assignment)
+        } else {
+            self.reset(step, &assignment.labels);
+            let all: Vec<u32> = (0..self.followers.n_docs() as u32).collect();
+            self.followers.assign_through_postings(step, &all, assignment)
+        };
+        self.followers.write_similarities(assignment);
+        self.iteration = can_follow.then_some(step.iteration);
+        Ok(Assigned { filters_off: self.filters_off, ..Assigned::plainly(Strategy::Drift, counters, 0.0) })
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.front.memory_bytes() + self.followers.memory_bytes()
+    }
+}
+
+/// Divides the documents: those that look at a few tiles only get small columns of their own. With each
+/// part comes the number of tiles that is enough for it.
+fn in_two(needs: &[Need]) -> [(Vec<Need>, usize); 2] {
+    let n_tiles = needs.iter().map(|need| need.n_tiles as usize).max().unwrap_or(0);
+    let n_few = few_tiles(needs, n_tiles);
+    let (few, rest) = needs.iter().partition(|need| need.n_tiles as usize <= n_few);
+    [(few, n_few), (rest, n_tiles)]
+}
+
+/// The least number of tiles that is enough for most documents, if it is a small part of all; else 0.
+fn few_tiles(needs: &[Need], n_tiles: usize) -> usize {
+    let mut counts = vec![0; n_tiles + 1];
+    needs.iter().for_each(|need| counts[need.n_tiles as usize] += 1);
+    let mut n_docs = 0;
+    for (n_few, count) in counts.iter().enumerate().take(n_tiles / 4 + 1) {
+        n_docs += count;
+        if n_docs * 4 >= needs.len() * 3 {
+            return n_few;
+        }
+    }
+    0
+}
+
+/// Terms per document, on average.
+fn mean_nnz(rows: &UnitRows<'_>) -> usize {
+    rows.nnz() / rows.n_nonzero_rows().max(1) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assign::Step;
+    use crate::assign::inverted::Inverted;
+    use crate::centroids::Centroids;
+    use crate::update::Follower;
+    use crate::vectors::{SparseRows, UnitRows};
+
+    /// Documents of about ten terms, most of them of one of 100 topics.
+    fn text_like(n_docs: usize, seed: u64) -> UnitRows<'static> {
+        let mut state = seed;
+        let mut random = move |n: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        let mut offsets = vec![0u64];
+        let (mut terms, mut values) = (Vec::new(), Vec::new());
+        for _ in 0..n_docs {
+            let topic = random(100);
+            let mut row: Vec<u32> = (0..8).map(|_| (topic * 15 + random(30)) as u32).collect();
+            row.extend((0..3).map(|_| random(2000) as u32));
+            row.sort_unstable();
+            row.dedup();
+            values.extend(row.iter().map(|_| 0.2 + random(5) as f32));
+            terms.extend(row);
+            offsets.push(terms.len() as u64);
+        }
+        UnitRows::new(SparseRows::from_parts(2000, offsets, terms, values).unwrap())
+    }
+
+    /// Many clusters until few of them change, with columns for all that is looked at, however little it
+    /// is: groups, columns that are kept, and what has changed since.
+    #[test]
+    fn columns_are_as_good_as_posting_lists_to_the_end() {
+        for seed in 0..20 {
+            let (rows, n_clusters) = (text_like(4000, seed), 420);
+            let offsets =
+                (0..=n_clusters).map(|cluster| rows.as_sparse().offsets()[cluster]).collect::<Vec<_>>();
+            let nnz = offsets[n_clusters] as usize;
+            let mut centroids = Centroids::from_rows(
+                SparseRows::from_parts(
+                    2000,
+                    offsets,
+                    rows.as_sparse().terms()[..nnz].to_vec(),
+                    rows.as_sparse().values()[..nnz].to_vec(),
+                )
+                .unwrap(),
+            );
+            let mut follower = Follower::new(rows.n_rows(), n_clusters);
+            let mut drift = Drift::new(Level::of(crate::Simd::Auto).unwrap());
+            drift.attach(&rows).unwrap();
+            drift.front.build_always();
+            let mut plain = Inverted::default();
+            let mut assignment = Assignment {
+                labels: vec![Assignment::NO_LABEL; rows.n_rows()],
+                similarities: vec![0.0; rows.n_rows()],
+            };
+            let mut movement = None;
+            let (mut n_kept, mut n_iterations) = (0, 0);
+            loop {
+                let step = Step::new(n_iterations, &centroids, movement.as_ref(), None);
+                let step = ShardStep::new(&step, &rows, &[]);
+                let mut expected = assignment.clone();
+                plain.assign(&step, &mut expected).unwrap();
+                drift.assign(&step, &mut assignment).unwrap();
+                n_kept += usize::from(
+                    drift.front.n_changed_since_kept(&step).is_some_and(|n_changed| n_changed > 0),
+                );
+                assert_eq!(assignment.labels, expected.labels, "seed {seed}, iteration {n_iterations}");
+                assert_eq!(
+                    assignment.similarities, expected.similarities,
+                    "seed {seed}, iteration {n_iterations}"
+                );
+                let moved = follower.update(&rows, &assignment.labels, &mut centroids);
+                if moved.changed().is_empty() {
+                    break;
+                }
+                movement = Some(moved);
+                n_iterations += 1;
+            }
+            assert!(n_kept >= 3, "columns were kept in {n_kept} iterations of {n_iterations} only");
+        }
+    }
+}

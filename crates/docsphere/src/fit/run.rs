@@ -1,0 +1,85 @@
+//! One run, and where it starts.
+
+use std::sync::atomic::AtomicBool;
+
+use super::checkpoint::{SavedHead, SavedRun};
+use crate::assign::Step;
+use crate::centroids::Centroids;
+use crate::record::{IterationRecord, RunRecord, StopReason};
+use crate::update::{Sums, Touched};
+
+/// Where a run starts.
+pub(super) enum Start {
+    /// From seeds, drawn as [`Params::init`](crate::Params::init) says.
+    Seeds,
+    /// From centroids, and labels for those documents that have one. A run that was interrupted comes
+    /// with its history; without one, the first iteration finds every document's label, and keeps the
+    /// given one on ties.
+    Continue { centroids: Centroids, labels: Vec<u32>, history: History },
+}
+
+/// What happened in a run so far.
+#[derive(Default)]
+pub(super) struct History {
+    /// Iteration 0 is the first assignment.
+    pub(super) iterations: Vec<IterationRecord>,
+    pub(super) seeding_seconds: f64,
+}
+
+impl From<SavedRun> for Start {
+    fn from(saved: SavedRun) -> Self {
+        let SavedRun { head: SavedHead { seeding_seconds, iterations, .. }, labels, centroids } = saved;
+        Start::Continue { centroids, labels, history: History { iterations, seeding_seconds } }
+    }
+}
+
+/// One run: all that its iterations read and write, but for what the shards hold.
+pub(super) struct Run {
+    pub(super) number: usize,
+    pub(super) sums: Sums,
+    pub(super) centroids: Centroids,
+    /// The clusters that the last pass touched, not yet in the sums.
+    pub(super) pending: Vec<Touched>,
+    pub(super) history: History,
+}
+
+impl Run {
+    /// A run whose documents have no share in the sums yet.
+    pub(super) fn new(number: usize, centroids: Centroids, history: History) -> Self {
+        Run { number, sums: Sums::new(centroids.n_clusters()), centroids, pending: Vec::new(), history }
+    }
+
+    /// What a checkpoint holds of the run.
+    pub(super) fn saved(&self, labels: Vec<u32>) -> SavedRun {
+        let head = SavedHead {
+            number: self.number,
+            seeding_seconds: self.history.seeding_seconds,
+            iterations: self.history.iterations.clone(),
+        };
+        SavedRun { head, labels, centroids: self.centroids.clone() }
+    }
+
+    /// The run without what only further iterations need.
+    pub(super) fn ended(self) -> Self {
+        Run { sums: Sums::new(0), pending: Vec::new(), ..self }
+    }
+
+    /// The last step that was done, once more.
+    pub(super) fn last_step<'a>(&'a self, cancel: Option<&'a AtomicBool>) -> Step<'a> {
+        Step::new(self.history.iterations.len() - 1, &self.centroids, None, cancel)
+    }
+
+    pub(super) fn objective(&self) -> f64 {
+        self.history.iterations.last().map_or(0.0, |record| record.objective)
+    }
+
+    pub(super) fn record(&self, stop: StopReason) -> RunRecord {
+        RunRecord {
+            run: self.number,
+            objective: self.objective(),
+            n_iter: self.history.iterations.len() - 1, // iteration 0 is not counted
+            stop,
+            seeding_seconds: self.history.seeding_seconds,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// An example of a page's data. Written by a test of docsphere-result (UPDATE_GOLDEN=1), which owns
+// the schema; the type checker compares it with the schema of the page.
+import type { ReportData } from "../src/types";
+
+export default {
+  "title": "pets.txt",
+  "version": "1.2.3",
+  "served": false,
+  "totals": {
+    "documents": 5,
+    "terms": 4,
+    "withoutTerms": 1,
+    "outliers": 0,
+    "emptyClusters": 1,
+    "objective": 2.718,
+    "iterations": 2,
+    "converged": true,
+    "seed": "18446744073709551615"
+  },
+  "settings": [
+    [
+      "INPUT",
+      "pets.txt"
+    ],
+    [
+      "--keep-urls",
+      "yes"
+    ]
+  ],
+  "trace": {
+    "objective": [
+      2.5,
+      2.718
+    ],
+    "moved": [
+      5,
+      0
+    ]
+  },
+  "stemmed": false,
+  "clusters": [
+    {
+      "size": 2,
+      "cohesion": 0.91,
+      "x": 0.5,
+      "y": -0.25,
+      "keywords": [
+        [
+          "cats",
+          0.8,
+          1.0
+        ]
+      ],
+      "typical": [
+        {
+          "id": "a",
+          "similarity": 0.95,
+          "text": "cats </script> purr"
+        }
+      ],
+      "least": [
+        {
+          "id": "b",
+          "similarity": 0.87
+        }
+      ],
+      "near": [
+        [
+          1,
+          0.1
+        ]
+      ],
+      "histogram": [
+        0,
+        2
+      ]
+    },
+    {
+      "size": 1,
+      "cohesion": 1.0,
+      "x": -1.0,
+      "y": 1.0,
+      "keywords": [
+        [
+          "dogs",
+          null,
+          1.0
+        ]
+      ],
+      "typical": [
+        {
+          "id": "c",
+          "similarity": 1.0
+        }
+      ],
+      "least": [],
+      "near": [],
+      "histogram": []
+    },
+    {
+      "size": 0,
+      "cohesion": 0.0,
+      "x": 0.0,
+      "y": 0.0,
+      "keywords": [],
+      "typical": [],
+      "least": [],
+      "near": [],
+      "histogram": []
+    }
+  ],
+  "merges": [
+    [
+      0,
+      1,
+      "cats, dogs"
+    ]
+  ],
+  "nGroups": 1
+} satisfies ReportData;
