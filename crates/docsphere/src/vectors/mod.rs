@@ -3,6 +3,7 @@
 //! [`Vectorizer`] turns a corpus into TF-IDF rows and a [`TextModel`] for new documents. [`SparseRows`] is any checked sparse matrix;
 //! [`UnitRows`] has rows of length one and is what the later stages take. [`formats`] reads and writes the common file formats.
 
+mod chunk_rows;
 mod counting;
 pub mod formats;
 mod rows;

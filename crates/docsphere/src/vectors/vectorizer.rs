@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
+use super::chunk_rows::{ChunkRows, MATRIX, TEXTS_PER_CHUNK, join};
 use super::counting::{ChunkCounts, CountedTerm, Counting, Shard};
-use super::text_model::{ChunkRows, MATRIX, TEXTS_A_CHUNK, TextModel, join};
+use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
@@ -158,12 +159,12 @@ impl Vectorizer {
             let chunk = |(group, texts): (usize, &[S])| {
                 let mut chunk = counting.start();
                 for (position, text) in texts.iter().enumerate() {
-                    let id = (group * TEXTS_A_CHUNK + position + 1).to_string();
+                    let id = (group * TEXTS_PER_CHUNK + position + 1).to_string();
                     counting.document(&mut chunk, Document { id: &id, text: text.as_ref() })?;
                 }
                 counting.finish(&mut chunk).map(|()| chunk)
             };
-            let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).enumerate().map(chunk).collect();
+            let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_PER_CHUNK).enumerate().map(chunk).collect();
             let stats = CorpusStats { n_documents: texts.len() as u64, ..CorpusStats::default() };
             Ok((chunks?, stats))
         })
