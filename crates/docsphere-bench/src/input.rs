@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
-use docsphere::{Corpus, CorpusOptions, SparseRows, UnitRows, Vectorizer, formats};
+use anyhow::{Result, ensure};
+use docsphere::{Corpus, CorpusOptions, ErrorKind, Event, SparseRows, UnitRows, Vectorizer, formats};
 use docsphere_testkit::zipf::ZipfText;
 
 /// Generated documents, if no number is given.
@@ -147,11 +148,28 @@ fn documents(
     let corpus = Corpus::open([path], options)?;
     let vectorizer = Vectorizer::new().n_threads(n_threads);
     let Some(n_docs) = n_docs else { return Ok(vectorizer.fit(&corpus)?.rows) };
-    let numbers: Vec<u64> = (0..n_docs as u64).collect();
-    let selected = corpus.read_selected(&numbers);
-    let selected = selected.with_context(|| format!("{}: --docs {n_docs}", path.display()))?;
-    let texts: Vec<&str> = selected.iter().map(|document| document.text.as_str()).collect();
+    let texts = first_texts(&corpus, n_docs)?;
+    let n_found = texts.len();
+    ensure!(n_found == n_docs, "{}: has {n_found} documents, but --docs {n_docs} are wanted", path.display());
     Ok(vectorizer.fit_texts(&texts)?.rows)
+}
+
+/// The texts of the first documents. Reads little more than these.
+fn first_texts(corpus: &Corpus, n_docs: usize) -> Result<Vec<String>> {
+    let mut texts = Vec::new();
+    let mut stop_when_read = |event: &Event<'_>| match event {
+        Event::Reading { n_documents, .. } if *n_documents >= n_docs as u64 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let read = corpus.for_each_document_watched(&mut stop_when_read, |document| {
+        if texts.len() < n_docs {
+            texts.push(document.text.to_owned());
+        }
+    });
+    match read {
+        Err(error) if !matches!(error.kind(), ErrorKind::Stopped { .. }) => Err(error.into()),
+        _ => Ok(texts),
+    }
 }
 
 #[cfg(test)]
@@ -183,7 +201,7 @@ mod tests {
         let load = |path: &Path, n_docs| Source::File(path.into()).load(n_docs, 1);
         assert_eq!(load(&all, Some(2)).unwrap().rows, load(&two, None).unwrap().rows);
         let message = format!("{:#}", load(&all, Some(5)).err().unwrap());
-        assert!(message.contains("--docs 5") && message.contains("below 4"), "{message}");
+        assert!(message.ends_with("all.txt: has 4 documents, but --docs 5 are wanted"), "{message}");
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use docsphere::{Corpus, CorpusStats, TextModel, TextOptions, TfidfOptions, UnitRows, Vectorizer, formats};
+use docsphere::{
+    Corpus, CorpusStats, TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows,
+    Vectorizer, formats,
+};
 use docsphere_result::files::Reading;
 
 use crate::args::{InputArgs, UsageError};
@@ -46,12 +49,33 @@ impl Loaded {
         }
         remarks
     }
+
+    /// The texts of the documents, where they were kept.
+    pub(crate) fn texts(&self) -> Option<&TextStore> {
+        match &self.source {
+            Source::Documents { texts, .. } => texts.as_ref(),
+            Source::Matrix { .. } => None,
+        }
+    }
+
+    /// Closes the file of the texts.
+    pub(crate) fn close_texts(&mut self) {
+        if let Source::Documents { texts, .. } = &mut self.source {
+            *texts = None;
+        }
+    }
 }
 
 /// Where rows came from.
 pub(crate) enum Source {
     /// Text. The model is boxed: it is much larger than anything else here.
-    Documents { corpus: Corpus, model: Box<TextModel>, stats: CorpusStats, n_repeated_ids: u64 },
+    Documents {
+        /// The texts, if they were to be kept.
+        texts: Option<TextStore>,
+        model: Box<TextModel>,
+        stats: CorpusStats,
+        n_repeated_ids: u64,
+    },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
 }
@@ -63,12 +87,14 @@ pub(crate) struct LoadSeconds {
     pub(crate) vectorize: f64,
 }
 
-/// Reads everything and turns it into rows. Options are given as objects: a file of stop words may be
-/// a pipe, which can be read only once.
+/// Reads everything, once, and turns it into rows. Options are given as objects: a file of stop words may be
+/// a pipe, which can be read only once. `store` is the file that keeps the texts of documents, if they are
+/// wanted later.
 pub(crate) fn load(
     input: &InputArgs,
     (text, tfidf): (TextOptions, TfidfOptions),
     threads: Option<usize>,
+    store: Option<&Path>,
     progress: &mut Progress,
 ) -> Result<Loaded> {
     if let Some(format) = input.matrix_format() {
@@ -78,7 +104,14 @@ pub(crate) fn load(
     let vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(threads);
     let start = Instant::now();
     let corpus = Corpus::open(&input.inputs, input.corpus_options())?;
-    let vectorized = vectorizer.fit_watched(&corpus, progress)?;
+    let (vectorized, texts) = match store {
+        Some(path) => {
+            let mut writer = TextStoreWriter::create(path)?;
+            let vectorized = vectorizer.fit_with_texts_watched(&corpus, &mut writer, progress)?;
+            (vectorized, Some(writer.finish()?.within(&memory::of_readers())))
+        }
+        None => (vectorizer.fit_watched(&corpus, progress)?, None),
+    };
     progress.finish();
     let total = start.elapsed().as_secs_f64();
     let read = progress.last_read.map_or(0.0, |last| (last - start).as_secs_f64());
@@ -86,7 +119,7 @@ pub(crate) fn load(
         rows: vectorized.rows,
         ids: vectorized.ids,
         source: Source::Documents {
-            corpus,
+            texts,
             model: Box::new(vectorized.model),
             stats: vectorized.stats,
             n_repeated_ids: vectorized.n_repeated_ids,

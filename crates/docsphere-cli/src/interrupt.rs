@@ -55,7 +55,7 @@ fn stop_at_once() -> ! {
         let _ = if path.is_dir() { remove_folder(path) } else { fs::remove_file(path) };
     }
     let prefix = docsphere::temporary_prefix(std::process::id());
-    for folder in unfinished.folders.iter().chain([&std::env::temp_dir()]) {
+    for folder in &unfinished.folders {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&prefix) {
                 let _ = fs::remove_file(entry.path());

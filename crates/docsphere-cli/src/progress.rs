@@ -87,11 +87,12 @@ impl Progress {
     fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Reading { bytes_read, bytes_total, n_documents } => {
-                self.enter(
-                    Stage::Reading,
-                    *bytes_total,
-                    "reading    [{bar:24}] {percent:>3}%  {msg}, {eta} left",
-                );
+                // Nobody knows how long a pipe is.
+                let template = match bytes_total {
+                    0 => "reading    {msg}, {elapsed}",
+                    _ => "reading    [{bar:24}] {percent:>3}%  {msg}, {eta} left",
+                };
+                self.enter(Stage::Reading, *bytes_total, template);
                 self.bar.set_position(*bytes_read);
                 self.bar.set_message(counted(*n_documents as usize, "document"));
             }

@@ -56,7 +56,7 @@ fn documents_are_read_from_a_named_pipe_by_every_command() {
     };
     ok(&place, &format!("cluster {} -k 2 -o out --index -q", next(0)));
     place.assert_complete("out");
-    // With the texts of representatives, which are read a second time.
+    // With the texts of representatives and the index, although a pipe can be read only once.
     assert_eq!(place.read("out/clusters.json"), place.read("file/clusters.json"));
     assert_eq!(ok(&place, &format!("assign out {}", next(1))), place.ok("assign out pets.txt"));
     let verified = ok(&place, &format!("verify out {}", next(2)));

@@ -29,6 +29,8 @@ mod pipes;
 mod parquet_files;
 // What every output file holds.
 mod results;
+// The texts of a run: read once, kept beside the result, gone in the end.
+mod texts;
 // What is never deleted or written over.
 mod safety;
 // Standard output and standard error: escapes, closed pipes, full disks.

@@ -16,6 +16,8 @@ pub const REPORT: &str = "report.html";
 pub const TRACE: &str = "trace.json";
 /// The search index of the server, which has its own format.
 pub const DOCUMENTS: &str = "documents.sqlite";
+/// The texts of the documents. Today only in the folder of a run that has not ended.
+pub const TEXTS: &str = "texts.store";
 
 /// All files that a result may have.
 pub const ALL: &[&str] = &[
@@ -29,6 +31,7 @@ pub const ALL: &[&str] = &[
     MAP,
     MODEL,
     REPORT,
+    TEXTS,
     TRACE,
 ];
 

@@ -79,6 +79,18 @@ pub(crate) fn open_counted(path: &Path, n_bytes: Arc<AtomicU64>) -> Result<Box<d
     unpack(compression, Counted { file, n_bytes }).map_err(|error| read_error(error).at_path(path))
 }
 
+/// As [`open_counted`], for something that is open already and can be read only once.
+pub(crate) fn unpack_counted(
+    mut stream: impl Read + 'static,
+    n_bytes: Arc<AtomicU64>,
+) -> Result<Box<dyn BufRead>> {
+    let mut start = Vec::new();
+    stream.by_ref().take(4).read_to_end(&mut start).map_err(|error| Error::io("read", error))?;
+    let compression = Compression::sniff(&start);
+    let file = Cursor::new(start).chain(stream);
+    unpack(compression, Counted { file, n_bytes }).map_err(read_error)
+}
+
 /// A reader that counts what passes.
 struct Counted<R> {
     file: R,

@@ -219,13 +219,6 @@ impl Error {
         self
     }
 
-    /// Names this file, whatever an inner layer has named.
-    #[must_use]
-    pub(crate) fn with_path(mut self, path: &Path) -> Self {
-        self.inner.path = Some(path.to_owned());
-        self
-    }
-
     /// Adds the line, counted from 1, unless an inner layer has already named one.
     #[must_use]
     pub(crate) fn at_line(mut self, line: u64) -> Self {

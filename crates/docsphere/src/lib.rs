@@ -6,7 +6,7 @@
 //!
 //! # The stages, in order
 //!
-//! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more.
+//! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more. [`TextStore`] keeps their texts in a file.
 //! 2. [`Tokenizer`]: a document's terms, as [`TextOptions`] say.
 //! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a matrix: [`SparseRows`], checked, then
 //!    [`UnitRows`], of length one; [`formats`] reads and writes matrix files.
@@ -104,6 +104,9 @@ mod threads;
 mod corpus;
 
 #[cfg(feature = "text")]
+mod store;
+
+#[cfg(feature = "text")]
 mod text;
 
 mod vectors;
@@ -129,7 +132,7 @@ mod overview;
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
-pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document, DocumentText};
+pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fit::{Checkpoint, Fit, FitOptions, Params, SphericalKMeans, ValidParams};
 pub use ids::{ClusterId, DocId, TermId};
@@ -143,6 +146,8 @@ pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{Counters, IndexUse, IterationRecord, RunRecord, StageSeconds, StopReason, Strategy, Trace};
 pub use seeding::Init;
 pub use simd::Simd;
+#[cfg(feature = "text")]
+pub use store::{DocumentText, TextStore, TextStoreWriter};
 pub use summary::{
     ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, cluster_keywords, summarize,
 };

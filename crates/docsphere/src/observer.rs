@@ -14,7 +14,7 @@ pub enum Event<'a> {
     Reading {
         /// Bytes read from the files, before they are unpacked.
         bytes_read: u64,
-        /// Bytes of all files together.
+        /// Bytes of all files together; 0 if that is not known, since one is a pipe.
         bytes_total: u64,
         /// Documents read so far.
         n_documents: u64,

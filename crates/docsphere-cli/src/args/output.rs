@@ -65,6 +65,15 @@ impl OutputArgs {
     pub(crate) fn is_silent(&self) -> bool {
         self.quiet || self.json
     }
+
+    /// Whether texts are written or shown.
+    pub(crate) fn needs_texts(&self) -> bool {
+        #[cfg(feature = "serve")]
+        if self.index {
+            return true;
+        }
+        self.representatives > 0 || self.least_typical > 0
+    }
 }
 
 /// The formats of the assignments, by name.

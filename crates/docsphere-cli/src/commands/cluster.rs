@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use docsphere::{
-    Checkpoint, Fit, FitOptions, MergeTree, SummaryOptions, TextModel, TextOptions, TfidfOptions,
+    Checkpoint, DocId, Fit, FitOptions, MergeTree, SummaryOptions, TextModel, TextOptions, TfidfOptions,
     ValidParams, on_threads,
 };
-use docsphere_result::{Clustering, Description, Seconds, Setting};
+use docsphere_result::{Clustering, Description, Seconds, Setting, names};
 
 use crate::args::{
     ClusterArgs, InputArgs, LongRunArgs, OutputArgs, PageArgs, TextArgs, UsageError, settings_of,
@@ -77,7 +77,9 @@ impl Args {
 
         let is_silent = self.output.is_silent();
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, self.long_run.time_limit);
-        let loaded = self.load(text, &mut progress)?;
+        // Made now: the texts of the documents are kept in it until the result is written.
+        let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
+        let mut loaded = self.load(text, &folder, &mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         progress.summarize(self.cluster.n_clusters);
         let options = RunOptions {
@@ -91,7 +93,7 @@ impl Args {
             let outcome = self.summarized(fit, &loaded, &progress);
             progress.finish();
             let mut outcome = outcome?;
-            outcome.write(&options, &loaded, start)?;
+            outcome.write(folder, &options, &mut loaded, start)?;
             anyhow::Ok(outcome)
         })??;
         if self.output.json {
@@ -113,8 +115,15 @@ impl Args {
     }
 
     /// Reads the input, and refuses what cannot be clustered.
-    fn load(&self, text: (TextOptions, TfidfOptions), progress: &mut Progress) -> Result<Loaded> {
-        let loaded = input::load(&self.input, text, self.cluster.threads, progress)?;
+    fn load(
+        &self,
+        text: (TextOptions, TfidfOptions),
+        folder: &ResultFolder,
+        progress: &mut Progress,
+    ) -> Result<Loaded> {
+        let store = folder.file(names::TEXTS);
+        let store = self.output.needs_texts().then_some(&*store);
+        let loaded = input::load(&self.input, text, self.cluster.threads, store, progress)?;
         let (k, n_docs) = (self.cluster.n_clusters, loaded.rows.n_rows());
         let n_with_terms = n_docs - loaded.rows.zero_rows().len();
         ensure!(n_docs > 0, "the input has no documents");
@@ -200,12 +209,10 @@ impl Args {
 
 /// The texts of some documents, by their numbers, which ascend.
 fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
-    let Source::Documents { corpus, .. } = &loaded.source else { return Ok(BTreeMap::new()) };
-    let documents = corpus.read_selected(numbers).context("the input could not be read again")?;
-    let changed = documents.iter().find(|document| document.id != loaded.ids[document.number as usize]);
-    if let Some(document) = changed {
-        bail!("the input was changed during the run: document {} is another one now", document.number + 1);
-    }
+    let Some(texts) = loaded.texts() else { return Ok(BTreeMap::new()) };
+    // As many as there are rows, which fit.
+    let docs: Vec<DocId> = numbers.iter().map(|&number| DocId::new(number as u32)).collect();
+    let documents = texts.get_many(&docs)?;
     // They are copied into what is written.
     let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
     memory::of_readers().check("the documents", n_bytes as u64)?;

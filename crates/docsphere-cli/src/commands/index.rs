@@ -14,7 +14,7 @@ use crate::numbers::counted;
 use crate::output::reads::Reads;
 use crate::output::whole_file::make_whole;
 use crate::progress::Progress;
-use crate::serve::index::{self, KnownTexts, Line};
+use crate::serve::index::{self, KnownTexts, Line, Texts};
 
 /// Make the search index of a result, for docsphere serve
 #[derive(clap::Args)]
@@ -70,7 +70,7 @@ impl Args {
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }
         };
         let written = make_whole(&path, |staging| {
-            index::write(staging, &corpus, &mut progress, lines.len(), &known, line)
+            index::write(staging, Texts::Corpus(&corpus), &mut progress, lines.len(), &known, line)
         });
         progress.finish();
         written?;

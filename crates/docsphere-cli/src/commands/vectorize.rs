@@ -47,7 +47,7 @@ impl Args {
         reads.add("the file of --stop-words-file", self.text.file());
         ResultFolder::check(&self.output, self.force, FolderKind::Matrix, &reads)?;
         let mut progress = Progress::new(self.quiet);
-        let loaded = input::load(&self.input, text, self.threads, &mut progress)?;
+        let loaded = input::load(&self.input, text, self.threads, None, &mut progress)?;
         let folder = ResultFolder::create(&self.output, self.force, FolderKind::Matrix)?;
         formats::write(folder.file(names::MATRIX), loaded.rows.as_sparse())?;
         fs::write(folder.file(names::IDS), lines(loaded.ids.iter().map(String::as_str)))?;

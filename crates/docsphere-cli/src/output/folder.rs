@@ -89,6 +89,12 @@ impl ResultFolder {
         self.staging.join(name)
     }
 
+    /// Removes a file that was needed for the result and is no part of it.
+    pub(crate) fn discard(&self, name: &str) {
+        // What cannot be removed is a file of ours, and does no harm in the result.
+        let _ = fs::remove_file(self.file(name));
+    }
+
     /// Syncs everything and puts the folder in its place.
     pub(crate) fn commit(self) -> Result<()> {
         let sync = || -> io::Result<()> {

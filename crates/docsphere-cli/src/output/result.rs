@@ -9,12 +9,9 @@ use docsphere::{Fit, Model};
 use docsphere_result::{Assignments, Curve, Description, MapFile, Page, Seconds, Setting, TraceFile, names};
 
 use super::folder::ResultFolder;
-use super::names::FolderKind;
 use crate::args::{ClusterArgs, LongRunArgs, OutputArgs, PageArgs};
 use crate::console::tell;
 use crate::input::Loaded;
-#[cfg(feature = "serve")]
-use crate::input::Source;
 use crate::memory;
 #[cfg(feature = "serve")]
 use crate::progress::Progress;
@@ -40,15 +37,15 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Writes the result folder.
+    /// Writes everything into the folder, and puts it in its place.
     pub(crate) fn write(
         &mut self,
+        folder: ResultFolder,
         options: &RunOptions<'_>,
-        loaded: &Loaded,
+        loaded: &mut Loaded,
         run_start: Instant,
     ) -> Result<()> {
         let start = Instant::now();
-        let folder = ResultFolder::create(&options.output.output, options.output.force, FolderKind::Result)?;
         let fit = &self.fit;
         let nearest = if options.output.runner_up {
             Some(self.model.predictor().nearest(&loaded.rows, 2)?)
@@ -71,6 +68,8 @@ impl Outcome {
         if options.output.index {
             write_index(&folder.file(names::DOCUMENTS), fit, loaded, options.output.is_silent());
         }
+        loaded.close_texts();
+        folder.discard(names::TEXTS);
         self.seconds.write = start.elapsed().as_secs_f64();
         self.seconds.total = run_start.elapsed().as_secs_f64();
         let trace = TraceFile {
@@ -112,8 +111,8 @@ fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
 
     use docsphere::{Event, Observer};
 
-    use crate::serve::index::{self, KnownTexts, Line};
-    let Source::Documents { corpus, .. } = &loaded.source else { return };
+    use crate::serve::index::{self, KnownTexts, Line, Texts};
+    let Some(texts) = loaded.texts() else { return };
     let mut progress = Progress::new(is_silent);
     // A signal asked for the result, and this belongs to it; another one stops at once.
     let mut show = |event: &Event<'_>| {
@@ -125,7 +124,8 @@ fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
         cluster: fit.labels.as_slice()[number],
         similarity: docsphere_result::rounded(fit.similarities[number]),
     };
-    let written = index::write(path, corpus, &mut show, loaded.ids.len(), &KnownTexts::new(), line);
+    let (texts, n_documents) = (Texts::Store(texts), loaded.ids.len());
+    let written = index::write(path, texts, &mut show, n_documents, &KnownTexts::new(), line);
     progress.finish();
     if let Err(error) = written {
         tell(&format!("warning: there is no search index: {error:#}; see docsphere index"));

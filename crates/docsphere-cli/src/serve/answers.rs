@@ -308,7 +308,7 @@ mod tests {
 
     use docsphere::{Corpus, CorpusOptions, Event, Observer};
 
-    use super::super::index::{KnownTexts, Line, write};
+    use super::super::index::{KnownTexts, Line, Texts, write};
     use super::*;
 
     struct Silent;
@@ -328,7 +328,7 @@ mod tests {
         let ids: Vec<String> = (1..=lines.len()).map(|number| number.to_string()).collect();
         let path = home.path().join("documents.sqlite");
         let line = |n: usize| Line { id: &ids[n], cluster: (n % 2) as i32, similarity: n as f64 / 100.0 };
-        write(&path, &corpus, &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
+        write(&path, Texts::Corpus(&corpus), &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
         let documents = Documents::open(&path).unwrap();
         (home, documents)
     }

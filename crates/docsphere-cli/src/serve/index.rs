@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use docsphere::{Corpus, Event, Observer};
+use docsphere::{Corpus, Document, Event, Observer, TextStore};
 use rusqlite::{Connection, params};
 
 /// Marks files of ours, and their layout: "DsD" and a version.
@@ -55,10 +55,32 @@ pub(crate) struct Line<'a> {
 /// Texts that are known by the ids of their documents: a corpus with other texts is not that of the run. Ids may be there several times.
 pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
 
+/// Where texts come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Texts<'a> {
+    /// The input of the run, read again.
+    Corpus(&'a Corpus),
+    /// What the run has kept of it.
+    Store(&'a TextStore),
+}
+
+impl Texts<'_> {
+    fn for_each(
+        self,
+        observer: &mut dyn Observer,
+        document: impl FnMut(Document<'_>),
+    ) -> docsphere::Result<()> {
+        match self {
+            Texts::Corpus(corpus) => corpus.for_each_document_watched(observer, document).map(drop),
+            Texts::Store(store) => store.for_each_document_watched(observer, document),
+        }
+    }
+}
+
 /// Writes the file. `line` tells of each document of the corpus by its number; there must be `n_documents`.
 pub(crate) fn write<'a>(
     path: &Path,
-    corpus: &Corpus,
+    texts: Texts<'_>,
     observer: &mut dyn Observer,
     n_documents: usize,
     known: &KnownTexts<'_>,
@@ -111,7 +133,7 @@ pub(crate) fn write<'a>(
                     ControlFlow::Continue(())
                 }
             };
-            let read = corpus.for_each_document_watched(&mut until_failed, |document| {
+            let read = texts.for_each(&mut until_failed, |document| {
                 if outcome.is_ok() {
                     outcome = add(document.id, document.text);
                     has_failed.store(outcome.is_err(), Ordering::Relaxed);
@@ -210,7 +232,7 @@ mod tests {
         let path = home.path().join("documents.sqlite");
         let message = |ids: &[&str], known: &KnownTexts<'_>| {
             let line = |n: usize| Line { id: ids[n], cluster: 0, similarity: 1.0 };
-            write(&path, &corpus, &mut Silent, ids.len(), known, line).unwrap_err().to_string()
+            write(&path, Texts::Corpus(&corpus), &mut Silent, ids.len(), known, line).unwrap_err().to_string()
         };
         let none = KnownTexts::new();
         assert!(message(&["1", "3"], &none).starts_with("document 2 is \"2\", in the result it is \"3\""));
@@ -237,7 +259,8 @@ mod tests {
         };
         let line = |_: usize| Line { id: "other", cluster: 0, similarity: 1.0 };
         let path = home.path().join("documents.sqlite");
-        let write = || write(&path, &corpus, &mut observer, n_bytes / 1000, &KnownTexts::new(), line);
+        let write =
+            || write(&path, Texts::Corpus(&corpus), &mut observer, n_bytes / 1000, &KnownTexts::new(), line);
         // A batch of the reader grows with the number of threads.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let error = pool.install(write).unwrap_err().to_string();

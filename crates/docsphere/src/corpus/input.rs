@@ -1,28 +1,29 @@
 //! The inputs of a corpus: which files, of which format, under which names.
 
-use std::fs;
-use std::io::{self, Read, Write};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::{HashMap, HashMapExt};
-use tempfile::NamedTempFile;
 
 use super::chunk::CHUNK_BYTES;
 use super::folder::{self, FolderFile};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::parquet_input;
-use crate::atomic_file::{TEMPORARY_SUFFIX, temporary_prefix};
+use crate::compression::{open_counted, unpack_counted};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The name that stands for standard input.
 const STDIN: &str = "-";
 
-/// Bytes that are copied at a time from what can be read only once.
-const SPOOL_BYTES: usize = 1 << 18;
+/// Bytes that are copied at a time.
+const COPY_BYTES: usize = 1 << 18;
 
-/// Documents in files, ready to be read, as often as one likes.
+/// Documents in files, ready to be read: files and folders as often as one likes, standard input and pipes once.
 ///
 /// ```
 /// use docsphere::{Corpus, CorpusOptions};
@@ -41,7 +42,7 @@ const SPOOL_BYTES: usize = 1 << 18;
 pub struct Corpus {
     pub(super) inputs: Vec<Input>,
     pub(super) options: CorpusOptions,
-    /// Bytes of all files.
+    /// Bytes of all files; 0 if that is not known.
     pub(super) bytes_total: u64,
     /// The size of the chunks that the stream is cut into; only tests change it.
     pub(super) chunk_bytes: usize,
@@ -63,23 +64,57 @@ pub(super) struct Input {
 pub(super) enum Source {
     File,
     Folder(Arc<[FolderFile]>),
-    /// Standard input or a pipe, copied to a temporary file so that it can be read again.
-    Spooled(NamedTempFile),
+    /// Standard input, a pipe or a device.
+    Stream(OnceReader),
+    /// A stream in a format that must be read back and forth, copied to a file without a name.
+    Copied(File),
+}
+
+/// Something that can be read once.
+pub(super) struct OnceReader(Mutex<Option<Box<dyn Read + Send>>>);
+
+impl OnceReader {
+    fn new(reader: Box<dyn Read + Send>) -> Self {
+        OnceReader(Mutex::new(Some(reader)))
+    }
+
+    fn take(&self) -> Result<Box<dyn Read + Send>> {
+        let reader = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        reader.ok_or_else(|| {
+            let message = "it can be read only once, and has been read; put it into a file";
+            Error::io("read", io::Error::other(message))
+        })
+    }
+}
+
+impl fmt::Debug for OnceReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnceReader")
+    }
 }
 
 impl Input {
-    /// The file to open.
-    pub(super) fn file(&self) -> &Path {
+    /// The input as a stream of text, unpacked.
+    pub(super) fn text(&self, n_bytes: &Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
         match &self.source {
-            Source::Spooled(file) => file.path(),
-            _ => &self.path,
+            Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes)),
+            _ => open_counted(&self.path, Arc::clone(n_bytes)),
         }
+    }
+
+    /// The input as a file that can be read back and forth.
+    pub(super) fn seekable(&self) -> Result<File> {
+        let file = match &self.source {
+            Source::Copied(file) => file.try_clone(),
+            _ => File::open(&self.path),
+        };
+        file.map_err(|error| Error::io("read", error))
     }
 }
 
 impl Corpus {
-    /// Looks at the inputs: finds their formats, lists folders, copies what can be read only once to temporary files: standard input
-    /// (`-`), pipes and devices.
+    /// Looks at the inputs: finds their formats, lists folders, opens standard input (`-`), pipes and devices. Parquet from
+    /// one of these is copied to a temporary file, since its reader goes back and forth.
     ///
     /// # Errors
     /// Options out of range; no input, or the same one twice; an input that is not there or may not be read; a name that does not tell
@@ -100,6 +135,9 @@ impl Corpus {
             bytes_total += n_bytes;
             inputs.push(input);
         }
+        if inputs.iter().any(|input| matches!(input.source, Source::Stream(_))) {
+            bytes_total = 0;
+        }
         Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES })
     }
 
@@ -108,7 +146,7 @@ impl Corpus {
         &self.options
     }
 
-    /// Bytes of all files, packed as they are.
+    /// Bytes of all files, packed as they are; 0 if an input is a pipe, whose length nobody knows.
     pub fn bytes_total(&self) -> u64 {
         self.bytes_total
     }
@@ -122,7 +160,7 @@ impl Corpus {
 
 fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result<(Input, u64)> {
     if path == Path::new(STDIN) {
-        return spool(path, &mut io::stdin().lock(), id_prefix, options);
+        return open_stream(path, || Ok(Box::new(io::stdin())), id_prefix, options);
     }
     let failed = |source| Error::io("read", source);
     let found = fs::metadata(path).map_err(failed)?;
@@ -141,8 +179,8 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
     }
     // Another name for an open file (/dev/stdin, /dev/fd/3) may go on where reading stopped the last time.
     if !found.is_file() || path.starts_with("/dev") {
-        format_of(path, options)?; // before waiting for whoever writes into it
-        return spool(path, &mut fs::File::open(path).map_err(failed)?, id_prefix, options);
+        let open = || -> Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(path).map_err(failed)?)) };
+        return open_stream(path, open, id_prefix, options);
     }
     let format = options.format.map_or_else(|| CorpusFormat::from_path(path), Ok)?;
     if format == CorpusFormat::Folder {
@@ -153,42 +191,50 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::File }, found.len()))
 }
 
-/// The format of something that is no file.
-fn format_of(path: &Path, options: &CorpusOptions) -> Result<CorpusFormat> {
+/// Opens something that is no file.
+fn open_stream(
+    path: &Path,
+    open: impl FnOnce() -> Result<Box<dyn Read + Send>>,
+    id_prefix: String,
+    options: &CorpusOptions,
+) -> Result<(Input, u64)> {
     let format = match options.format {
         Some(CorpusFormat::Folder) | None => CorpusFormat::from_path(path)?,
         Some(format) => format,
     };
     parquet_input::check_build(format)?;
-    Ok(format)
+    // Waits for whoever writes into it.
+    let mut stream = open()?;
+    let (source, n_bytes) = match format {
+        CorpusFormat::Parquet => {
+            let mut copy = tempfile::tempfile().map_err(copy_failed)?;
+            let n_bytes = copy_stream(&mut stream, &mut copy)?;
+            (Source::Copied(copy), n_bytes)
+        }
+        _ => (Source::Stream(OnceReader::new(stream)), 0),
+    };
+    Ok((Input { path: path.to_owned(), format, id_prefix, source }, n_bytes))
 }
 
-/// Copies what can be read only once to a temporary file.
-fn spool(
-    path: &Path,
-    reader: &mut dyn Read,
-    id_prefix: String,
-    options: &CorpusOptions,
-) -> Result<(Input, u64)> {
-    let format = format_of(path, options)?;
-    let prefix = temporary_prefix(std::process::id());
-    let failed = |source| Error::io("write a temporary file (TMPDIR says where)", source);
-    let mut file =
-        tempfile::Builder::new().prefix(&prefix).suffix(TEMPORARY_SUFFIX).tempfile().map_err(failed)?;
-    let mut buffer = vec![0; SPOOL_BYTES];
+/// Copies a stream to a file, and tells which of the two failed.
+fn copy_stream(stream: &mut dyn Read, copy: &mut File) -> Result<u64> {
+    let mut buffer = vec![0; COPY_BYTES];
     let mut n_bytes = 0;
     loop {
-        match reader.read(&mut buffer) {
-            Ok(0) => break,
+        match stream.read(&mut buffer) {
+            Ok(0) => return Ok(n_bytes),
             Ok(n_read) => {
-                file.write_all(&buffer[..n_read]).map_err(failed)?;
+                copy.write_all(&buffer[..n_read]).map_err(copy_failed)?;
                 n_bytes += n_read as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(Error::io("read", error)),
         }
     }
-    Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::Spooled(file) }, n_bytes))
+}
+
+fn copy_failed(error: io::Error) -> Error {
+    Error::io("write a temporary file (TMPDIR says where)", error)
 }
 
 /// What stands before numbered ids: nothing for a single input, else the file name, or the path where names repeat.

@@ -53,4 +53,4 @@ pub use format::CorpusFormat;
 pub use input::Corpus;
 pub use options::CorpusOptions;
 pub(crate) use read::ChunkWork;
-pub use read::{CorpusStats, DocumentText};
+pub use read::CorpusStats;

@@ -1,6 +1,5 @@
 //! Reading a corpus: one thread cuts, the pool parses, results come back in order.
 
-use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,9 +13,7 @@ use super::document::{ChunkTally, Document};
 use super::format::CorpusFormat;
 use super::input::{Corpus, Input, Source};
 use super::{delimited, folder, jsonl, lines, parquet_input};
-use crate::compression::open_counted;
-use crate::error::{Error, ErrorKind, Result};
-use crate::memory::PIECE_BYTES;
+use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
 /// Chunks a thread takes at a time: enough that threads seldom wait for the slowest, few enough for the memory.
@@ -37,18 +34,6 @@ pub struct CorpusStats {
     pub n_invalid_utf8: u64,
     /// Bytes read from the files, before they were unpacked.
     pub bytes_read: u64,
-}
-
-/// A document that was asked for by number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DocumentText {
-    /// Its number in the corpus, from 0.
-    pub number: u64,
-    /// Its id.
-    pub id: String,
-    /// Its text.
-    pub text: String,
 }
 
 /// What is done with the documents of a chunk, on a thread of the pool.
@@ -77,19 +62,12 @@ struct CutChunk {
 
 /// Cuts an input into chunks: the one place that knows which file reads which format.
 fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
-    let reader = || {
-        let opened = open_counted(input.file(), Arc::clone(context.n_bytes));
-        // An error about a spooled file is an error about what was spooled.
-        opened.map_err(|error| error.with_path(&input.path))
-    };
+    let text = || input.text(context.n_bytes);
     match (input.format, &input.source) {
-        (CorpusFormat::Lines, _) => lines::cut(reader()?, context, send),
-        (CorpusFormat::JsonLines, _) => jsonl::cut(reader()?, context, send),
-        (CorpusFormat::Csv | CorpusFormat::Tsv, _) => delimited::cut(input.format, reader()?, context, send),
-        (CorpusFormat::Parquet, _) => {
-            let file = File::open(input.file()).map_err(|source| Error::io("read", source))?;
-            parquet_input::cut(&file, context, send)
-        }
+        (CorpusFormat::Lines, _) => lines::cut(text()?, context, send),
+        (CorpusFormat::JsonLines, _) => jsonl::cut(text()?, context, send),
+        (CorpusFormat::Csv | CorpusFormat::Tsv, _) => delimited::cut(input.format, text()?, context, send),
+        (CorpusFormat::Parquet, _) => parquet_input::cut(&input.seekable()?, context, send),
         (CorpusFormat::Folder, Source::Folder(files)) => folder::cut(files, context, send),
         (CorpusFormat::Folder, _) => unreachable!("only a folder has this format"),
     }
@@ -231,45 +209,6 @@ impl Corpus {
             chunk.iter().for_each(&mut document);
             Ok(ControlFlow::Continue(()))
         })
-    }
-
-    /// Reads the inputs again and returns the documents with these numbers (counted from 0, ascending), for example the representatives of
-    /// clusters. Stops behind the last of them. Costs one pass over the files, without cutting texts into terms.
-    ///
-    /// # Errors
-    /// As [`for_each_document`](Corpus::for_each_document); [`ErrorKind::Parameter`] if the numbers do not ascend strictly, and
-    /// [`ErrorKind::Mismatch`] if the corpus has no such document.
-    pub fn read_selected(&self, numbers: &[u64]) -> Result<Vec<DocumentText>> {
-        if let Some(pair) = numbers.windows(2).find(|pair| pair[0] >= pair[1]) {
-            let got = format!("{} before {}", pair[0], pair[1]);
-            Error::unless(false, "numbers", "strictly ascending", got)?;
-        }
-        let mut texts = Vec::with_capacity(numbers.len());
-        if numbers.is_empty() {
-            return Ok(texts);
-        }
-        let (mut first, mut kept_bytes) = (0, 0);
-        let stats = self.map_chunks(&mut Silent, &Copied, |chunk| {
-            let end = first + chunk.n_documents() as u64;
-            while let Some(&number) = numbers.get(texts.len()).filter(|&&number| number < end) {
-                let Document { id, text } = chunk.document((number - first) as usize);
-                kept_bytes += id.len() + text.len();
-                if kept_bytes > PIECE_BYTES {
-                    self.options.memory.check(DOCUMENTS, kept_bytes as u64)?;
-                    kept_bytes = 0;
-                }
-                texts.push(DocumentText { number, id: id.to_owned(), text: text.to_owned() });
-            }
-            first = end;
-            let is_done = texts.len() == numbers.len();
-            Ok(if is_done { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        if let Some(number) = numbers.get(texts.len()) {
-            let expected = format!("below {}, the number of documents", stats.n_documents);
-            let got = number.to_string();
-            return Err(ErrorKind::Mismatch { what: "a document number", expected, got }.into());
-        }
-        Ok(texts)
     }
 }
 

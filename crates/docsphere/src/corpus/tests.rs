@@ -434,29 +434,6 @@ fn parquet_columns_of_every_kind_of_text_are_read() {
 }
 
 #[test]
-fn chosen_documents_are_read_again() {
-    let folder = Folder::new();
-    let text: String = (0..500).map(|number| format!("text {number}\n")).collect();
-    let corpus = Corpus::open([folder.file("d.txt.gz", text)], CorpusOptions::default()).unwrap();
-    let corpus = corpus.with_chunk_bytes(100);
-    let texts = corpus.read_selected(&[0, 17, 18, 499]).unwrap();
-    let found: Vec<_> = texts.iter().map(|found| (found.number, &found.id[..], &found.text[..])).collect();
-    assert_eq!(
-        found,
-        [(0, "1", "text 0"), (17, "18", "text 17"), (18, "19", "text 18"), (499, "500", "text 499")]
-    );
-    assert_eq!(corpus.read_selected(&[]).unwrap(), []);
-    assert_eq!(
-        corpus.read_selected(&[3, 3]).unwrap_err().to_string(),
-        "numbers must be strictly ascending, got 3 before 3"
-    );
-    assert_eq!(
-        corpus.read_selected(&[3, 500]).unwrap_err().to_string(),
-        "a document number must be below 500, the number of documents, got 500"
-    );
-}
-
-#[test]
 fn the_observer_sees_progress_and_may_stop() {
     let folder = Folder::new();
     let corpus = Corpus::open([folder.file("d.txt", "a\n".repeat(1000))], CorpusOptions::default()).unwrap();

@@ -4,6 +4,8 @@
 //! [`UnitRows`] has rows of length one and is what the later stages take. [`formats`] reads and writes the common file formats.
 
 #[cfg(feature = "text")]
+mod chunk_rows;
+#[cfg(feature = "text")]
 mod counting;
 #[cfg(feature = "formats")]
 pub mod formats;

@@ -107,10 +107,25 @@ impl<'a> SparseRows<'a> {
     ) -> Result<Self> {
         let rows =
             SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
-        check_size("the number of terms", n_terms as u64, MAX_TERMS)?;
-        check_size("the number of rows", rows.offsets.len().saturating_sub(1) as u64, MAX_ROWS)?;
+        rows.check_shape()?;
         rows.check_offsets()?;
         if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised(memory) }
+    }
+
+    /// Rows that were made so that every check of [`from_parts`](Self::from_parts) holds. Only their number is checked.
+    #[cfg(feature = "text")]
+    pub(super) fn trusted(
+        n_terms: usize,
+        offsets: Vec<u64>,
+        terms: Vec<u32>,
+        values: Vec<f32>,
+    ) -> Result<Self> {
+        let rows =
+            SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
+        rows.check_shape()?;
+        debug_assert!(rows.check_offsets().is_ok(), "{:?}", rows.check_offsets());
+        debug_assert!(rows.check_rows().is_ok_and(|order| order == Order::Canonical));
+        Ok(rows)
     }
 
     /// One row for each map of terms to values: for tests.
@@ -200,6 +215,11 @@ impl<'a> SparseRows<'a> {
         let has_zero = values.contains(&0.0);
         let rows = SparseRows { values: Cow::Owned(values), ..self };
         if has_zero { rows.canonicalised(memory) } else { Ok(rows) }
+    }
+
+    fn check_shape(&self) -> Result<()> {
+        check_size("the number of terms", self.n_terms as u64, MAX_TERMS)?;
+        check_size("the number of rows", self.offsets.len().saturating_sub(1) as u64, MAX_ROWS)
     }
 
     fn check_offsets(&self) -> Result<()> {

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::rows::{MAX_ROWS, SparseRows};
+use super::chunk_rows::{ChunkRows, TEXTS_PER_CHUNK, join};
+use super::rows::MAX_ROWS;
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
@@ -19,12 +20,6 @@ use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
 /// What the bytes are called in messages.
 const FORMAT: &str = "text model";
 const VERSION: u32 = 1;
-
-/// What takes the memory, for messages.
-pub(super) const MATRIX: &str = "the matrix";
-
-/// Texts given directly are handed to threads in groups of this many.
-pub(super) const TEXTS_A_CHUNK: usize = 1024;
 
 /// Turns new documents into rows over the terms of the corpus that it was fitted to.
 #[derive(Clone, Debug)]
@@ -128,7 +123,7 @@ impl TextModel {
             }
             work.finish(&mut chunk).map(|()| chunk)
         };
-        let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).map(chunk).collect();
+        let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_PER_CHUNK).map(chunk).collect();
         Ok(self.assemble(chunks?, &NO_LIMIT)?.0)
     }
 
@@ -250,16 +245,6 @@ fn take_slice<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8]> {
     Ok(head)
 }
 
-/// Unit rows of a chunk.
-#[derive(Default)]
-pub(super) struct ChunkRows {
-    pub(super) ids: Vec<String>,
-    pub(super) row_ends: Vec<usize>,
-    pub(super) terms: Vec<u32>,
-    /// The values, as bits.
-    pub(super) values: Vec<u32>,
-}
-
 /// A chunk of new documents.
 #[derive(Default)]
 struct TransformedChunk {
@@ -317,29 +302,4 @@ impl ChunkWork for Transforming<'_> {
         // The numbers of words of two bytes or more, and for different ones count and weight.
         self.0.tokenizer.bytes_per_byte() + 8 + 16
     }
-}
-
-/// Puts chunks of unit rows together; each is freed as soon as it is copied.
-pub(super) fn join(
-    chunks: Vec<ChunkRows>,
-    n_terms: usize,
-    memory: &MemoryLimit,
-) -> Result<(UnitRows<'static>, Vec<String>)> {
-    let n_rows: usize = chunks.iter().map(|chunk| chunk.row_ends.len()).sum();
-    let nnz: usize = chunks.iter().map(|chunk| chunk.terms.len()).sum();
-    // The memory of a chunk that is freed serves others, but the process may go on holding it.
-    memory.check(MATRIX, 8 * nnz as u64 + (8 + size_of::<String>() as u64) * n_rows as u64)?;
-    let mut offsets = Vec::with_capacity(n_rows + 1);
-    let mut ids = Vec::with_capacity(n_rows);
-    let (mut terms, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
-    offsets.push(0);
-    for chunk in chunks {
-        let before = terms.len();
-        offsets.extend(chunk.row_ends.iter().map(|&end| (before + end) as u64));
-        terms.extend_from_slice(&chunk.terms);
-        values.extend(chunk.values.iter().map(|&bits| f32::from_bits(bits)));
-        ids.extend(chunk.ids);
-    }
-    let rows = SparseRows::from_parts_within(n_terms, offsets, terms, values, memory)?;
-    Ok((UnitRows::new_within(rows, memory)?, ids))
 }

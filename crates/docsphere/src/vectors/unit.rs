@@ -80,6 +80,25 @@ impl<'a> UnitRows<'a> {
         Ok(UnitRows { rows, zero_rows, non_negative, max_row_nnz })
     }
 
+    /// Rows that were made with length one and values above zero, as those of texts are.
+    #[cfg(feature = "text")]
+    pub(super) fn trusted(rows: SparseRows<'a>) -> Self {
+        debug_assert!(rows.values().iter().all(|&value| value > 0.0));
+        debug_assert!(
+            rows.iter().all(|row| row.nnz() == 0 || (row.length() - 1.0).abs() <= UNIT_TOLERANCE),
+            "rows of length one"
+        );
+        let (mut zero_rows, mut max_row_nnz) = (Vec::new(), 0);
+        for (index, pair) in rows.offsets().windows(2).enumerate() {
+            let nnz = (pair[1] - pair[0]) as usize;
+            max_row_nnz = max_row_nnz.max(nnz);
+            if nnz == 0 {
+                zero_rows.push(DocId::new(index as u32)); // fits: at most MAX_ROWS rows
+            }
+        }
+        UnitRows { rows, zero_rows, non_negative: true, max_row_nnz }
+    }
+
     /// Some consecutive rows, without a copy of terms and values.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> UnitRows<'_> {
         let rows = self.rows.part(range.clone());

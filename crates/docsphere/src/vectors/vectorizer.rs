@@ -3,14 +3,15 @@
 //! Terms are numbered in ascending order, so the matrix does not depend on threads, on chunks, or on the order of anything but the documents.
 //!
 //! Memory: 8 bytes for each distinct term of each document, counts first, weights later in the same place, then once more while the chunks are put
-//! together; the ids; and the vocabulary (see `vocabulary.rs`). The texts are not kept: [`Corpus::read_selected`] fetches those that are wanted.
+//! together; the ids; and the vocabulary (see `vocabulary.rs`). The texts are not kept in memory: [`Vectorizer::fit_with_texts`] writes them to a file.
 
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
+use super::chunk_rows::{ChunkRows, MATRIX, TEXTS_PER_CHUNK, join};
 use super::counting::{ChunkCounts, CountedTerm, Counting, Shard};
-use super::text_model::{ChunkRows, MATRIX, TEXTS_A_CHUNK, TextModel, join};
+use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
@@ -18,6 +19,7 @@ use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
 use crate::error::Result;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
+use crate::store::{Storing, TextStoreWriter};
 use crate::text::{TextOptions, Tokenizer};
 use crate::threads::on_threads;
 
@@ -117,6 +119,37 @@ impl Vectorizer {
         })
     }
 
+    /// As [`fit`](Self::fit), and writes the texts to a store on the way, so that the corpus need not be read again.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and a store that cannot be written.
+    pub fn fit_with_texts(&self, corpus: &Corpus, texts: &mut TextStoreWriter) -> Result<Vectorized> {
+        self.fit_with_texts_watched(corpus, texts, &mut Silent)
+    }
+
+    /// As [`fit_with_texts`](Self::fit_with_texts), with an observer, which may stop the reading.
+    ///
+    /// # Errors
+    /// As [`fit_with_texts`](Self::fit_with_texts), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer stops the
+    /// reading.
+    pub fn fit_with_texts_watched(
+        &self,
+        corpus: &Corpus,
+        texts: &mut TextStoreWriter,
+        observer: &mut dyn Observer,
+    ) -> Result<Vectorized> {
+        self.run(&corpus.options().memory, move |counting| {
+            let mut chunks = Vec::new();
+            let stats = corpus.map_chunks(observer, &Storing::new(counting), |chunk| {
+                let (counts, blocks) = chunk.into_parts();
+                texts.write_chunk(blocks)?;
+                chunks.push(counts);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok((chunks, stats))
+        })
+    }
+
     /// Turns texts into rows. Their ids are their numbers, from 1.
     ///
     /// # Errors
@@ -126,12 +159,12 @@ impl Vectorizer {
             let chunk = |(group, texts): (usize, &[S])| {
                 let mut chunk = counting.start();
                 for (position, text) in texts.iter().enumerate() {
-                    let id = (group * TEXTS_A_CHUNK + position + 1).to_string();
+                    let id = (group * TEXTS_PER_CHUNK + position + 1).to_string();
                     counting.document(&mut chunk, Document { id: &id, text: text.as_ref() })?;
                 }
                 counting.finish(&mut chunk).map(|()| chunk)
             };
-            let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_A_CHUNK).enumerate().map(chunk).collect();
+            let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_PER_CHUNK).enumerate().map(chunk).collect();
             let stats = CorpusStats { n_documents: texts.len() as u64, ..CorpusStats::default() };
             Ok((chunks?, stats))
         })

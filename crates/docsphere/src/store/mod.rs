@@ -1,0 +1,46 @@
+//! The texts of a corpus, kept while they are read: documents in, in order; any of them out again.
+//!
+//! A run needs texts twice: all of them once, to become rows, and a few (or all, for a search index)
+//! after it has ended. [`TextStoreWriter`] writes them to a file on the way, so that the input is
+//! read once: it may be a pipe, and may change or vanish meanwhile. [`TextStore`] reads them back.
+//!
+//! # The file
+//!
+//! All numbers are little endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | the mark: a byte above ASCII, six letters, a line feed |
+//! | 4 | format version |
+//! | 4 | zero |
+//! | | the blocks, one after the other |
+//! | 24 each | the block table: length in the file (8), length unpacked (8), number of documents (4), CRC-32 of the block as it is in the file (4) |
+//! | 8 | the number of blocks |
+//! | 8 | the number of documents |
+//! | 4 | CRC-32 of the block table and the two numbers |
+//! | 4 | `END.` |
+//!
+//! A block is a zstd frame. Unpacked, it holds the id and the text of each document, one after the
+//! other, and then the length of each id (4) and text (4). A block has up to 1 MiB of ids and texts,
+//! or one document that is longer. All blocks end where chunks of the corpus end, so threads pack
+//! blocks independently, and the file does not depend on their number.
+//!
+//! # Cost
+//!
+//! Memory: 40 bytes per block; for each thread that packs, a block and its packed form; for each
+//! that reads, the same. Nothing per document. Time: one block is unpacked for a document, and each
+//! block once for many documents.
+//!
+//! Damage is an error that names the file: sizes in the table must account for every byte of the
+//! file, and no size is believed before its bytes are there.
+
+mod block;
+mod reader;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use reader::{DocumentText, TextStore};
+pub(crate) use writer::Storing;
+pub use writer::TextStoreWriter;

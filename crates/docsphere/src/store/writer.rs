@@ -1,0 +1,203 @@
+//! Writing: in order, packed on all threads.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::block::{BLOCK_BYTES, END, HEADER_BYTES, MARK, PackedBlock, Packer, VERSION};
+use super::reader::{BlockEntry, TextStore};
+use crate::corpus::{ChunkWork, Document};
+use crate::error::{Error, Result};
+
+/// Writes the texts of a corpus to a new file, in order.
+///
+/// [`Vectorizer::fit_with_texts`](crate::Vectorizer::fit_with_texts) fills it while it reads.
+/// A writer that is dropped before [`finish`](Self::finish) leaves a file that cannot be read.
+///
+/// ```
+/// use docsphere::{DocId, Document, TextStoreWriter};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let mut writer = TextStoreWriter::create(folder.path().join("texts.store"))?;
+/// writer.push(Document { id: "a", text: "cats purr" })?;
+/// writer.push(Document { id: "b", text: "dogs bark" })?;
+/// let texts = writer.finish()?;
+/// assert_eq!(texts.get(DocId::new(1))?.text, "dogs bark");
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+pub struct TextStoreWriter {
+    file: File,
+    path: PathBuf,
+    blocks: Vec<BlockEntry>,
+    n_documents: u64,
+    /// Where the next block begins.
+    offset: u64,
+    /// Documents that were pushed one by one.
+    open: Option<Packer>,
+    /// The size of blocks of documents that are pushed; only tests change it.
+    pub(super) block_bytes: usize,
+}
+
+impl TextStoreWriter {
+    /// Makes the file.
+    ///
+    /// # Errors
+    /// If there is a file already, or none can be made.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        Self::begin(file.map_err(|error| write_error(error, path))?, path.to_owned())
+    }
+
+    /// Writes the header.
+    pub(super) fn begin(file: File, path: PathBuf) -> Result<Self> {
+        let offset = HEADER_BYTES as u64;
+        let (blocks, block_bytes) = (Vec::new(), BLOCK_BYTES);
+        let mut writer =
+            TextStoreWriter { file, path, blocks, n_documents: 0, offset, open: None, block_bytes };
+        let mut header = MARK.to_vec();
+        header.extend(VERSION.to_le_bytes());
+        header.resize(HEADER_BYTES, 0);
+        writer.write(&header)?;
+        Ok(writer)
+    }
+
+    /// Adds a document.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn push(&mut self, document: Document<'_>) -> Result<()> {
+        let open = match &mut self.open {
+            Some(open) => open,
+            none => none.insert(Packer::new(self.block_bytes)?),
+        };
+        let full = open.push(document)?;
+        self.write_blocks(full)
+    }
+
+    /// Writes the table, and opens the file for reading.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> Result<TextStore> {
+        self.close_block()?;
+        let mut table = Vec::with_capacity(BlockEntry::BYTES * self.blocks.len());
+        self.blocks.iter().for_each(|block| table.extend(block.to_bytes()));
+        table.extend((self.blocks.len() as u64).to_le_bytes());
+        table.extend(self.n_documents.to_le_bytes());
+        table.extend(crc32fast::hash(&table).to_le_bytes());
+        table.extend(END);
+        self.write(&table)?;
+        Ok(TextStore::new(self.file, self.path, self.blocks))
+    }
+
+    /// Adds blocks behind everything that was pushed.
+    pub(crate) fn write_chunk(&mut self, blocks: StoredBlocks) -> Result<()> {
+        self.close_block()?;
+        self.write_blocks(blocks.0)
+    }
+
+    fn close_block(&mut self) -> Result<()> {
+        let last = self.open.as_mut().map(Packer::finish).transpose()?;
+        self.write_blocks(last.flatten())
+    }
+
+    fn write_blocks(&mut self, blocks: impl IntoIterator<Item = PackedBlock>) -> Result<()> {
+        for block in blocks {
+            self.write(&block.bytes)?;
+            let packed_bytes = block.bytes.len() as u64;
+            self.blocks.push(BlockEntry {
+                offset: self.offset,
+                packed_bytes,
+                unpacked_bytes: block.unpacked_bytes,
+                first_doc: self.n_documents,
+                n_docs: block.n_docs,
+                checksum: block.checksum,
+            });
+            self.offset += packed_bytes;
+            self.n_documents += u64::from(block.n_docs);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|error| write_error(error, &self.path))
+    }
+}
+
+impl fmt::Debug for TextStoreWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n_documents = self.n_documents;
+        f.debug_struct("TextStoreWriter")
+            .field("path", &self.path)
+            .field("n_documents", &n_documents)
+            .finish()
+    }
+}
+
+fn write_error(error: std::io::Error, path: &Path) -> Error {
+    Error::io("write the texts of the documents", error).at_path(path)
+}
+
+/// The packed texts of a chunk.
+#[derive(Default)]
+pub(crate) struct StoredBlocks(Vec<PackedBlock>);
+
+/// Does other work with the documents of a chunk, and packs them on the same thread.
+pub(crate) struct Storing<'a, W> {
+    work: &'a W,
+    /// Packers that wait to be used again.
+    idle: Mutex<Vec<Packer>>,
+}
+
+/// A chunk of which the texts are being packed.
+pub(crate) struct StoringChunk<O> {
+    output: O,
+    blocks: StoredBlocks,
+    packer: Option<Packer>,
+}
+
+impl<O> StoringChunk<O> {
+    /// What became of the chunk, and its texts.
+    pub(crate) fn into_parts(self) -> (O, StoredBlocks) {
+        (self.output, self.blocks)
+    }
+}
+
+impl<'a, W: ChunkWork> Storing<'a, W> {
+    pub(crate) fn new(work: &'a W) -> Self {
+        Storing { work, idle: Mutex::default() }
+    }
+}
+
+impl<W: ChunkWork> ChunkWork for Storing<'_, W> {
+    type Output = StoringChunk<W::Output>;
+
+    fn start(&self) -> Self::Output {
+        let packer = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        StoringChunk { output: self.work.start(), blocks: StoredBlocks::default(), packer }
+    }
+
+    fn document(&self, chunk: &mut Self::Output, document: Document<'_>) -> Result<()> {
+        let packer = match &mut chunk.packer {
+            Some(packer) => packer,
+            none => none.insert(Packer::new(BLOCK_BYTES)?),
+        };
+        chunk.blocks.0.extend(packer.push(document)?);
+        self.work.document(&mut chunk.output, document)
+    }
+
+    fn finish(&self, chunk: &mut Self::Output) -> Result<()> {
+        if let Some(mut packer) = chunk.packer.take() {
+            chunk.blocks.0.extend(packer.finish()?);
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(packer);
+        }
+        self.work.finish(&mut chunk.output)
+    }
+
+    fn bytes_per_byte(&self) -> u64 {
+        self.work.bytes_per_byte() + 2 // a copy, and room for its packed form
+    }
+}
