@@ -73,6 +73,8 @@
 //! | `formats` | yes | matrix files: the module `formats` |
 //! | `map` | no | places of clusters on a map: `cluster_places` |
 //! | `parquet` | no | Parquet files as corpora; includes `text` |
+//! | `sprs` | no | [`SparseRows`] from and to the matrices of sprs; [`Centroids`] to them |
+//! | `ndarray` | no | [`SparseRows`] from the dense arrays of ndarray |
 //!
 //! Without them (`default-features = false`) there is k-means on sparse rows with all that follows from it
 //! (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made from text keeps
@@ -123,6 +125,9 @@ mod fit;
 mod summary;
 
 mod overview;
+
+#[cfg(any(feature = "ndarray", feature = "sprs"))]
+mod interop;
 
 pub use centroids::Centroids;
 #[cfg(feature = "text")]

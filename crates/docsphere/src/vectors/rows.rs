@@ -90,10 +90,15 @@ impl<'a> SparseRows<'a> {
     ) -> Result<Self> {
         let rows =
             SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
-        check_size("the number of terms", n_terms as u64, MAX_TERMS)?;
-        check_size("the number of rows", rows.offsets.len().saturating_sub(1) as u64, MAX_ROWS)?;
+        Self::check_shape(rows.offsets.len().saturating_sub(1), n_terms)?;
         rows.check_offsets()?;
         if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised(memory) }
+    }
+
+    /// Refuses more rows or terms than there may be.
+    pub(crate) fn check_shape(n_rows: usize, n_terms: usize) -> Result<()> {
+        check_size("the number of terms", n_terms as u64, MAX_TERMS)?;
+        check_size("the number of rows", n_rows as u64, MAX_ROWS)
     }
 
     /// One row for each map of terms to values: for tests.
