@@ -80,6 +80,7 @@
 //! (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made from text keeps
 //! its text part in such a build, but does not know its terms.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
@@ -159,8 +160,3 @@ pub use vectors::{
     Vocabulary,
 };
 pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};
-
-/// The examples of the README, run as tests.
-#[cfg(all(doctest, feature = "text"))]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExamples;
