@@ -73,11 +73,14 @@
 //! | `formats` | yes | matrix files: the module `formats` |
 //! | `map` | no | places of clusters on a map: `cluster_places` |
 //! | `parquet` | no | Parquet files as corpora; includes `text` |
+//! | `sprs` | no | [`SparseRows`] from and to the matrices of sprs; [`Centroids`] to them |
+//! | `ndarray` | no | [`SparseRows`] from the dense arrays of ndarray |
 //!
 //! Without them (`default-features = false`) there is k-means on sparse rows with all that follows from it
 //! (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made from text keeps
 //! its text part in such a build, but does not know its terms.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
@@ -129,6 +132,9 @@ mod summary;
 
 mod overview;
 
+#[cfg(any(feature = "ndarray", feature = "sprs"))]
+mod interop;
+
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
@@ -164,8 +170,3 @@ pub use vectors::{
     Vocabulary,
 };
 pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};
-
-/// The examples of the README, run as tests.
-#[cfg(all(doctest, feature = "text"))]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExamples;

@@ -11,6 +11,8 @@ mod conformance;
 mod continued;
 /// Prose that names files and numbers: is it still true?
 mod documents;
+/// The examples, run to their end.
+mod examples;
 /// The loop and its stated policies, as a caller sees them.
 mod fit;
 /// Model files and predictions.
