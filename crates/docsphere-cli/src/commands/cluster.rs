@@ -62,6 +62,7 @@ impl Args {
         // Everything that can be refused is refused before the work begins.
         let params = self.cluster.params()?.check()?;
         let text = self.text.options()?;
+        self.output.assignments.check_build()?;
         if self.output.json && self.output.quiet {
             return Err(UsageError("--json and --quiet contradict each other".to_owned()).into());
         }
