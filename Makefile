@@ -39,15 +39,21 @@ test: lint doc unit interop python explorer
 lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
-	@# The library and the command without their optional parts must build, too.
-	cargo clippy --package docsphere --no-default-features --quiet -- -D warnings
+	@# The library with every feature is checked above; here without any, with each alone, and the command without its own.
+	for features in "" text formats map parquet; do \
+		cargo clippy --package docsphere --no-default-features --features "$$features" --quiet -- -D warnings || exit 1; \
+	done
 	cargo clippy --package docsphere-cli --no-default-features --quiet -- -D warnings
+	@# Without features nothing compiles C: whatever does has one of these to build it.
+	@! cargo tree --package docsphere --no-default-features --edges normal,build --target all --prefix none | grep -E '^(bindgen|cc|cmake|pkg-config) v'
 
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace $(FEATURES) --no-deps --document-private-items --quiet
 
 unit:
 	cargo test --workspace $(FEATURES) --quiet
+	@# Without features, the parts that need none: the loop, models, checkpoints. The rest of the suite tests the same code above.
+	cargo test --package docsphere --no-default-features --test integration --quiet -- checkpoint:: fit:: model:: shards::
 
 test-long:
 	PROPTEST_CASES=10000 cargo test --package docsphere

@@ -12,7 +12,7 @@ export default {
     "withoutTerms": 1,
     "outliers": 0,
     "emptyClusters": 1,
-    "objective": 2.718,
+    "objective": 2.654,
     "iterations": 2,
     "converged": true,
     "seed": "18446744073709551615"
@@ -30,7 +30,7 @@ export default {
   "trace": {
     "objective": [
       2.5,
-      2.718
+      2.654
     ],
     "moved": [
       5,

@@ -21,6 +21,18 @@ pub(crate) fn exception(error: &Error) -> PyErr {
     named(class, error.to_string())
 }
 
+/// The exception for an error with a file of a result.
+fn result_exception(error: &docsphere_result::Error) -> PyErr {
+    use docsphere_result::ErrorKind;
+    let class = match error.kind() {
+        ErrorKind::Library(cause) if error.path().is_none() => return exception(cause),
+        ErrorKind::Io { .. } | ErrorKind::Taken { .. } => "FileError",
+        ErrorKind::Malformed { .. } | ErrorKind::NotBuilt { .. } => "FormatError",
+        _ => "DocsphereError",
+    };
+    named(class, error.to_string())
+}
+
 /// An exception of this class.
 pub(crate) fn named(class: &str, message: String) -> PyErr {
     let make = |py: Python<'_>| -> PyResult<PyErr> {
@@ -39,5 +51,11 @@ pub(crate) trait OrRaise<T> {
 impl<T> OrRaise<T> for docsphere::Result<T> {
     fn or_raise(self) -> PyResult<T> {
         self.map_err(|error| exception(&error))
+    }
+}
+
+impl<T> OrRaise<T> for docsphere_result::Result<T> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| result_exception(&error))
     }
 }

@@ -50,7 +50,7 @@ pub(crate) enum Start<'py> {
 impl Start<'_> {
     fn init(&self) -> PyResult<Init> {
         match self {
-            Start::Name(name) => name.parse().or_raise(),
+            Start::Name(name) => name.parse::<Init>().or_raise(),
             Start::Given(matrix) => Ok(Init::Given(Centroids::from_rows(matrix.slices()?.rows()?))),
         }
     }
@@ -64,7 +64,7 @@ impl Options<'_> {
             .max_iter(self.max_iter)
             .tol(self.tol)
             .seed(self.seed)
-            .strategy(self.algorithm.parse().or_raise()?)
+            .strategy(self.algorithm.parse::<Strategy>().or_raise()?)
             .n_threads(self.n_threads))
     }
 }

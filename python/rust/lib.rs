@@ -7,6 +7,7 @@
 //! | `matrix.rs` | compressed sparse rows from and to NumPy arrays, without a copy where the types allow it |
 //! | `fit.rs` | clustering, with the interpreter's lock released, and a callback |
 //! | `model.rs` | the class `Model` |
+//! | `result.rs` | files of a result: the report page, whole folders |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
 //! | `threads.rs` | a call on so many threads, with the lock released |
 //! | `errors.rs` | errors of the library as exceptions |
@@ -15,6 +16,7 @@ mod errors;
 mod fit;
 mod matrix;
 mod model;
+mod result;
 mod text;
 mod threads;
 
@@ -29,6 +31,8 @@ mod _docsphere {
     use crate::fit::{Fitted, algorithms, fit};
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::result::{read_result, write_report, write_result};
     #[pymodule_export]
     use crate::text::{TextModel, fit_texts};
 

@@ -1,6 +1,8 @@
 //! The class `Model`.
 
-use docsphere::{DocId, Labels, SummaryOptions, TermId, summarize};
+use docsphere::{
+    ClusterSummary, DocId, Keyword, Labels, SummaryOptions, TermId, cluster_keywords, summarize,
+};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
@@ -20,13 +22,14 @@ impl Model {
     pub(crate) fn new(model: docsphere::Model) -> Self {
         Model { model }
     }
+
+    pub(crate) fn library(&self) -> &docsphere::Model {
+        &self.model
+    }
 }
 
 /// Labels and similarities.
 type Predicted<'py> = (Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>);
-
-/// For each cluster: size, cohesion, keywords with scores, representatives with similarities.
-type Summary = (usize, f64, Vec<(u32, f64)>, Vec<(u32, f64)>);
 
 #[pymethods]
 impl Model {
@@ -178,31 +181,50 @@ impl Model {
         ))
     }
 
-    /// What there is to say about each cluster of these rows: so many keywords, so many representatives.
-    fn summarize(
+    /// For each cluster the best terms and their scores. `labels` are those of the clustered rows.
+    fn keywords(
+        &self,
+        py: Python<'_>,
+        labels: PyReadonlyArray1<'_, i32>,
+        n: usize,
+        n_threads: usize,
+    ) -> PyResult<Vec<Vec<(u32, f64)>>> {
+        let labels = Labels::from(labels.as_slice()?.to_vec());
+        on_threads(py, n_threads, |_| {
+            let keywords = cluster_keywords(&self.model, &labels, n).or_raise()?;
+            let of_cluster = |words: &Vec<Keyword>| {
+                words.iter().map(|word| (word.term.index() as u32, word.score)).collect()
+            };
+            Ok(keywords.iter().map(of_cluster).collect())
+        })
+    }
+
+    /// For each cluster the rows that stand for it, and their similarities.
+    fn representatives(
         &self,
         py: Python<'_>,
         matrix: Csr<'_>,
         labels: PyReadonlyArray1<'_, i32>,
         similarities: PyReadonlyArray1<'_, f64>,
-        limits: (usize, usize),
+        n: usize,
         n_threads: usize,
-    ) -> PyResult<Vec<Summary>> {
+    ) -> PyResult<Vec<Vec<(u32, f64)>>> {
         let slices = matrix.slices()?;
         let labels = Labels::from(labels.as_slice()?.to_vec());
         let similarities = similarities.as_slice()?;
         on_threads(py, n_threads, |_| {
-            let options =
-                SummaryOptions::default().n_keywords(limits.0).n_representatives(limits.1).n_neighbours(0);
+            let options = SummaryOptions::default()
+                .n_keywords(0)
+                .n_representatives(n)
+                .n_least_typical(0)
+                .n_neighbours(0);
             let summaries =
                 summarize(&slices.unit_rows()?, &labels, similarities, &self.model, options).or_raise()?;
-            let summary = |cluster: &docsphere::ClusterSummary| {
-                let keywords = cluster.keywords.iter().map(|word| (word.term.index() as u32, word.score));
-                let documents =
-                    cluster.representatives.iter().map(|found| (found.doc.index() as u32, found.similarity));
-                (cluster.size, cluster.cohesion, keywords.collect(), documents.collect())
+            let of_cluster = |cluster: &ClusterSummary| {
+                let documents = cluster.representatives.iter();
+                documents.map(|found| (found.doc.index() as u32, found.similarity)).collect()
             };
-            Ok(summaries.iter().map(summary).collect())
+            Ok(summaries.iter().map(of_cluster).collect())
         })
     }
 }

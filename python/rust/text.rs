@@ -64,7 +64,7 @@ impl Options {
             None => StopWords::None,
         };
         let text = TextOptions::default()
-            .segmentation(self.segmentation.parse().or_raise()?)
+            .segmentation(self.segmentation.parse::<docsphere::Segmentation>().or_raise()?)
             .lowercase(self.lowercase)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)
@@ -73,7 +73,7 @@ impl Options {
             .ngrams(Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 })
             .stemmer(self.stemmer);
         let tfidf = TfidfOptions::default()
-            .idf(self.idf.parse().or_raise()?)
+            .idf(self.idf.parse::<docsphere::IdfKind>().or_raise()?)
             .sublinear_tf(self.sublinear_tf)
             .min_df(self.min_df.into())
             .max_df(self.max_df.into())

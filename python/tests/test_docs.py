@@ -14,11 +14,15 @@ import docsphere
 from conftest import REPOSITORY
 
 
-@pytest.mark.parametrize("kind", [docsphere.SphericalKMeans, docsphere.TextVectorizer])
+@pytest.mark.parametrize(
+    "kind", [docsphere.SphericalKMeans, docsphere.TextVectorizer, docsphere.report, docsphere.write_result]
+)
 def test_every_parameter_is_documented_with_its_default(kind):
     page = inspect.getdoc(kind)
     for name, parameter in inspect.signature(kind).parameters.items():
         line = next(line for line in page.splitlines() if line.startswith(f"{name} : "))
+        if parameter.default is parameter.empty:
+            continue
         following = page[page.index(line) :].split("\n", 2)[:2]
         default = str(parameter.default) if not isinstance(parameter.default, str) else f'"{parameter.default}"'
         documented = " ".join(following).partition("default=")[2]
@@ -58,9 +62,9 @@ def test_every_language_is_documented(name):
         assert re.search(rf"\b{language}\b", described), language
 
 
-@pytest.mark.parametrize("module", ["docsphere", "docsphere._kmeans", "docsphere._summary", "docsphere._text"])
+@pytest.mark.parametrize("module", ["", "._kmeans", "._result", "._summary", "._text"])
 def test_examples_run(module):
-    result = doctest.testmod(importlib.import_module(module))
+    result = doctest.testmod(importlib.import_module(f"docsphere{module}"))
     assert result.attempted > 0 and result.failed == 0
 
 

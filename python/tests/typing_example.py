@@ -13,4 +13,8 @@ def cluster(X: sparse.csr_matrix, texts: list[str]) -> float:
     vectorizer = docsphere.TextVectorizer(min_df=2).fit(texts)
     words: list[list[tuple[str, float]]] = docsphere.keywords(model, vectorizer.get_feature_names_out(), n=3)
     docsphere.save(model, "model.docsphere")
+    docsphere.report(model, X, texts, "report.html", title="texts")
+    docsphere.write_result(model, X, texts, "out")
+    result: docsphere.Result = docsphere.load_result("out")
+    words.append([(id, 0.0) for id in result.ids])
     return float(labels.mean()) + len(words) + model.score(X)

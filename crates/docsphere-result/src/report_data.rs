@@ -16,6 +16,9 @@ use crate::trace::Setting;
 /// Settings whose values may be paths.
 const PATHS: [&str; 4] = ["INPUT", "--vocabulary", "--stop-words-file", "--init"];
 
+/// The setting that names a stemmer, in the command and in Python.
+const STEMMERS: [&str; 2] = ["--stem", "stemmer"];
+
 /// More values of a setting are counted, not shown.
 const MAX_VALUES: usize = 5;
 
@@ -151,7 +154,7 @@ impl Page<'_> {
             },
             settings: self.settings.iter().map(|setting| (setting.name.as_str(), shown(setting))).collect(),
             trace: &self.trace,
-            stemmed: setting("--stem").is_some(),
+            stemmed: STEMMERS.iter().any(|name| setting(name).is_some()),
             clusters: (0..file.clusters.len()).map(|cluster| self.cluster(cluster, n_chars)).collect(),
             merges: merges
                 .iter()
@@ -265,7 +268,7 @@ mod tests {
     #[test]
     fn the_example_for_the_type_checker_of_the_page_is_up_to_date() {
         let clusters: ClustersFile = serde_json::from_value(json!({
-            "n_documents": 5, "n_terms": 4, "n_clusters": 3, "objective": 2.718281, "iterations": 2,
+            "n_documents": 5, "n_terms": 4, "n_clusters": 3, "objective": 2.654321, "iterations": 2,
             "converged": true, "seed": u64::MAX, "n_without_terms": 1, "n_empty_clusters": 1,
             "clusters": [
                 {
@@ -299,7 +302,7 @@ mod tests {
             values: values.iter().map(|&value| value.to_owned()).collect(),
         };
         let settings = [setting("INPUT", &["pets.txt"]), setting("--keep-urls", &[])];
-        let trace = Curve { objective: vec![2.5, 2.718], moved: vec![5, 0] };
+        let trace = Curve { objective: vec![2.5, 2.654], moved: vec![5, 0] };
         let version = "1.2.3";
         let page = Page {
             clusters: &clusters,

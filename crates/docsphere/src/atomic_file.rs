@@ -54,6 +54,15 @@ pub(crate) fn write_atomically(
     replace(path, write).map_err(|error| error.at_path(path))
 }
 
+/// Writes a file that appears whole or not at all, in place of a regular file that is there.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the system cannot write it, or `path` names a folder or a
+/// device. What was there is then untouched.
+pub fn write_whole(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
+    write_atomically(path.as_ref(), |out| out.write_all(content).map_err(write_error))
+}
+
 fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
     let target = final_target(path).map_err(write_error)?;
     let folder = match target.parent() {
@@ -113,7 +122,7 @@ mod tests {
     use super::*;
 
     fn put(path: &Path, content: &[u8]) -> Result<()> {
-        write_atomically(path, |out| out.write_all(content).map_err(write_error))
+        write_whole(path, content)
     }
 
     fn names(folder: &Path) -> Vec<String> {

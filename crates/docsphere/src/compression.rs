@@ -21,7 +21,7 @@ use flate2::write::GzEncoder;
 
 use crate::atomic_file::write_atomically;
 use crate::error::{Error, Result};
-use crate::memory::{MemoryLimit, PIECE_BYTES};
+use crate::memory::MemoryLimit;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -118,23 +118,14 @@ pub(crate) fn open_seekable(path: &Path, memory: &MemoryLimit) -> Result<Box<dyn
     Ok(Box::new(Cursor::new(content.map_err(|error| error.at_path(path))?)))
 }
 
-/// Reads all there is, up to `limit` bytes, and asks before each piece.
+/// As [`MemoryLimit::read_whole`], for a reader from [`open`].
 pub(crate) fn read_whole(
-    mut input: impl Read,
+    input: impl Read,
     limit: u64,
     what: &'static str,
     memory: &MemoryLimit,
 ) -> Result<Vec<u8>> {
-    let mut content = Vec::new();
-    loop {
-        let piece = content.len().clamp(BUFFER_BYTES, PIECE_BYTES);
-        memory.grow(what, &mut content, piece)?;
-        let wanted = (piece as u64).min(limit - content.len() as u64);
-        let n_read = input.by_ref().take(wanted).read_to_end(&mut content).map_err(read_error)?;
-        if (n_read as u64) < wanted || wanted == 0 {
-            return Ok(content);
-        }
-    }
+    memory.read_whole(input, limit, what, read_error)
 }
 
 /// A file of which the first bytes have been read already.
@@ -240,7 +231,7 @@ pub(crate) fn packs(path: &Path) -> bool {
     Compression::from_path(path) != Compression::None
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "formats"))]
 mod tests {
     use std::fs;
 

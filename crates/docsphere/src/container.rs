@@ -19,7 +19,6 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use crate::atomic_file::write_atomically;
-use crate::compression::read_whole;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{MemoryLimit, NO_LIMIT};
 
@@ -220,7 +219,8 @@ impl Container {
         let table = kind.read_header(file, file_bytes)?;
         let mut container = Container::default();
         for entry in table {
-            let content = read_whole(&mut *file, entry.length, kind.whole, memory)?;
+            let failed = |error| Error::io("read", error);
+            let content = memory.read_whole(&mut *file, entry.length, kind.whole, failed)?;
             if (content.len() as u64) < entry.length {
                 return Err(kind.truncated());
             }

@@ -65,16 +65,33 @@
 //! 14 for each distinct term of a block of 32,768 rows, and 4 more a nonzero in its greedy form; empty
 //! clusters, 16 bytes a row while they are refilled; several runs (`n_init`), labels, similarities and centroids of the best. [`summarize`] and [`MergeTree`] take 136 bytes a cluster and thread and 8 an entry of the centroids, a tree `2 k^2` more. There is never an array of clusters times terms.
 
+//! # Features
+//!
+//! | feature | by default | what it adds |
+//! |---|---|---|
+//! | `text` | yes | documents to rows: `Corpus`, `Tokenizer`, `Vectorizer`, `TextModel` |
+//! | `formats` | yes | matrix files: the module `formats` |
+//! | `map` | no | places of clusters on a map: `cluster_places` |
+//! | `parquet` | no | Parquet files as corpora; includes `text` |
+//!
+//! Without them (`default-features = false`) there is k-means on sparse rows with all that follows from it
+//! (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made from text keeps
+//! its text part in such a build, but does not know its terms.
+
 #![deny(missing_docs)]
 #![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
 pub(crate) mod atomic_file;
 pub(crate) mod by_key;
+#[cfg(feature = "compression")]
+#[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 pub(crate) mod compression;
 pub(crate) mod container;
+#[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 mod error;
 mod ids;
 mod labels;
+#[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 mod memory;
 mod names;
 mod observer;
@@ -83,10 +100,13 @@ mod record;
 mod simd;
 mod threads;
 
+#[cfg(feature = "text")]
 mod corpus;
 
+#[cfg(feature = "text")]
 mod store;
 
+#[cfg(feature = "text")]
 mod text;
 
 mod vectors;
@@ -109,8 +129,9 @@ mod summary;
 
 mod overview;
 
-pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix};
+pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
+#[cfg(feature = "text")]
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fit::{Checkpoint, Fit, FitOptions, Params, SphericalKMeans, ValidParams};
@@ -125,18 +146,26 @@ pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{Counters, IndexUse, IterationRecord, RunRecord, StageSeconds, StopReason, Strategy, Trace};
 pub use seeding::Init;
 pub use simd::Simd;
+#[cfg(feature = "text")]
 pub use store::{DocumentText, TextStore, TextStoreWriter};
-pub use summary::{ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, summarize};
+pub use summary::{
+    ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, cluster_keywords, summarize,
+};
+#[cfg(feature = "text")]
 pub use text::{
     Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
 };
 pub use threads::{all_cores, on_threads};
+#[cfg(feature = "formats")]
+pub use vectors::formats;
+#[cfg(feature = "text")]
 pub use vectors::{
-    DocumentBound, IdfKind, MAX_ROWS, MAX_TERMS, Row, SparseRows, TextModel, TfidfOptions, Transformed,
-    TransformedCorpus, UNIT_TOLERANCE, UnitRows, Vectorized, Vectorizer, Vocabulary, formats,
+    DocumentBound, IdfKind, TextModel, TfidfOptions, Transformed, TransformedCorpus, Vectorized, Vectorizer,
+    Vocabulary,
 };
+pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};
 
 /// The examples of the README, run as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "text"))]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;

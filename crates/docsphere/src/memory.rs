@@ -8,9 +8,10 @@
 //! **Cost.** One call of the caller's function for every [`PIECE_BYTES`] read or kept.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What is taken without asking again.
 pub(crate) const PIECE_BYTES: usize = 1 << 22;
@@ -97,6 +98,32 @@ impl MemoryLimit {
             return Err(ErrorKind::Memory { what, needed, limit: bytes(items.len()) }.into());
         }
         Ok(())
+    }
+}
+
+/// The least piece of a file that is read at a time.
+const BUFFER_BYTES: usize = 1 << 18;
+
+impl MemoryLimit {
+    /// Reads all there is, up to `limit` bytes, and asks before each piece. `failed` makes the error
+    /// for a read that fails.
+    pub(crate) fn read_whole(
+        &self,
+        mut input: impl Read,
+        limit: u64,
+        what: &'static str,
+        failed: impl Fn(io::Error) -> Error,
+    ) -> Result<Vec<u8>> {
+        let mut content = Vec::new();
+        loop {
+            let piece = content.len().clamp(BUFFER_BYTES, PIECE_BYTES);
+            self.grow(what, &mut content, piece)?;
+            let wanted = (piece as u64).min(limit - content.len() as u64);
+            let n_read = input.by_ref().take(wanted).read_to_end(&mut content).map_err(&failed)?;
+            if (n_read as u64) < wanted || wanted == 0 {
+                return Ok(content);
+            }
+        }
     }
 }
 

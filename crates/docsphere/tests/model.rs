@@ -214,7 +214,36 @@ fn the_first_format_still_loads() {
     assert_eq!(model.predict(&rows).unwrap().labels.as_slice(), [1, 0, 2, -1]);
 }
 
-/// Writes the file of the test above. Run it by hand when a new format version is introduced, under a new name.
+/// A model that was made from text. A build without the feature `text` labels rows with it all the same,
+/// and does not lose its text part.
+#[test]
+fn the_first_format_still_loads_with_a_text_part() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data/v1-text.docsphere");
+    let model = Model::load(&path).unwrap();
+    // Terms: cats, fall, purr, rise, stocks.
+    let rows = rows_from(5, &[&[(0, 1.0), (2, 1.0)], &[(4, 1.0), (1, 1.0)]]);
+    assert_eq!(model.predict(&rows).unwrap().labels.as_slice(), [1, 0]);
+    let bytes = model.to_bytes();
+    assert_eq!(Model::from_bytes(&bytes).unwrap(), model);
+    assert!(bytes.windows(22).any(|window| window == b"catsfallpurrrisestocks"), "the terms are kept");
+    let name = model.term_name(docsphere::TermId::new(2));
+    assert_eq!(name, cfg!(feature = "text").then_some("purr"));
+}
+
+/// Writes the file of the test above.
+#[cfg(feature = "text")]
+#[test]
+#[ignore = "writes a file into the source tree"]
+fn write_compat_data_with_text() {
+    let texts = ["cats purr", "purr cats purr", "stocks fall", "stocks rise"];
+    let text = docsphere::Vectorizer::new().fit_texts(&texts).unwrap();
+    let fit = SphericalKMeans::params(2).seed(1).fit(&text.rows).unwrap();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data");
+    let model = fit.model.with_text(text.model).unwrap();
+    model.save(folder.join(format!("v{FORMAT_VERSION}-text.docsphere"))).unwrap();
+}
+
+/// Writes the file of the first format. Run it by hand when a new format version is introduced, under a new name.
 #[test]
 #[ignore = "writes a file into the source tree"]
 fn write_compat_data() {

@@ -133,7 +133,7 @@ fn a_tree_that_was_written_down_is_checked() {
     assert!(message(&live, &beyond).contains("node 15 in merge 0"));
 }
 
-#[cfg(feature = "map")]
+#[cfg(all(feature = "map", feature = "text"))]
 mod map {
     use docsphere::{Corpus, CorpusOptions, MAP_NEIGHBOURS, Neighbour, Vectorizer, cluster_places};
 

@@ -33,7 +33,8 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The modules that a file names as `crate::…`, without its comments and tests.
 fn named_modules(text: &str) -> BTreeSet<String> {
-    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let tests = ["#[cfg(test)]", "#[cfg(all(test"].map(|start| text.find(start).unwrap_or(text.len()));
+    let code = &text[..tests[0].min(tests[1])];
     let mut named = BTreeSet::new();
     for line in code.lines().map(|line| line.split("//").next().unwrap_or_default()) {
         for (at, _) in line.match_indices("crate::") {

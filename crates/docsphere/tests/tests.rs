@@ -28,4 +28,5 @@ mod shards;
 /// The order of the stages.
 mod stages;
 /// On which threads the library works.
+#[cfg(feature = "text")]
 mod threads;

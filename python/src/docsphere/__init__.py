@@ -2,8 +2,9 @@
 
 `SphericalKMeans` is a scikit-learn estimator that groups the rows of a sparse
 matrix by cosine similarity. `TextVectorizer` turns texts into such a matrix.
-`keywords` and `representatives` say what the clusters are about; `save` and
-`load` exchange models with the command ``docsphere``.
+`keywords` and `representatives` say what the clusters are about, `report` shows
+them on a page. `save` and `load` exchange models with the command
+``docsphere``, `write_result` and `load_result` whole results.
 
 Examples
 --------
@@ -33,6 +34,7 @@ from ._errors import (
 )
 from ._files import load, save
 from ._kmeans import SphericalKMeans
+from ._result import Result, load_result, report, write_result
 from ._summary import keywords, representatives
 from ._text import TextVectorizer
 
@@ -42,6 +44,7 @@ __all__ = [
     "FormatError",
     "MatrixError",
     "ParameterError",
+    "Result",
     "SphericalKMeans",
     "StoppedError",
     "TextVectorizer",
@@ -49,6 +52,9 @@ __all__ = [
     "__version__",
     "keywords",
     "load",
+    "load_result",
+    "report",
     "representatives",
     "save",
+    "write_result",
 ]

@@ -28,3 +28,10 @@ def positive(name: str, value: Any) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ParameterError(f"{name} must be an int of at least 1, got {value!r}")
     return min(int(value), _MANY)
+
+
+def natural(name: str, value: Any) -> int:
+    """Return an argument that says how many, or none."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+        raise ParameterError(f"{name} must be an int of at least 0, got {value!r}")
+    return min(int(value), _MANY)

@@ -13,6 +13,9 @@ __all__ = [
     "algorithms",
     "fit",
     "fit_texts",
+    "read_result",
+    "write_report",
+    "write_result",
 ]
 
 __version__: str
@@ -21,8 +24,8 @@ __version__: str
 _CsrArrays: TypeAlias = tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]
 # Values, indices, offsets.
 _CsrParts: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]
-# Size, cohesion, keywords and their scores, documents and their similarities.
-_Summary: TypeAlias = tuple[int, float, list[tuple[int, float]], list[tuple[int, float]]]
+# Ids, clusters, similarities; the clusters and the groups as JSON.
+_Loaded: TypeAlias = tuple[list[str], NDArray[np.int32], NDArray[np.float64], str, str | None]
 
 def algorithms() -> list[str]: ...
 def fit(
@@ -32,6 +35,13 @@ def fit(
     callback: Callable[[str], object] | None,
 ) -> Fitted: ...
 def fit_texts(texts: Sequence[str], options: dict[str, Any], n_threads: int) -> tuple[_CsrParts, TextModel]: ...
+def read_result(path: str | PathLike[str]) -> _Loaded: ...
+def write_report(
+    model: Model, matrix: _CsrArrays, given: dict[str, Any], path: str | PathLike[str], n_threads: int
+) -> int: ...
+def write_result(
+    model: Model, matrix: _CsrArrays, given: dict[str, Any], path: str | PathLike[str], n_threads: int
+) -> None: ...
 
 @final
 class Fitted:
@@ -78,14 +88,15 @@ class Model:
     def similarities(self, matrix: _CsrArrays, n_threads: int) -> NDArray[np.float64]: ...
     def similarities_f32(self, matrix: _CsrArrays, n_threads: int) -> NDArray[np.float32]: ...
     def nearest(self, matrix: _CsrArrays, m: int, n_threads: int) -> _CsrParts: ...
-    def summarize(
+    def keywords(self, labels: NDArray[np.int32], n: int, n_threads: int) -> list[list[tuple[int, float]]]: ...
+    def representatives(
         self,
         matrix: _CsrArrays,
         labels: NDArray[np.int32],
         similarities: NDArray[np.float64],
-        limits: tuple[int, int],
+        n: int,
         n_threads: int,
-    ) -> list[_Summary]: ...
+    ) -> list[list[tuple[int, float]]]: ...
 
 @final
 class TextModel:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from ._checks import n_threads, positive
@@ -58,13 +57,9 @@ def keywords(
         raise ParameterError("model must have been fitted here: a file does not hold the labels that keywords need")
     if feature_names is None and vectorizer is not None:
         feature_names = vectorizer.get_feature_names_out()
-    names = _feature_names(model, feature_names)
-    labels = _labels(model)
-    sizes_only = sparse.csr_array((len(labels), model._model.n_terms), dtype=np.float32)
-    summaries = model._model.summarize(
-        csr_arrays(sizes_only), labels, np.zeros(len(labels)), (n, 0), n_threads(model.n_jobs)
-    )
-    return [[(str(names[term]), score) for term, score in words] for _, _, words, _ in summaries]
+    names = feature_names_of(model, feature_names)
+    found = model._model.keywords(checked_labels(model), n, n_threads(model.n_jobs))
+    return [[(str(names[term]), score) for term, score in words] for words in found]
 
 
 def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) -> list[NDArray[np.intp]]:
@@ -103,11 +98,11 @@ def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) ->
         X = vectorizer.transform(X)
     matrix, threads = csr_arrays(model._validated(X, reset=False)), n_threads(model.n_jobs)
     labels, similarities = model._model.predict(matrix, threads)
-    summaries = model._model.summarize(matrix, labels, similarities, (0, n), threads)
-    return [np.array([row for row, _ in rows], dtype=np.intp) for _, _, _, rows in summaries]
+    found = model._model.representatives(matrix, labels, similarities, n, threads)
+    return [np.array([row for row, _ in rows], dtype=np.intp) for rows in found]
 
 
-def _labels(model: SphericalKMeans) -> NDArray[np.int32]:
+def checked_labels(model: SphericalKMeans) -> NDArray[np.int32]:
     """Return the labels, which the user may have changed."""
     labels, n_clusters = np.asarray(model.labels_), model._model.n_clusters
     if labels.shape != model.similarities_.shape or labels.dtype.kind not in "iu":
@@ -120,12 +115,15 @@ def _labels(model: SphericalKMeans) -> NDArray[np.int32]:
     return np.ascontiguousarray(labels, dtype=np.int32)
 
 
-def _feature_names(model: SphericalKMeans, feature_names: ArrayLike | None) -> Any:
+def feature_names_of(model: SphericalKMeans, feature_names: ArrayLike | None, *, required: bool = True) -> Any:
+    """Return the names of the columns: those that are given, or that the model knows."""
     n_terms = model._model.n_terms
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)
     if feature_names is None:
         feature_names = model._model.term_names
+    if feature_names is None and not required:
+        return None
     if feature_names is None:
         raise ParameterError("feature_names must be given: the estimator does not know the names of the columns")
     names = np.asarray(feature_names, dtype=object)

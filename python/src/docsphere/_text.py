@@ -195,7 +195,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         for name in ("min_df", "max_df"):
             value = options[name]
             options[name] = int(value) if isinstance(value, Integral) else float(value)
-        parts, model = _docsphere.fit_texts(_texts(raw_documents), options, n_threads(self.n_jobs))
+        parts, model = _docsphere.fit_texts(texts_of("raw_documents", raw_documents), options, n_threads(self.n_jobs))
         if len(model.idf) == 0:
             raise ParameterError(
                 "no terms are left: every word is one of stop_words, shorter than min_chars, in fewer texts "
@@ -234,7 +234,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             A row of length one for each text, float32.
         """
         check_is_fitted(self)
-        parts = self._model.transform(_texts(raw_documents), n_threads(self.n_jobs))
+        parts = self._model.transform(texts_of("raw_documents", raw_documents), n_threads(self.n_jobs))
         return csr_matrix(parts, len(self.vocabulary_))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
@@ -263,17 +263,18 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _texts(raw_documents: Iterable[str]) -> list[str]:
+def texts_of(name: str, raw_documents: Iterable[str]) -> list[str]:
+    """Return an argument that holds texts, as a list."""
     if isinstance(raw_documents, str):
-        raise ParameterError("raw_documents must be an iterable of texts, got a single text; put it into a list")
+        raise ParameterError(f"{name} must be an iterable of texts, got a single text; put it into a list")
     is_table = isinstance(raw_documents, Mapping) or hasattr(type(raw_documents), "columns")
     if is_table or not isinstance(raw_documents, Iterable):
         hint = '; give one column, such as df["text"]' if is_table else ""
-        raise ParameterError(f"raw_documents must be an iterable of texts, got {_kind(raw_documents)}{hint}")
+        raise ParameterError(f"{name} must be an iterable of texts, got {_kind(raw_documents)}{hint}")
     texts = list(raw_documents)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ParameterError(f"raw_documents must hold texts, got {_kind(text)} at position {number}")
+            raise ParameterError(f"{name} must hold texts, got {_kind(text)} at position {number}")
     return texts
 
 

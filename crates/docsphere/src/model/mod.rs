@@ -80,8 +80,16 @@ impl Model {
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`] if the vocabulary has another number of terms than the centroids.
+    #[cfg(feature = "text")]
     pub fn with_text(mut self, text: TextModel) -> Result<Self> {
         self.check_terms(text.vocabulary().len())?;
+        self.text = Some(text);
+        Ok(self)
+    }
+
+    /// Keeps the text part, so that it is saved again.
+    #[cfg(not(feature = "text"))]
+    fn with_text(mut self, text: TextModel) -> Result<Self> {
         self.text = Some(text);
         Ok(self)
     }
@@ -97,6 +105,7 @@ impl Model {
     }
 
     /// What turns new documents into rows; `None` for a model that was made from a matrix.
+    #[cfg(feature = "text")]
     pub fn text(&self) -> Option<&TextModel> {
         self.text.as_ref()
     }
@@ -104,7 +113,7 @@ impl Model {
     /// The name of a term, if the model knows it.
     pub fn term_name(&self, term: TermId) -> Option<&str> {
         match (&self.text, &self.term_names) {
-            (Some(text), _) => Some(text.vocabulary().term(term)),
+            (Some(text), _) => text.term(term),
             (None, Some(names)) => names.get(term.index()).map(String::as_str),
             (None, None) => None,
         }

@@ -84,7 +84,7 @@ impl Node {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "text"))]
 mod tests {
     use super::*;
     use crate::fit::SphericalKMeans;

@@ -18,11 +18,12 @@ pub(super) struct TermShares {
 }
 
 impl TermShares {
-    pub(super) fn new(centroids: &Centroids, members: &[Vec<u32>]) -> Self {
+    /// `sizes` has the number of documents of each cluster.
+    pub(super) fn new(centroids: &Centroids, sizes: &[usize]) -> Self {
         let mut by_term = vec![0.0; centroids.n_terms()];
-        for (cluster, docs) in members.iter().enumerate() {
+        for (cluster, &size) in sizes.iter().enumerate() {
             for (term, value) in centroids.row(cluster).iter() {
-                by_term[term as usize] += docs.len() as f64 * f64::from(value.max(0.0));
+                by_term[term as usize] += size as f64 * f64::from(value.max(0.0));
             }
         }
         let total = by_term.iter().sum();
@@ -61,7 +62,7 @@ mod tests {
         let rows =
             SparseRows::from_parts(3, vec![0, 2, 4], vec![0, 1, 0, 2], vec![4.0, 3.0, 4.0, 3.0]).unwrap();
         let centroids = Centroids::from_rows(rows);
-        let shares = TermShares::new(&centroids, &[vec![0, 1], vec![2, 3]]);
+        let shares = TermShares::new(&centroids, &[2, 2]);
         let keywords = shares.keywords(centroids.row(0), 2, 5);
         assert_eq!(keywords.iter().map(|k| k.term.number()).collect::<Vec<_>>(), [1, 0]);
         assert_eq!(keywords[0].weight, f64::from(centroids.row(0).values[1]));
@@ -73,7 +74,7 @@ mod tests {
     fn an_empty_centroid_has_no_keywords() {
         let rows = SparseRows::from_parts(2, vec![0, 0, 1], vec![0], vec![1.0]).unwrap();
         let centroids = Centroids::from_rows(rows);
-        let shares = TermShares::new(&centroids, &[vec![], vec![0]]);
+        let shares = TermShares::new(&centroids, &[0, 1]);
         assert!(shares.keywords(centroids.row(0), 0, 5).is_empty());
         assert_eq!(shares.keywords(centroids.row(1), 1, 5).len(), 1);
     }

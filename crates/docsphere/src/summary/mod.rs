@@ -142,7 +142,8 @@ pub fn summarize(
     check(rows, labels, similarities, model)?;
     let centroids = model.centroids();
     let members = members_by_cluster(labels, centroids.n_clusters());
-    let shares = keywords::TermShares::new(centroids, &members);
+    let sizes: Vec<usize> = members.iter().map(Vec::len).collect();
+    let shares = keywords::TermShares::new(centroids, &sizes);
     let neighbours = model.neighbours(options.n_neighbours);
     let summary = |((cluster, docs), neighbours): ((usize, &Vec<u32>), Vec<Neighbour>)| {
         let id = ClusterId::new(cluster as u32);
@@ -167,6 +168,38 @@ pub fn summarize(
     Ok(members.par_iter().enumerate().zip(neighbours).map(summary).collect())
 }
 
+/// The keywords of every cluster of a model, in the order of their numbers: those of [`summarize`],
+/// without the rows. `labels` are those of the clustered rows.
+///
+/// ```
+/// use docsphere::{SphericalKMeans, Vectorizer, cluster_keywords};
+///
+/// let texts = ["cats purr", "a cat that purrs: cats", "stocks fall", "stocks rise, stocks fall"];
+/// let text = Vectorizer::new().fit_texts(&texts)?;
+/// let fit = SphericalKMeans::params(2).seed(1).fit(&text.rows)?;
+/// let keywords = cluster_keywords(&fit.model, &fit.labels, 1)?;
+/// let of_stocks = &keywords[fit.labels.as_slice()[2] as usize];
+/// assert_eq!(text.model.vocabulary().term(of_stocks[0].term), "stocks");
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Mismatch`] if a label is neither a cluster nor -1.
+pub fn cluster_keywords(model: &Model, labels: &Labels, n_keywords: usize) -> Result<Vec<Vec<Keyword>>> {
+    let centroids = model.centroids();
+    check_labels(labels, centroids.n_clusters())?;
+    let mut sizes = vec![0; centroids.n_clusters()];
+    for &label in labels.as_slice() {
+        if let Ok(cluster) = usize::try_from(label) {
+            sizes[cluster] += 1;
+        }
+    }
+    let shares = keywords::TermShares::new(centroids, &sizes);
+    let of_cluster =
+        |(cluster, &size): (usize, &usize)| shares.keywords(centroids.row(cluster), size, n_keywords);
+    Ok(sizes.par_iter().enumerate().map(of_cluster).collect())
+}
+
 /// Documents by similarity. What lies below 0 is counted with the first step, 1 with the last.
 fn histogram(docs: &[u32], similarities: &[f64]) -> Vec<u32> {
     let mut counts = vec![0; HISTOGRAM_STEPS];
@@ -178,9 +211,7 @@ fn histogram(docs: &[u32], similarities: &[f64]) -> Vec<u32> {
 }
 
 fn check(rows: &UnitRows<'_>, labels: &Labels, similarities: &[f64], model: &Model) -> Result<()> {
-    let (n_rows, n_clusters) = (rows.n_rows(), model.centroids().n_clusters());
-    let is_known = |label: i32| usize::try_from(label).map_or(label == -1, |cluster| cluster < n_clusters);
-    let unknown = labels.as_slice().iter().position(|&label| !is_known(label));
+    let n_rows = rows.n_rows();
     let (what, expected, got) = if rows.n_terms() != model.centroids().n_terms() {
         let expected = format!("{}, as in the model", model.centroids().n_terms());
         ("the number of terms of the rows", expected, rows.n_terms().to_string())
@@ -188,13 +219,18 @@ fn check(rows: &UnitRows<'_>, labels: &Labels, similarities: &[f64], model: &Mod
         ("the number of labels", format!("{n_rows}, one for each row"), labels.len().to_string())
     } else if similarities.len() != n_rows {
         ("the number of similarities", format!("{n_rows}, one for each row"), similarities.len().to_string())
-    } else if let Some(doc) = unknown {
-        let got = format!("{} for row {doc}", labels.as_slice()[doc]);
-        ("every label", format!("-1 or less than {n_clusters}, the number of clusters"), got)
     } else {
-        return Ok(());
+        return check_labels(labels, model.centroids().n_clusters());
     };
     Err(ErrorKind::Mismatch { what, expected, got }.into())
+}
+
+fn check_labels(labels: &Labels, n_clusters: usize) -> Result<()> {
+    let is_known = |label: i32| usize::try_from(label).map_or(label == -1, |cluster| cluster < n_clusters);
+    let Some(doc) = labels.as_slice().iter().position(|&label| !is_known(label)) else { return Ok(()) };
+    let expected = format!("-1 or less than {n_clusters}, the number of clusters");
+    let got = format!("{} for row {doc}", labels.as_slice()[doc]);
+    Err(ErrorKind::Mismatch { what: "every label", expected, got }.into())
 }
 
 fn members_by_cluster(labels: &Labels, n_clusters: usize) -> Vec<Vec<u32>> {
@@ -220,6 +256,22 @@ mod tests {
         let filled: Vec<(usize, u32)> = counts.into_iter().enumerate().filter(|step| step.1 > 0).collect();
         assert_eq!(filled, [(0, 3), (1, 1), (10, 1), (19, 3)]);
         assert_eq!(histogram(&[5], &similarities).iter().sum::<u32>(), 1, "only documents of the cluster");
+    }
+
+    #[test]
+    fn keywords_without_rows_are_those_of_the_summary() {
+        let parts = (vec![0, 2, 4, 6, 7], vec![0, 1, 0, 2, 3, 4, 3], vec![1.0, 2.0, 3.0, 1.0, 1.0, 1.0, 1.0]);
+        let rows = UnitRows::new(SparseRows::from_parts(5, parts.0, parts.1, parts.2).unwrap());
+        let fit = SphericalKMeans::params(2).fit(&rows).unwrap();
+        let options = SummaryOptions { n_keywords: 2, ..SummaryOptions::default() };
+        let summaries = summarize(&rows, &fit.labels, &fit.similarities, &fit.model, options).unwrap();
+        let keywords = cluster_keywords(&fit.model, &fit.labels, 2).unwrap();
+        assert_eq!(keywords.iter().map(Vec::len).sum::<usize>(), 4);
+        for (summary, keywords) in summaries.iter().zip(&keywords) {
+            assert_eq!(&summary.keywords, keywords);
+        }
+        let error = cluster_keywords(&fit.model, &vec![2].into(), 2).unwrap_err().to_string();
+        assert_eq!(error, "every label must be -1 or less than 2, the number of clusters, got 2 for row 0");
     }
 
     #[test]

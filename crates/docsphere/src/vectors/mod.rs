@@ -3,22 +3,38 @@
 //! [`Vectorizer`] turns a corpus into TF-IDF rows and a [`TextModel`] for new documents. [`SparseRows`] is any checked sparse matrix;
 //! [`UnitRows`] has rows of length one and is what the later stages take. [`formats`] reads and writes the common file formats.
 
+#[cfg(feature = "text")]
 mod chunk_rows;
+#[cfg(feature = "text")]
 mod counting;
+#[cfg(feature = "formats")]
 pub mod formats;
 mod rows;
+#[cfg(feature = "text")]
 mod text_model;
+#[cfg(not(feature = "text"))]
+#[path = "text_model_disabled.rs"]
+mod text_model;
+#[cfg(feature = "text")]
 mod tfidf;
 mod unit;
+#[cfg(feature = "text")]
 mod vectorizer;
+#[cfg(feature = "text")]
 mod vocabulary;
 mod weights;
 
 pub use rows::{MAX_ROWS, MAX_TERMS, Row, SparseRows};
+#[cfg(not(feature = "text"))]
+pub(crate) use text_model::TextModel;
+#[cfg(feature = "text")]
 pub use text_model::{TextModel, Transformed, TransformedCorpus};
+#[cfg(feature = "text")]
 pub use tfidf::{DocumentBound, IdfKind, TfidfOptions};
 pub(crate) use unit::COINCIDENT;
 pub use unit::{UNIT_TOLERANCE, UnitRows};
+#[cfg(feature = "text")]
 pub use vectorizer::{Vectorized, Vectorizer};
+#[cfg(feature = "text")]
 pub use vocabulary::Vocabulary;
 pub(crate) use weights::{RowWeights, WeightScale};

@@ -113,6 +113,7 @@ impl<'a> SparseRows<'a> {
     }
 
     /// Rows that were made so that every check of [`from_parts`](Self::from_parts) holds. Only their number is checked.
+    #[cfg(feature = "text")]
     pub(super) fn trusted(
         n_terms: usize,
         offsets: Vec<u64>,

@@ -12,6 +12,7 @@ use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
 use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
 use crate::error::{Error, ErrorKind, Result};
+use crate::ids::TermId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
@@ -97,6 +98,11 @@ impl TextModel {
     /// The weight of each term, by [`IdfKind`](crate::IdfKind).
     pub fn idf(&self) -> &[f64] {
         &self.idf
+    }
+
+    /// The name of a term, for those who may have the twin of this type.
+    pub(crate) fn term(&self, term: TermId) -> Option<&str> {
+        Some(self.vocabulary.term(term))
     }
 
     /// The number of documents of the corpus.

@@ -81,6 +81,7 @@ impl<'a> UnitRows<'a> {
     }
 
     /// Rows that were made with length one and values above zero, as those of texts are.
+    #[cfg(feature = "text")]
     pub(super) fn trusted(rows: SparseRows<'a>) -> Self {
         debug_assert!(rows.values().iter().all(|&value| value > 0.0));
         debug_assert!(

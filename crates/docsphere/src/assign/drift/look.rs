@@ -9,7 +9,6 @@ use super::arranged::TermRanks;
 use super::batch::Batch;
 use super::columns::Columns;
 use super::followers::Followers;
-use super::front::Front;
 use super::growth::{Ranking, WINDOW};
 use crate::assign::ShardStep;
 use crate::assign::bounds::round_up;
@@ -120,11 +119,11 @@ impl Followers {
     /// shares a term. So one without a label stays so unless it shares a term with a changed centroid.
     pub(super) fn choose(
         &self,
-        front: &Front,
+        ranks: &TermRanks,
         step: &ShardStep<'_>,
         ranking: &Ranking,
     ) -> (Vec<Need>, Vec<u32>) {
-        let changed_terms = self.changed_terms(front.ranks(), step);
+        let changed_terms = self.changed_terms(ranks, step);
         let is_changed = |&rank: &u32| changed_terms[rank as usize / 64] >> (rank % 64) & 1 > 0;
         let found: Vec<(Vec<Need>, Vec<u32>)> = self
             .states
@@ -194,7 +193,7 @@ impl Followers {
     /// Finds candidates, and makes new bounds from what was seen.
     pub(super) fn scan(
         &self,
-        front: &Front,
+        level: Level,
         step: &ShardStep<'_>,
         ranking: &Ranking,
         sets: &[Set<'_>],
@@ -219,7 +218,7 @@ impl Followers {
                             self.arranged.row(needs[look.number as usize].position as usize).nnz()
                         };
                         for looks in of_few_terms(looks, n_terms) {
-                            self.scan_set(front.level(), set, needs, looks, batch, &mut seen, &mut scanned);
+                            self.scan_set(level, set, needs, looks, batch, &mut seen, &mut scanned);
                         }
                     }
                 }

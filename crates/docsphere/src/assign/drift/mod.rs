@@ -138,7 +138,7 @@ impl Drift {
         counters.similarities += followers.update_own(front.ranks(), step, changed);
         let ranking = front.rank(step, movement);
 
-        let (needs, open) = followers.choose(front, step, &ranking);
+        let (needs, open) = followers.choose(front.ranks(), step, &ranking);
         counters.skipped_docs = (followers.n_docs() - needs.len() - open.len()) as u64;
         let mut scanned = Vec::new();
         for (needs, n_tiles) in in_two(&needs) {
@@ -148,7 +148,7 @@ impl Drift {
                 scanned.push(followers.pair_with_all(step, &ranking, &needs));
             } else {
                 let sets = front.sets(&ranking, &plan);
-                scanned.extend(followers.scan(front, step, &ranking, &sets, &needs));
+                scanned.extend(followers.scan(front.level(), step, &ranking, &sets, &needs));
             }
         }
 

@@ -1,0 +1,223 @@
+//! Files of a result: the report page, whole result folders.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use docsphere::{Labels, MemoryLimit, SummaryOptions, Trace};
+use docsphere_result::{
+    Assignments, AssignmentsFormat, Clustering, ClustersFile, Curve, Description, GroupsFile, Page,
+    PageLimits, Seconds, Setting, TraceFile, names, read_assignments, write_folder,
+};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::errors::{OrRaise, named};
+use crate::matrix::Csr;
+use crate::model::Model;
+use crate::threads::on_threads;
+
+/// A clustering as Python has it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Given<'py> {
+    labels: PyReadonlyArray1<'py, i32>,
+    similarities: PyReadonlyArray1<'py, f64>,
+    objective: f64,
+    ids: Vec<String>,
+    /// As a list: only the texts that are shown are converted.
+    texts: Option<Bound<'py, PyList>>,
+    /// Names and values.
+    settings: Vec<(String, Vec<String>)>,
+    algorithm: String,
+    /// As JSON; absent if the model came from a file.
+    trace: Option<String>,
+    n_keywords: usize,
+    n_representatives: usize,
+    n_least_typical: usize,
+    max_chars: usize,
+    max_bytes: u64,
+}
+
+/// The same, ready to cross to other threads.
+struct Input<'a> {
+    labels: Labels,
+    similarities: &'a [f64],
+    objective: f64,
+    ids: &'a [String],
+    texts: Option<Py<PyList>>,
+    settings: Vec<Setting>,
+    strategy: docsphere::Strategy,
+    trace: Option<Trace>,
+    options: SummaryOptions,
+    limits: PageLimits,
+}
+
+impl Given<'_> {
+    fn input(&self) -> PyResult<Input<'_>> {
+        let bad = |what: &str| named("ParameterError", format!("{what} is not what fit has left"));
+        let trace = self.trace.as_deref().map(serde_json::from_str).transpose();
+        let setting =
+            |(name, values): &(String, Vec<String>)| Setting { name: name.clone(), values: values.clone() };
+        let mut options = SummaryOptions::default();
+        options.n_keywords = self.n_keywords;
+        options.n_representatives = self.n_representatives;
+        options.n_least_typical = self.n_least_typical;
+        Ok(Input {
+            labels: Labels::from(self.labels.as_slice()?.to_vec()),
+            similarities: self.similarities.as_slice()?,
+            objective: self.objective,
+            ids: &self.ids,
+            texts: self.texts.as_ref().map(|texts| texts.clone().unbind()),
+            settings: self.settings.iter().map(setting).collect(),
+            strategy: self.algorithm.parse().map_err(|_| bad("algorithm"))?,
+            trace: trace.map_err(|_| bad("trace_"))?,
+            options,
+            limits: PageLimits { max_chars: self.max_chars, max_bytes: self.max_bytes },
+        })
+    }
+}
+
+impl Input<'_> {
+    fn description(&self, model: &docsphere::Model, rows: &docsphere::UnitRows<'_>) -> PyResult<Description> {
+        let clustering = Clustering {
+            rows,
+            ids: self.ids,
+            labels: &self.labels,
+            similarities: self.similarities,
+            model,
+            objective: self.objective,
+        };
+        let mut found = Ok(BTreeMap::new());
+        let texts = |numbers: &[u64]| {
+            found = self.texts_of(numbers);
+            found.as_mut().map(std::mem::take).unwrap_or_default()
+        };
+        let description = Description::new(&clustering, self.options, true, texts).or_raise()?;
+        found?;
+        Ok(description)
+    }
+
+    /// The texts of these documents.
+    fn texts_of(&self, numbers: &[u64]) -> PyResult<BTreeMap<u64, String>> {
+        let Some(texts) = &self.texts else { return Ok(BTreeMap::new()) };
+        Python::attach(|py| {
+            let texts = texts.bind(py);
+            numbers.iter().map(|&number| Ok((number, texts.get_item(number as usize)?.extract()?))).collect()
+        })
+    }
+
+    fn page<'a>(&'a self, description: &'a Description) -> Page<'a> {
+        Page {
+            clusters: &description.clusters,
+            groups: description.groups.as_ref(),
+            map: description.map.as_ref().expect("it was asked for"),
+            version: env!("CARGO_PKG_VERSION"),
+            settings: &self.settings,
+            trace: self.trace.as_ref().map(|trace| Curve::new(&trace.iterations)).unwrap_or_default(),
+        }
+    }
+}
+
+/// Writes the report page of a clustering. Returns how many characters of each text it shows.
+#[pyfunction]
+pub(crate) fn write_report(
+    py: Python<'_>,
+    model: &Model,
+    matrix: Csr<'_>,
+    given: Given<'_>,
+    path: PathBuf,
+    n_threads: usize,
+) -> PyResult<usize> {
+    let (slices, input, model) = (matrix.slices()?, given.input()?, model.library());
+    on_threads(py, n_threads, |_| {
+        let description = input.description(model, &slices.unit_rows()?)?;
+        let rendered = input.page(&description).render(input.limits, false);
+        docsphere::write_whole(path, rendered.html.as_bytes()).or_raise()?;
+        Ok(rendered.n_chars)
+    })
+}
+
+/// Writes the folder of a clustering, as the command does.
+#[pyfunction]
+pub(crate) fn write_result(
+    py: Python<'_>,
+    model: &Model,
+    matrix: Csr<'_>,
+    given: Given<'_>,
+    path: PathBuf,
+    n_threads: usize,
+) -> PyResult<()> {
+    let start = Instant::now();
+    let (slices, input, model) = (matrix.slices()?, given.input()?, model.library());
+    on_threads(py, n_threads, |_| {
+        let description = input.description(model, &slices.unit_rows()?)?;
+        let summarize = start.elapsed().as_secs_f64();
+        let write = |folder: &std::path::Path| {
+            let (ids, labels, similarities) = (input.ids, &input.labels, input.similarities);
+            let assignments = Assignments { ids, labels, similarities, nearest: None };
+            assignments.write(folder, AssignmentsFormat::Csv)?;
+            model.save(folder.join(names::MODEL))?;
+            description.write(folder)?;
+            let rendered = input.page(&description).render(input.limits, false);
+            docsphere::write_whole(folder.join(names::REPORT), rendered.html.as_bytes())?;
+            let (runs, iterations) = match &input.trace {
+                Some(trace) => (&trace.runs[..], &trace.iterations[..]),
+                None => (&[][..], &[][..]),
+            };
+            // Reading and vectorizing were no part of it.
+            let seed = runs.iter().map(|run| run.seeding_seconds).sum();
+            let cluster = iterations.iter().map(|record| record.seconds.total()).sum();
+            let here = start.elapsed().as_secs_f64();
+            let seconds = Seconds {
+                read: 0.0,
+                vectorize: 0.0,
+                seed,
+                cluster,
+                summarize,
+                write: here - summarize,
+                total: seed + cluster + here,
+            };
+            let trace = TraceFile {
+                strategy: input.strategy,
+                seed: model.info().seed,
+                threads: n_threads,
+                version: env!("CARGO_PKG_VERSION"),
+                settings: &input.settings,
+                seconds,
+                peak_memory_bytes: None,
+                runs,
+                iterations,
+            };
+            trace.write(folder)
+        };
+        write_folder(&path, write).or_raise()
+    })
+}
+
+/// Ids, clusters, similarities; the clusters and the groups as JSON.
+type Loaded<'py> =
+    (Vec<String>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<f64>>, String, Option<String>);
+
+/// Reads the folder of a clustering.
+#[pyfunction]
+pub(crate) fn read_result(py: Python<'_>, path: PathBuf) -> PyResult<Loaded<'_>> {
+    let (lines, clusters, groups) = py.detach(|| {
+        let limit = MemoryLimit::default();
+        let clusters = ClustersFile::read(&path, &limit).or_raise()?;
+        let has_groups = path.join(names::GROUPS).exists();
+        let groups = has_groups.then(|| GroupsFile::read(&path, &limit)).transpose().or_raise()?;
+        PyResult::Ok((read_assignments(&path, &limit).or_raise()?, clusters, groups))
+    })?;
+    let labels = lines.iter().map(|line| line.cluster).collect();
+    let similarities = lines.iter().map(|line| line.similarity).collect();
+    let json = |value: Result<String, serde_json::Error>| value.expect("plain numbers and strings");
+    Ok((
+        lines.into_iter().map(|line| line.id).collect(),
+        PyArray1::from_vec(py, labels),
+        PyArray1::from_vec(py, similarities),
+        json(serde_json::to_string(&clusters)),
+        groups.map(|groups| json(serde_json::to_string(&groups))),
+    ))
+}
