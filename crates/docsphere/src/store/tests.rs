@@ -196,6 +196,54 @@ fn sizes_that_a_table_claims_are_not_believed() {
     assert!(matches!(error.kind(), ErrorKind::Malformed { .. }), "{error}");
 }
 
+/// The file with checksums that match whatever its blocks and its table hold now, as far as the table makes sense.
+fn resealed(mut bytes: Vec<u8>, n_blocks: usize) -> Vec<u8> {
+    let footer = bytes.len() - block::FOOTER_BYTES;
+    let table = footer - n_blocks * block::ENTRY_BYTES;
+    let mut start = block::HEADER_BYTES;
+    for entry in (table..footer).step_by(block::ENTRY_BYTES) {
+        let length = u64::from_le_bytes(bytes[entry..entry + 8].try_into().unwrap());
+        let end = usize::try_from(length).ok().and_then(|length| start.checked_add(length));
+        let Some(end) = end.filter(|&end| end <= table) else { break };
+        let checksum = crc32fast::hash(&bytes[start..end]);
+        bytes[entry + 20..entry + 24].copy_from_slice(&checksum.to_le_bytes());
+        start = end;
+    }
+    let checksum = crc32fast::hash(&bytes[table..footer + 16]);
+    bytes[footer + 16..footer + 20].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #[test]
+    fn whatever_a_file_with_right_checksums_says_the_answer_is_texts_or_an_error(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        in_table in any::<bool>(),
+    ) {
+        static FILE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(|| {
+            let folder = TempDir::new().unwrap();
+            fs::read(write(folder.path(), &few(), 400).path()).unwrap()
+        });
+        let n_blocks = u64::from_le_bytes(FILE[FILE.len() - 24..][..8].try_into().unwrap()) as usize;
+        let table = FILE.len() - block::FOOTER_BYTES - n_blocks * block::ENTRY_BYTES;
+        let mut bytes = FILE.clone();
+        let changed =
+            if in_table { table..FILE.len() - block::FOOTER_BYTES } else { block::HEADER_BYTES..table };
+        for (at, byte) in changes {
+            bytes[changed.start + at.index(changed.len())] = byte;
+        }
+        let bytes = resealed(bytes, n_blocks);
+        let folder = TempDir::new().unwrap();
+        let _ = read_changed(folder.path(), &bytes);
+        if let Ok(store) = TextStore::open(folder.path().join("changed")) {
+            for number in 0..store.n_documents().min(50) {
+                let _ = store.get(DocId::new(number as u32));
+            }
+        }
+    }
+}
+
 #[test]
 fn memory_is_asked_for() {
     let folder = TempDir::new().unwrap();
