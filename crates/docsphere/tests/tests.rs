@@ -15,6 +15,8 @@ mod documents;
 mod examples;
 /// The loop and its stated policies, as a caller sees them.
 mod fit;
+/// What a run will hold, told beforehand.
+mod memory_forecast;
 /// Model files and predictions.
 mod model;
 /// Groups of clusters, and places on a map.

@@ -80,7 +80,7 @@ impl Args {
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, self.long_run.time_limit);
         // Made now: the texts of the documents are kept in it until the result is written.
         let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
-        let mut loaded = self.load(text, &folder, &mut progress)?;
+        let mut loaded = self.load(text, &params, &folder, &mut progress)?;
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         progress.summarize(self.cluster.n_clusters);
         let options = RunOptions {
@@ -119,6 +119,7 @@ impl Args {
     fn load(
         &self,
         text: (TextOptions, TfidfOptions),
+        params: &ValidParams,
         folder: &ResultFolder,
         progress: &mut Progress,
     ) -> Result<Loaded> {
@@ -137,7 +138,7 @@ impl Args {
             "-k must be at most {n_with_terms}, the number of documents that have a term, got {k}"
         );
         if let Some(limit) = memory::limit() {
-            Forecast::new(&loaded.rows, k, self.cluster.strategy, self.cluster.n_threads()).check(limit)?;
+            Forecast::new(&loaded.rows, params).check(limit)?;
         }
         Ok(loaded)
     }

@@ -21,6 +21,7 @@ mod drift;
 mod index;
 mod inverted;
 mod lookup;
+mod memory;
 mod ncc;
 mod ncc_index;
 mod paper;
@@ -38,6 +39,7 @@ use crate::simd::Level;
 use crate::vectors::UnitRows;
 
 pub(crate) use choice::greatest;
+pub(crate) use memory::{Sizes, most_bytes};
 pub(crate) use postings::{LANES, Postings};
 
 /// What every shard assigns its documents to: the same for all of them.

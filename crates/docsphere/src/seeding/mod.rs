@@ -110,6 +110,13 @@ impl FromStr for Init {
     }
 }
 
+/// What seeding holds at the most: the index over the documents by blocks, in its greedy form with the
+/// lists of candidates, and the weights and order of the documents.
+pub(crate) fn most_bytes(n_rows: u64, nnz: u64, n_terms: u64) -> u64 {
+    let n_blocks = n_rows.div_ceil(seed_weights::BLOCK_DOCS as u64);
+    10 * nnz + 14 * nnz.min(n_terms.saturating_mul(n_blocks)) + 34 * n_rows + 5 * n_terms
+}
+
 /// How the seeds of a run are found.
 pub(crate) struct Seeding<'a> {
     pub(crate) init: &'a Init,

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::columns::{Columns, NO_ROW, Table, UNITS};
+use crate::assign::Sizes;
 use crate::simd::{self, Doc, Docs, Level, Place, Rest, SPARE, TILE, Tile, TileSums, Weighted};
 use crate::vectors::Row;
 
@@ -430,6 +431,14 @@ impl List {
         }
         n_read
     }
+}
+
+/// What a batch of at most `n_docs` documents with `n_terms` terms (or one longer document) holds.
+pub(super) fn most_bytes(sizes: &Sizes, n_docs: usize, n_terms: usize) -> u64 {
+    let n_tiles = sizes.n_clusters.div_ceil(TILE as u64).min(BLOCK_TILES as u64);
+    let n_terms = sizes.nnz.min(sizes.max_row_nnz.max(n_terms as u64));
+    let sums = (2 * TILE as u64 + 2) * sizes.n_rows.min(n_docs as u64) * n_tiles;
+    sums + 36 * n_terms + 8 * sizes.max_row_nnz + 10_000
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ use rayon::prelude::*;
 
 use super::arranged::TermRanks;
 use super::term_ranges::TermRanges;
+use crate::assign::Sizes;
 use crate::centroids::Centroids;
 use crate::simd::{self, Line, Place, TILE};
 use crate::vectors::Row;
@@ -312,6 +313,15 @@ impl Columns {
             + size_of_val(&self.groups.lines[..])
             + size_of_val(&self.postings[..])
     }
+}
+
+/// What columns of all centroids hold at the most, but for what they hold per term.
+pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
+    let entries = sizes.entries();
+    // Tables of columns and of groups, and the postings of all other entries.
+    let table = (MIN_SHARE as u64 * entries).min(MAX_TABLE_ROWS as u64 * sizes.n_clusters);
+    let groups = MIN_GROUP_SHARE as u64 * entries;
+    table + groups + 4 * entries
 }
 
 /// `255 value / greatest`, rounded up.
