@@ -130,7 +130,7 @@ impl<'a> SparseRows<'a> {
 
     /// Refuses more rows or terms than there may be.
     pub(crate) fn check_shape(n_rows: usize, n_terms: usize) -> Result<()> {
-        check_size("the number of terms", n_terms as u64, MAX_TERMS)?;
+        check_n_terms(n_terms as u64)?;
         check_size("the number of rows", n_rows as u64, MAX_ROWS)
     }
 
@@ -322,6 +322,11 @@ impl<'a> SparseRows<'a> {
 enum Order {
     Canonical,
     NeedsWork,
+}
+
+/// Refuses more than [`MAX_TERMS`] terms.
+pub(super) fn check_n_terms(n_terms: u64) -> Result<()> {
+    check_size("the number of terms", n_terms, MAX_TERMS)
 }
 
 fn check_size(what: &'static str, got: u64, limit: u64) -> Result<()> {
