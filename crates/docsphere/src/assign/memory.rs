@@ -4,28 +4,8 @@
 //! them with what strategies hold.
 
 use super::drift;
+use super::sizes::Sizes;
 use crate::record::Strategy;
-
-/// What the memory of a run depends on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    pub(crate) n_rows: u64,
-    pub(crate) nnz: u64,
-    pub(crate) n_terms: u64,
-    /// Terms of the longest row.
-    pub(crate) max_row_nnz: u64,
-    pub(crate) n_clusters: u64,
-    pub(crate) n_threads: u64,
-    /// Thresholds of the paper's index.
-    pub(crate) n_lambdas: u64,
-}
-
-impl Sizes {
-    /// Entries of all centroids together: no more than the rows have, nor than k times the terms.
-    pub(crate) fn entries(&self) -> u64 {
-        self.nnz.min(self.n_clusters.saturating_mul(self.n_terms))
-    }
-}
 
 /// What a strategy holds at the most, the scratch of its threads included.
 pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {

@@ -26,6 +26,7 @@ mod ncc;
 mod ncc_index;
 mod paper;
 mod postings;
+mod sizes;
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -39,8 +40,9 @@ use crate::simd::Level;
 use crate::vectors::UnitRows;
 
 pub(crate) use choice::greatest;
-pub(crate) use memory::{Sizes, most_bytes};
+pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
+pub(crate) use sizes::Sizes;
 
 /// What every shard assigns its documents to: the same for all of them.
 pub(crate) struct Step<'a> {
