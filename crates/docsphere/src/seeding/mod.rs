@@ -16,7 +16,9 @@ mod plain_plus_plus;
 mod plus_plus;
 mod pooled;
 mod random;
+mod sample;
 mod search;
+mod seed_table;
 mod seed_weights;
 mod source;
 
