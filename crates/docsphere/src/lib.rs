@@ -103,6 +103,7 @@ pub(crate) mod compression;
 pub(crate) mod container;
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 mod error;
+mod fail_points;
 mod ids;
 mod labels;
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
@@ -151,6 +152,9 @@ pub use centroids::Centroids;
 #[cfg(feature = "text")]
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
 pub use error::{Error, ErrorKind, Result, RowProblem};
+pub use fail_points::fail_point;
+#[cfg(debug_assertions)]
+pub use fail_points::watch_fail_points;
 pub use fit::{Checkpoint, Fit, FitOptions, MemoryForecast, Params, SphericalKMeans, ValidParams};
 pub use ids::{ClusterId, DocId, TermId};
 pub use labels::Labels;

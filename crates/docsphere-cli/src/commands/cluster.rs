@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use docsphere::{
     Checkpoint, DocId, Fit, FitOptions, MergeTree, SummaryOptions, TextModel, TextOptions, TfidfOptions,
-    ValidParams, on_threads,
+    ValidParams, fail_point, on_threads,
 };
 use docsphere_result::{Clustering, Description, Seconds, Setting, names};
 
@@ -81,7 +81,9 @@ impl Args {
         // Made now: the texts of the documents are kept in it until the result is written.
         let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
         let mut loaded = self.load(text, &params, &folder, &mut progress)?;
+        fail_point("documents read");
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
+        fail_point("loop ended");
         progress.summarize(self.cluster.n_clusters);
         let options = RunOptions {
             cluster: &self.cluster,
