@@ -52,8 +52,8 @@ doc:
 
 unit:
 	cargo test --workspace $(FEATURES) --quiet
-	@# Without features, the parts that need none: the loop, models, checkpoints. The rest of the suite tests the same code above.
-	cargo test --package docsphere --no-default-features --test integration --quiet -- checkpoint:: fit:: model:: shards::
+	@# Without features, the parts that need none: the loop, shards, models, checkpoints, examples. The rest of the suite tests the same code above.
+	cargo test --package docsphere --no-default-features --test integration --quiet -- checkpoint:: examples:: fit:: model:: shards::
 
 test-long:
 	PROPTEST_CASES=10000 cargo test --package docsphere
