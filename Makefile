@@ -1,5 +1,6 @@
 # make demo    build the command and cluster the built-in corpus
 # make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn, the Python package, the page in a browser
+# make check   what to run before a commit, without a network: format, lints, and all tests in Rust with fewer random cases
 # make python  only the Python package: builds the wheel, installs it into a virtual environment, runs its tests
 # make explorer  only the page that people look at: builds it, compares it with what is checked in, tests it in a real browser
 # make page    builds the page and puts it where the command takes it from
@@ -26,7 +27,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test test-long lint doc unit interop python explorer page bench paper fuzz memory clean
+.PHONY: demo test check test-long lint doc unit interop python explorer page bench paper fuzz memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
@@ -35,6 +36,12 @@ demo:
 
 test: lint doc unit interop python explorer
 	@echo "make test: all passed"
+
+# Left out: what waits for signals and time-outs, and the slowest comparisons.
+check:
+	cargo fmt --all -- --check
+	cargo clippy --offline --workspace --all-targets $(FEATURES) --quiet -- -D warnings
+	PROPTEST_CASES=20 cargo test --offline --workspace $(FEATURES) --quiet -- --skip long_runs:: --skip who_sends_nothing --skip text_like_rows --skip with_many_seeds
 
 lint:
 	cargo fmt --all -- --check
@@ -64,11 +71,11 @@ interop: $(VENV_READY)
 	$(VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
 	$(VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
 
-# The wheel is built as by `pip install ./python`.
+# With the profile of all other tests, which is optimised: a release build of everything would take minutes more.
 python: $(PYTHON_READY)
 	cargo build --workspace $(FEATURES) --bins --quiet
 	rm -rf target/wheels
-	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --release --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
+	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
 	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python benchmarks/rivals.py
 	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python benchmarks/rivals.py
