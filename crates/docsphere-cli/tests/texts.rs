@@ -129,7 +129,8 @@ fn a_disk_that_is_full_is_told_with_the_name_of_the_file() {
     let staging = format!(".out.partial-{}", child.id());
     let done = Done::from(child.wait_with_output().unwrap());
     assert_eq!(done.code, Some(1), "{}", done.stderr);
-    let begin = format!("docsphere: error: ./{staging}/texts.store: cannot write the texts of the documents: ");
+    let begin =
+        format!("docsphere: error: ./{staging}/texts.store: cannot write the texts of the documents: ");
     assert!(done.stderr.starts_with(&begin), "{}", done.stderr);
     assert_eq!(place.names("."), ["in.txt"]);
 }
