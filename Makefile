@@ -18,7 +18,7 @@ PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.t
 
 # Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses other features for
 # what is shared, and builds it all again.
-FEATURES := --features docsphere/map
+FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs
 
 # The machine's own Node.js if it has one, else one that pip installs. (What is checked in must be the same with both.)
 EXPLORER_READY := explorer/node_modules/ready-$(shell cat explorer/package.json explorer/package-lock.json | cksum | cut -d' ' -f1)
@@ -40,7 +40,7 @@ lint:
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
 	@# The library with every feature is checked above; here without any, with each alone, and the command without its own.
-	for features in "" text formats map parquet; do \
+	for features in "" text formats map ndarray parquet sprs; do \
 		cargo clippy --package docsphere --no-default-features --features "$$features" --quiet -- -D warnings || exit 1; \
 	done
 	cargo clippy --package docsphere-cli --no-default-features --quiet -- -D warnings
@@ -52,8 +52,8 @@ doc:
 
 unit:
 	cargo test --workspace $(FEATURES) --quiet
-	@# Without features, the parts that need none: the loop, models, checkpoints. The rest of the suite tests the same code above.
-	cargo test --package docsphere --no-default-features --test integration --quiet -- checkpoint:: fit:: model:: shards::
+	@# Without features, the parts that need none: the loop, shards, models, checkpoints, examples. The rest of the suite tests the same code above.
+	cargo test --package docsphere --no-default-features --test integration --quiet -- checkpoint:: examples:: fit:: model:: shards::
 
 test-long:
 	PROPTEST_CASES=10000 cargo test --package docsphere

@@ -112,6 +112,13 @@ def test_a_result_of_the_command_is_read(command, kind, tmp_path):
     assert older["n_outliers"] == 0 and older["clusters"][0]["histogram"] == []
 
 
+def test_parquet_is_not_in_the_package(pipeline, tmp_path):
+    docsphere.write_result(pipeline, TEXTS, path=tmp_path / "out")
+    (tmp_path / "out" / "assignments.csv").rename(tmp_path / "out" / "assignments.parquet")
+    with pytest.raises(docsphere.FormatError, match=r"assignments\.parquet: Parquet is not in this build"):
+        docsphere.load_result(tmp_path / "out")
+
+
 def test_what_was_written_is_read(pipeline, tmp_path):
     ids = [f"note {number}" for number in range(6)]
     docsphere.write_result(pipeline, TEXTS, path=tmp_path / "out", ids=ids)

@@ -6,6 +6,8 @@
 mod args;
 mod commands;
 mod console;
+#[cfg(debug_assertions)]
+mod fail_points;
 mod failure;
 mod files;
 mod input;
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         Err(error) => return failure::report_usage(error),
     };
     interrupt::listen();
+    #[cfg(debug_assertions)]
+    fail_points::listen();
     match cli.command.run() {
         Ok(()) if interrupt::asked_to_stop() => ExitCode::from(interrupt::EXIT_CODE),
         Ok(()) => ExitCode::SUCCESS,

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
-use docsphere::{MemoryLimit, MergeTree, Strategy, UnitRows};
+use docsphere::{MemoryLimit, MergeTree, UnitRows, ValidParams};
 
 /// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no such file.
 fn proc_bytes(file: &str, key: &str) -> Option<u64> {
@@ -105,11 +105,6 @@ pub(crate) fn too_much(what: &str, needed: u64, allowed: u64) -> String {
     )
 }
 
-/// What the strategy drift takes at a time on each thread: so many rows with so many terms, against so many tiles.
-const BATCH_ROWS: u64 = 1024;
-const BATCH_TERMS: u64 = 1 << 17;
-const BATCH_TILES: u64 = 40;
-
 /// What a run adds to the rows, at the most.
 pub(crate) struct Forecast {
     rows: u64,
@@ -117,36 +112,13 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    /// See "Memory" in the library's documentation. The centroids together cannot have more entries than the rows, nor more than k times the terms.
-    pub(crate) fn new(rows: &UnitRows<'_>, n_clusters: usize, strategy: Strategy, n_threads: usize) -> Self {
-        let (n_rows, nnz, n_terms) = (rows.n_rows() as u64, rows.nnz() as u64, rows.n_terms() as u64);
-        let entries = nnz.min(n_clusters as u64 * n_terms);
-        let strategy_bytes = match strategy {
-            Strategy::Baseline | Strategy::Ncc => 36 * entries,
-            Strategy::Index | Strategy::NccIndex => 76 * entries + 40 * n_terms,
-            Strategy::Inverted => 8 * entries + 8 * n_terms,
-            _ => {
-                let columns = (48 * entries).min(65_536 * n_clusters as u64) + 12 * entries;
-                8 * nnz + 53 * n_rows + 72 * n_terms + 141 * n_clusters as u64 + 2 * columns
-            }
-        };
-        // Sums, a centroid spread out, and what a batch of documents needs: bounds for some tiles of 64 clusters, and
-        // what is looked up for its terms. A long row is a batch of its own.
-        let longest = rows.max_row_nnz() as u64;
-        let tiles = (n_clusters as u64).div_ceil(64).min(BATCH_TILES);
-        let batch = 130 * n_rows.min(BATCH_ROWS) * tiles
-            + 36 * nnz.min(longest.max(BATCH_TERMS))
-            + 8 * longest
-            + 10_000;
-        let by_thread = (12 * n_terms + 12 * n_clusters as u64 + batch) * n_threads as u64;
-        let seeding = 10 * nnz + 14 * nnz.min(n_terms * n_rows.div_ceil(32_768)) + 34 * n_rows + 5 * n_terms;
-        // Neighbours and groups of clusters, when the loop has ended.
-        let has_tree = n_clusters <= MergeTree::MAX_CLUSTERS;
-        let tree = if has_tree { 2 * (n_clusters as u64).pow(2) } else { 0 };
-        let pairs = 40 * entries + 136 * (n_clusters * n_threads) as u64;
-        // Centroids and sums, and beside them what moving documents change in the sums.
-        let sums = 40 * entries;
-        let run = 68 * n_rows + seeding.max(sums + strategy_bytes + by_thread).max(pairs + tree);
+    /// The loop, or what comes after it: neighbours and groups of the clusters, with the model twice.
+    pub(crate) fn new(rows: &UnitRows<'_>, params: &ValidParams) -> Self {
+        let forecast = params.memory_forecast(rows);
+        let (k, n_threads) = (params.params().n_clusters, params.params().n_threads);
+        let entries = (rows.nnz() as u64).min(k as u64 * rows.n_terms() as u64);
+        let after = MergeTree::forecast_bytes(k, entries, n_threads.unwrap_or_else(docsphere::all_cores));
+        let run = forecast.total().max(forecast.documents + 16 * entries + after);
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }
 

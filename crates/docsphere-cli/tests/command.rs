@@ -1,6 +1,6 @@
 //! Runs the binary in a fresh folder.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -93,6 +93,33 @@ impl Place {
             self.command(words.split_whitespace()).stdin(Stdio::piped()).spawn().expect("the binary starts");
         child.stdin.take().unwrap().write_all(input).unwrap();
         child.wait_with_output().unwrap().into()
+    }
+
+    /// The places at which a run of these words can be crashed, in order, each with its number among
+    /// those of its name. The run must succeed.
+    pub(crate) fn fail_points(&self, words: &str) -> Vec<String> {
+        let list = self.path("fail-points");
+        let _ = fs::remove_file(&list);
+        let done: Done =
+            self.command(words.split_whitespace()).env("DOCSPHERE_FAIL_LIST", &list).output().unwrap().into();
+        assert_eq!(done.code, Some(0), "docsphere {words}: {}", done.stderr);
+        let mut passed = BTreeMap::new();
+        let text = fs::read_to_string(&list).expect("a build with debug assertions passes fail points");
+        text.lines()
+            .map(|name| {
+                let n = passed.entry(name.to_owned()).or_insert(0);
+                *n += 1;
+                format!("{name}:{n}")
+            })
+            .collect()
+    }
+
+    /// Crashes a run at one of its fail points.
+    #[track_caller]
+    pub(crate) fn crash(&self, words: &str, fail_point: &str) {
+        let command = &mut self.command(words.split_whitespace());
+        let done: Done = command.env("DOCSPHERE_FAIL_AT", fail_point).output().unwrap().into();
+        assert_eq!(done.code, None, "it was to crash at {fail_point}: {}", done.stderr);
     }
 
     pub(crate) fn spawn(&self, words: &str) -> Child {

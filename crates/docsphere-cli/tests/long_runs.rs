@@ -128,98 +128,116 @@ fn a_signal_while_reading_stops_at_once_and_leaves_nothing_not_even_a_temporary_
     assert!(place.names("tmp").is_empty());
 }
 
-/// When to kill the next run. The moment follows what happened to the last one: a run that was through is killed earlier next time, one that was not
-/// is killed later. So it wanders about the end of a run, where results are put in place, however fast the machine is at that minute.
-struct Moment {
-    next: Duration,
-    n_kills: u32,
+const MEDIUM: &str = "cluster in.txt -k 60 --init random --tol 0 --max-iter 8 --threads 2 -q";
+
+/// Kills a run at some moment. Whether it had come to its end by then.
+fn killed_after(mut child: Child, moment: Duration) -> bool {
+    sleep(moment);
+    child.kill().unwrap();
+    let code = child.wait().unwrap().code();
+    assert!(matches!(code, None | Some(0)), "it failed: {code:?}");
+    code.is_some()
 }
 
-impl Moment {
-    /// More kills than this without having seen all that a test waits for, and it fails.
-    const MOST: u32 = 300;
-
-    /// Begins in the middle of a run that takes so long.
-    fn new(whole: Duration) -> Self {
-        Self { next: whole / 2, n_kills: 0 }
-    }
-
-    /// Kills a run at the moment. Tells whether it had come to its end by then.
-    fn kill(&mut self, mut child: Child) -> bool {
-        sleep(self.next);
-        child.kill().unwrap();
-        let code = child.wait().unwrap().code();
-        assert!(matches!(code, None | Some(0)), "it failed: {code:?}");
-        self.n_kills += 1;
-        assert!(self.n_kills < Self::MOST, "{} kills", Self::MOST);
-        code.is_some()
-    }
-
-    /// Moves it by steps of unequal length, so that it does not stand between two moments.
-    fn move_on(&mut self, was_through: bool) {
-        self.next = if was_through { self.next * 5 / 6 } else { self.next * 12 / 11 };
-    }
-}
-
-const MEDIUM: &str = "cluster in.txt -k 60 --tol 0 --max-iter 12 --threads 2 -q";
-
-/// Runs the same words twice and returns the time of the second.
-fn timed(place: &Place, words: &str) -> Duration {
-    place.ok(words);
+/// Moments from the start of a run to its end and a little beyond.
+fn moments(place: &Place, words: &str) -> impl Iterator<Item = Duration> + use<> {
     let start = Instant::now();
     place.ok(words);
-    start.elapsed()
+    let whole = start.elapsed();
+    (1..=5).map(move |part| whole * part / 4)
+}
+
+/// A result, if there is one, is whole; if not, the checkpoint goes on to the same bytes.
+fn assert_whole_or_continued(place: &Place, out: &str, checkpoint: &str, words: &str) {
+    if !place.path(out).exists() {
+        if !place.path(checkpoint).exists() {
+            return;
+        }
+        place.ok(&format!("{words} -o {out} --resume {checkpoint}"));
+    }
+    place.assert_complete(out);
+    assert_same_result(place, "whole", out);
 }
 
 #[test]
-fn a_killed_run_leaves_a_whole_result_or_none_and_is_continued_to_the_same_bytes() {
-    let place = place_with_corpus(3_000);
-    let whole =
-        timed(&place, &format!("{MEDIUM} -o whole --force --checkpoint ignored --checkpoint-every 2"));
-    let (mut moment, mut n_whole, mut n_absent, mut n_resumed) = (Moment::new(whole), 0, 0, 0);
-    while moment.n_kills < 30 || n_whole < 5 || n_absent < 10 || n_resumed < 3 {
-        let number = moment.n_kills;
-        let out = format!("out{number}");
-        let words = format!("{MEDIUM} -o {out} --checkpoint check{number} --checkpoint-every 2");
-        let has_ended = moment.kill(place.spawn(&words));
+fn a_run_that_crashes_anywhere_leaves_a_whole_result_or_none_and_is_continued_to_the_same_bytes() {
+    let place = place_with_corpus(1_500);
+    let words = format!("{MEDIUM} --index");
+    let points = place.fail_points(&format!("{words} -o whole --checkpoint check --checkpoint-every 1"));
+    for wanted in [
+        "staging made",
+        "documents read",
+        "file written",
+        "file synced",
+        "file in place",
+        "loop ended",
+        "assignments written",
+        "description written",
+        "page written",
+        "index written",
+        "trace written",
+        "result synced",
+        "result in place",
+    ] {
+        assert!(points.contains(&format!("{wanted}:1")), "{wanted} is missing in {points:?}");
+    }
+    let (mut n_whole, mut n_resumed) = (0, 0);
+    for (number, point) in points.iter().enumerate() {
+        let (out, checkpoint) = (format!("out{number}"), format!("check{number}"));
+        let run = format!("{words} -o {out} --checkpoint {checkpoint} --checkpoint-every 1");
+        place.crash(&run, point);
         let is_there = place.path(&out).exists();
-        assert!(is_there || !has_ended, "it ended without a result");
-        moment.move_on(is_there);
-        if is_there {
-            n_whole += 1;
-            place.assert_complete(&out);
-            assert_same_result(&place, "whole", &out);
-            continue;
-        }
-        n_absent += 1;
-        if place.path(&format!("check{number}")).exists() {
-            n_resumed += 1;
-            place.ok(&format!("{MEDIUM} -o {out} --resume check{number}"));
-            assert_same_result(&place, "whole", &out);
-        }
+        let is_committed = point.starts_with("result in place") || point.starts_with("old result");
+        assert_eq!(is_there, is_committed, "after a crash at {point}");
+        n_whole += usize::from(is_there);
+        n_resumed += usize::from(!is_there && place.path(&checkpoint).exists());
+        assert_whole_or_continued(&place, &out, &checkpoint, &words);
+        // What is left behind has a name by which the next run knows it.
+        assert!(left_behind(&place).iter().all(|name| name.contains("partial-") || name.ends_with(".tmp")));
     }
-    eprintln!("{} kills: {n_absent} left no result, {n_resumed} were continued", moment.n_kills);
+    assert!(n_whole >= 2 && n_resumed >= 10, "{n_whole} results, {n_resumed} continued");
+
+    for (number, moment) in moments(&place, &format!("{words} -o timed")).enumerate() {
+        let (out, checkpoint) = (format!("killed{number}"), format!("killed-check{number}"));
+        let run = format!("{words} -o {out} --checkpoint {checkpoint} --checkpoint-every 1");
+        let has_ended = killed_after(place.spawn(&run), moment);
+        assert!(place.path(&out).exists() || !has_ended, "it ended without a result");
+        assert_whole_or_continued(&place, &out, &checkpoint, &words);
+    }
 }
 
 #[test]
-fn a_killed_run_with_force_leaves_one_whole_result_and_the_next_run_clears_up() {
-    let place = place_with_corpus(2_000);
-    let whole = timed(&place, &format!("{MEDIUM} -o out --force --seed 0"));
-    place.ok(&format!("{MEDIUM} -o seed-1 --seed 1"));
-    place.ok(&format!("{MEDIUM} -o seed-0 --seed 0"));
-    let (mut moment, mut n_kept, mut n_replaced) = (Moment::new(whole), 0, 0);
-    while moment.n_kills < 30 || n_kept < 10 || n_replaced < 5 {
-        let before = place.json("out/clusters.json")["seed"].as_u64().unwrap();
-        let has_ended = moment.kill(place.spawn(&format!("{MEDIUM} -o out --force --seed {}", 1 - before)));
-        place.assert_complete("out");
-        let after = place.json("out/clusters.json")["seed"].as_u64().unwrap();
-        assert_same_result(&place, "out", &format!("seed-{after}"));
-        assert!(after != before || !has_ended, "it ended without a result");
-        moment.move_on(after != before);
-        *(if after == before { &mut n_kept } else { &mut n_replaced }) += 1;
-        assert!(left_behind(&place).len() <= 1, "kill {}: {:?}", moment.n_kills, left_behind(&place));
+fn a_crash_while_a_result_is_replaced_leaves_one_whole_result_and_the_next_run_clears_up() {
+    let place = place_with_corpus(1_500);
+    for seed in [0, 1] {
+        place.ok(&format!("{MEDIUM} -o seed-{seed} --seed {seed}"));
     }
-    eprintln!("{} kills: {n_replaced} had replaced the result", moment.n_kills);
+    place.ok(&format!("{MEDIUM} -o out --seed 1"));
+    let points = place.fail_points(&format!("{MEDIUM} -o out --force --seed 0"));
+    assert!(points.contains(&"old result cleared away:1".to_owned()), "{points:?}");
+    let seed_of_result = || place.json("out/clusters.json")["seed"].as_u64().unwrap();
+    let assert_one_result = |before: u64, has_ended: bool, when: &str| {
+        place.assert_complete("out");
+        let after = seed_of_result();
+        assert_same_result(&place, "out", &format!("seed-{after}"));
+        assert!(after != before || !has_ended, "{when}: it ended without a result");
+        assert!(left_behind(&place).len() <= 1, "{when}: {:?}", left_behind(&place));
+        after
+    };
+    let mut n_replaced = 0;
+    for point in &points {
+        let before = seed_of_result();
+        place.crash(&format!("{MEDIUM} -o out --force --seed {}", 1 - before), point);
+        let after = assert_one_result(before, false, point);
+        n_replaced += usize::from(after != before);
+    }
+    assert!(n_replaced == 2, "the result was replaced after {n_replaced} of {points:?}");
+    for moment in moments(&place, &format!("{MEDIUM} -o timed")) {
+        let before = seed_of_result();
+        let child = place.spawn(&format!("{MEDIUM} -o out --force --seed {}", 1 - before));
+        let has_ended = killed_after(child, moment);
+        assert_one_result(before, has_ended, &format!("killed after {moment:?}"));
+    }
     place.ok(&format!("{MEDIUM} -o out --force"));
     assert!(left_behind(&place).is_empty(), "{:?}", left_behind(&place));
 }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use docsphere::{DocId, Labels, MemoryLimit, Nearest};
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::files::Reading;
 
 #[cfg(feature = "parquet")]
@@ -55,6 +55,21 @@ impl AssignmentsFormat {
             AssignmentsFormat::Parquet => "assignments.parquet",
         }
     }
+
+    /// Finds out before any work begins whether this build can read and write the format.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotBuilt`] if it cannot.
+    pub fn check_build(self) -> Result<()> {
+        match self {
+            AssignmentsFormat::Parquet if !cfg!(feature = "parquet") => Err(not_built()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn not_built() -> Error {
+    ErrorKind::NotBuilt { what: "Parquet", feature: "parquet" }.into()
 }
 
 impl fmt::Display for AssignmentsFormat {
@@ -136,11 +151,14 @@ pub fn read_assignments(folder: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAs
         return Err(Error::malformed("there are no assignments; is it a result folder?").at_path(folder));
     };
     let path = folder.join(format.file_name());
+    format.check_build().map_err(|error| error.at_path(&path))?;
     let reading = Reading { what: WHAT, kept: LINE_COPIES, limit };
     match format {
         AssignmentsFormat::Csv => {
             let mut reader = csv::Reader::from_reader(reading.open(&path)?);
-            let lines: Result<_, csv::Error> = reader.deserialize().collect();
+            // Asked for first: where the header cannot be read, `deserialize` takes the file for empty.
+            let headers = reader.headers().map(drop);
+            let lines = headers.and_then(|()| reader.deserialize().collect());
             lines.map_err(|error| {
                 let text = error.to_string();
                 match error.into_kind() {
@@ -177,6 +195,7 @@ impl<'a> Assignments<'a> {
     /// If the system cannot write it, or the format is not in this build.
     pub fn write(&self, folder: &Path, format: AssignmentsFormat) -> Result<()> {
         let path = folder.join(format.file_name());
+        format.check_build().map_err(|error| error.at_path(&path))?;
         let create = || File::create(&path).map(BufWriter::new);
         match format {
             AssignmentsFormat::Csv => create().and_then(|file| self.write_csv(file)),
@@ -230,5 +249,61 @@ impl<'a> Assignments<'a> {
             file.write_all(b"\n")?;
         }
         file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use docsphere::MemoryLimit;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_in_every_format_of_this_build() {
+        let ids = ["a", "b, \"quoted\"\nline"].map(str::to_owned);
+        let labels = Labels::from(vec![3, -1]);
+        let lines =
+            Assignments { ids: &ids, labels: &labels, similarities: &[0.123_456_7, 0.0], nearest: None };
+        let line = |id: &String, cluster, similarity| ReadAssignment { id: id.clone(), cluster, similarity };
+        let expected = [line(&ids[0], 3, 0.123_457), line(&ids[1], -1, 0.0)];
+        for &format in AssignmentsFormat::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+            let folder = tempfile::tempdir().unwrap();
+            let written = lines.write(folder.path(), format);
+            if format.check_build().is_ok() {
+                written.unwrap();
+                let found = read_assignments(folder.path(), &MemoryLimit::default()).unwrap();
+                assert_eq!(found, expected, "{format}");
+            } else {
+                assert!(matches!(written.unwrap_err().kind(), ErrorKind::NotBuilt { .. }), "{format}");
+            }
+        }
+        assert_eq!(AssignmentsFormat::Parquet.check_build().is_ok(), cfg!(feature = "parquet"));
+        let problem = "must be csv, jsonl or parquet, got \"xml\"";
+        assert_eq!("xml".parse::<AssignmentsFormat>(), Err(problem.to_owned()));
+    }
+
+    #[test]
+    fn a_damaged_line_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = |name: &str, content: &str| {
+            std::fs::write(folder.path().join(name), content).unwrap();
+            let error = read_assignments(folder.path(), &MemoryLimit::default()).unwrap_err().to_string();
+            std::fs::remove_file(folder.path().join(name)).unwrap();
+            error.replace(&format!("{}/", folder.path().display()), "")
+        };
+        let good = "{\"id\": \"a\", \"cluster\": 0, \"similarity\": 1}\n";
+        let error = message("assignments.jsonl", &format!("{good}{{\"id\": \"b\"}}\n"));
+        assert!(error.starts_with("assignments.jsonl:2: missing field `cluster`"), "{error}");
+        let error = message("assignments.csv", "id,cluster,similarity\na,zero,1\n");
+        assert!(error.starts_with("assignments.csv: cannot read: CSV deserialize error"), "{error}");
+        let error = read_assignments(folder.path(), &MemoryLimit::default()).unwrap_err().to_string();
+        assert!(error.ends_with(": there are no assignments; is it a result folder?"), "{error}");
+        let limit = MemoryLimit::new(1_000, || 900);
+        std::fs::write(folder.path().join("assignments.csv"), "id,cluster,similarity\na,0,1\n").unwrap();
+        let error = read_assignments(folder.path(), &limit).unwrap_err();
+        let kind = error.library().map(docsphere::Error::kind);
+        assert!(matches!(kind, Some(docsphere::ErrorKind::Memory { what: WHAT, .. })), "{error}");
+        assert!(error.path().is_some_and(|path| path.ends_with("assignments.csv")));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | file | type | holds |
 //! |---|---|---|
-//! | `assignments.csv`, `.jsonl` or `.parquet` | [`Assignments`], [`ReadAssignment`] | one line per document |
+//! | `assignments.csv` (`.jsonl`, `.parquet`) | [`Assignments`], [`ReadAssignment`] | a line per document |
 //! | `clusters.json` | [`ClustersFile`] | size, keywords and documents of each cluster |
 //! | `groups.json` | [`GroupsFile`] | clusters joined to groups, and the merge tree |
 //! | `groups.csv` | [`GroupsFile::write_table`] | the group of each document |
@@ -13,6 +13,37 @@
 //!
 //! [`Description`] makes the first files from a finished run, [`StoredPage`] reads them again.
 //! [`write_folder`] writes a whole folder that appears at once.
+//!
+//! # Example
+//!
+//! ```
+//! use docsphere::{MemoryLimit, SphericalKMeans, SummaryOptions, Vectorizer};
+//! use docsphere_result::{Clustering, ClustersFile, Description, write_folder};
+//!
+//! let texts = ["cats purr", "a cat that purrs: cats", "stocks fall", "stocks rise, stocks fall"];
+//! let text = Vectorizer::new().fit_texts(&texts)?;
+//! let fit = SphericalKMeans::params(2).seed(1).fit(&text.rows)?;
+//! let clustering = Clustering {
+//!     rows: &text.rows,
+//!     ids: &["a", "b", "c", "d"].map(str::to_owned),
+//!     labels: &fit.labels,
+//!     similarities: &fit.similarities,
+//!     model: &fit.model.with_text(text.model)?,
+//!     objective: fit.objective,
+//! };
+//! let texts_of = |numbers: &[u64]| {
+//!     numbers.iter().map(|&number| (number, texts[number as usize].to_owned())).collect()
+//! };
+//! let description = Description::new(&clustering, SummaryOptions::default(), true, texts_of)?;
+//!
+//! let home = tempfile::tempdir()?;
+//! let out = home.path().join("out");
+//! write_folder(&out, |folder| description.write(folder))?;
+//! let clusters = ClustersFile::read(&out, &MemoryLimit::default())?;
+//! assert_eq!(clusters, description.clusters);
+//! assert_eq!(clusters.clusters[0].size, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Results of older versions
 //!

@@ -45,3 +45,8 @@ pub fn rows_from(n_terms: usize, rows: &[&[(u32, f32)]]) -> UnitRows<'static> {
     let rows = SparseRows::from_parts(n_terms, offsets, terms, values);
     UnitRows::new(rows.expect("the test's rows are valid"))
 }
+
+/// The examples of the README, run as tests. Here, since the library must not name a file outside of its folder: it would not be in its package.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;

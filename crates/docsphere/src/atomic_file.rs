@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::fail_points::fail_point;
 
 /// What the names of all temporary files and folders end with.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
@@ -90,8 +91,11 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
     write(&mut out)?;
     out.flush().map_err(write_error)?;
     drop(out);
+    fail_point("file written");
     temporary.as_file().sync_all().map_err(write_error)?;
+    fail_point("file synced");
     temporary.persist(&target).map_err(|error| write_error(error.error))?;
+    fail_point("file in place");
     // The new name is in place; some file systems cannot sync a folder, and then there is nothing to undo.
     #[cfg(unix)]
     let _ = File::open(folder).and_then(|folder| folder.sync_all());

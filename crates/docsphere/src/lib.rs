@@ -59,11 +59,22 @@
 //!
 //! # Memory
 //!
-//! A matrix takes 8 bytes a nonzero and 8 a row. A run adds 16 bytes a row, and 48 for each row that moves while centroids are updated; 16 bytes an entry of the
-//! centroids, and up to 24 more for what moving documents change; 8 bytes a term and thread; and what the strategy holds ([`IterationRecord::strategy_bytes`]): for `drift`, which `auto` uses, 8 bytes a nonzero, 53 a row, 72 a term, 141 a cluster,
-//! 4 a term and 10 MB a thread (36 bytes for each term of the longest row, if that is more), and at most 120 an entry of the centroids (two tables; on texts far less); for `inverted` 8 bytes an entry and 8 a term. Seeding needs, before the loop begins, 6 bytes a nonzero, 34 a row, 5 a term,
-//! 14 for each distinct term of a block of 32,768 rows, and 4 more a nonzero in its greedy form; empty
-//! clusters, 16 bytes a row while they are refilled; several runs (`n_init`), labels, similarities and centroids of the best. [`summarize`] and [`MergeTree`] take 136 bytes a cluster and thread and 8 an entry of the centroids, a tree `2 k^2` more. There is never an array of clusters times terms.
+//! [`ValidParams::memory_forecast`] tells how much a run may need at the most. Its parts, in bytes:
+//!
+//! | what | per nonzero | per row | per term | per cluster | per entry of the centroids | per thread |
+//! |---|---|---|---|---|---|---|
+//! | the matrix | 8 | 8 | | | | |
+//! | labels, similarities, moves, refills | | 64 | | | | |
+//! | the best of several runs | | 12 | | | 8 | |
+//! | centroids and their sums | | | | 160 | 16, and 24 for 256 clusters at a time | 8 per term |
+//! | `drift`, which `auto` uses | 8 | 53 | 72 | 141 | at most 120, on texts far less | 4 per term, and 10 MB (or 36 for each term of the longest row) |
+//! | `inverted` | | | 8 | 8 | 8 | 8 per cluster |
+//! | `baseline`, `ncc` | | | | 88 | 36 | |
+//! | seeding, before the loop begins | 10 | 34 | 5, and 14 in each block of 32,768 rows that has it | | | |
+//! | [`summarize`] and [`MergeTree`], after it | | | | `2 k` | 24 | 136 per cluster |
+//!
+//! There is never an array of clusters times terms: the tables of `drift` hold a byte for each cluster
+//! only for terms that at least one cluster in 48 has.
 
 //! # Features
 //!
@@ -73,11 +84,14 @@
 //! | `formats` | yes | matrix files: the module `formats` |
 //! | `map` | no | places of clusters on a map: `cluster_places` |
 //! | `parquet` | no | Parquet files as corpora; includes `text` |
+//! | `sprs` | no | [`SparseRows`] from and to the matrices of sprs; [`Centroids`] to them |
+//! | `ndarray` | no | [`SparseRows`] from the dense arrays of ndarray |
 //!
 //! Without them (`default-features = false`) there is k-means on sparse rows with all that follows from it
 //! (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made from text keeps
 //! its text part in such a build, but does not know its terms.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]
 #![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
@@ -89,6 +103,7 @@ pub(crate) mod compression;
 pub(crate) mod container;
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 mod error;
+mod fail_points;
 mod ids;
 mod labels;
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
@@ -129,12 +144,18 @@ mod summary;
 
 mod overview;
 
+#[cfg(any(feature = "ndarray", feature = "sprs"))]
+mod interop;
+
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
 pub use error::{Error, ErrorKind, Result, RowProblem};
-pub use fit::{Checkpoint, Fit, FitOptions, Params, SphericalKMeans, ValidParams};
+pub use fail_points::fail_point;
+#[cfg(debug_assertions)]
+pub use fail_points::watch_fail_points;
+pub use fit::{Checkpoint, Fit, FitOptions, MemoryForecast, Params, SphericalKMeans, ValidParams};
 pub use ids::{ClusterId, DocId, TermId};
 pub use labels::Labels;
 pub use memory::MemoryLimit;
@@ -164,8 +185,3 @@ pub use vectors::{
     Vocabulary,
 };
 pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};
-
-/// The examples of the README, run as tests.
-#[cfg(all(doctest, feature = "text"))]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeExamples;

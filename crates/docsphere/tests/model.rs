@@ -222,7 +222,7 @@ fn the_first_format_still_loads_with_a_text_part() {
     let model = Model::load(&path).unwrap();
     // Terms: cats, fall, purr, rise, stocks.
     let rows = rows_from(5, &[&[(0, 1.0), (2, 1.0)], &[(4, 1.0), (1, 1.0)]]);
-    assert_eq!(model.predict(&rows).unwrap().labels.as_slice(), [1, 0]);
+    assert_eq!(model.predict(&rows).unwrap().labels.as_slice(), [0, 1]);
     let bytes = model.to_bytes();
     assert_eq!(Model::from_bytes(&bytes).unwrap(), model);
     assert!(bytes.windows(22).any(|window| window == b"catsfallpurrrisestocks"), "the terms are kept");

@@ -11,8 +11,12 @@ mod conformance;
 mod continued;
 /// Prose that names files and numbers: is it still true?
 mod documents;
+/// The examples, run to their end.
+mod examples;
 /// The loop and its stated policies, as a caller sees them.
 mod fit;
+/// What a run will hold, told beforehand.
+mod memory_forecast;
 /// Model files and predictions.
 mod model;
 /// Groups of clusters, and places on a map.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use docsphere::{
     Checkpoint, DocId, Fit, FitOptions, MergeTree, SummaryOptions, TextModel, TextOptions, TfidfOptions,
-    ValidParams, on_threads,
+    ValidParams, fail_point, on_threads,
 };
 use docsphere_result::{Clustering, Description, Seconds, Setting, names};
 
@@ -62,6 +62,7 @@ impl Args {
         // Everything that can be refused is refused before the work begins.
         let params = self.cluster.params()?.check()?;
         let text = self.text.options()?;
+        self.output.assignments.check_build()?;
         if self.output.json && self.output.quiet {
             return Err(UsageError("--json and --quiet contradict each other".to_owned()).into());
         }
@@ -79,8 +80,10 @@ impl Args {
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, self.long_run.time_limit);
         // Made now: the texts of the documents are kept in it until the result is written.
         let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
-        let mut loaded = self.load(text, &folder, &mut progress)?;
+        let mut loaded = self.load(text, &params, &folder, &mut progress)?;
+        fail_point("documents read");
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
+        fail_point("loop ended");
         progress.summarize(self.cluster.n_clusters);
         let options = RunOptions {
             cluster: &self.cluster,
@@ -118,6 +121,7 @@ impl Args {
     fn load(
         &self,
         text: (TextOptions, TfidfOptions),
+        params: &ValidParams,
         folder: &ResultFolder,
         progress: &mut Progress,
     ) -> Result<Loaded> {
@@ -136,7 +140,7 @@ impl Args {
             "-k must be at most {n_with_terms}, the number of documents that have a term, got {k}"
         );
         if let Some(limit) = memory::limit() {
-            Forecast::new(&loaded.rows, k, self.cluster.strategy, self.cluster.n_threads()).check(limit)?;
+            Forecast::new(&loaded.rows, params).check(limit)?;
         }
         Ok(loaded)
     }

@@ -16,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use docsphere::fail_point;
 
 use super::names::{FolderKind, remove_own};
 use super::reads::Reads;
@@ -75,6 +76,7 @@ impl ResultFolder {
         interrupt::remember_unfinished(&staging);
         fs::create_dir(&staging)
             .with_context(|| format!("{}: cannot make this folder", staging.display()))?;
+        fail_point("staging made");
         let lock = File::open(&staging).ok().filter(|folder| folder.try_lock().is_ok());
         Ok(ResultFolder { target, staging, kind, force, _lock: lock })
     }
@@ -106,12 +108,15 @@ impl ResultFolder {
         };
         let cannot = || format!("{}: cannot put the result there", self.target.display());
         sync().with_context(cannot)?;
+        fail_point("result synced");
         match interrupt::uninterrupted(&[&self.staging], || self.put_in_place()) {
             Ok(old) => {
+                fail_point("result in place");
                 sync_folder(parent_of(&self.target));
                 if let Some(old) = old {
                     self.clear_away(&old);
                 }
+                fail_point("old result cleared away");
                 Ok(())
             }
             Err(error) => {

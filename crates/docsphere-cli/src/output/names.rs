@@ -7,6 +7,8 @@ use std::path::Path;
 
 use docsphere_result::names::{ALL, CLUSTERS};
 
+/// Marks what is being written, in its name.
+pub(super) const PARTIAL: &str = "partial";
 /// The matrix of `vectorize`.
 pub(crate) const MATRIX: &str = "matrix.npz";
 /// The ids of the rows of a matrix.
@@ -55,7 +57,8 @@ impl FolderKind {
         let is_named = |name: &str| {
             let is_staged = |file: &&str| {
                 let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(*file));
-                rest.and_then(|rest| rest.strip_prefix(".partial-")).is_some_and(is_number)
+                let rest = rest.and_then(|rest| rest.strip_prefix('.')?.strip_prefix(PARTIAL));
+                rest.and_then(|rest| rest.strip_prefix('-')).is_some_and(is_number)
             };
             self.files().contains(&name)
                 || self.files().iter().any(is_staged)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use docsphere::{Fit, Model};
+use docsphere::{Fit, Model, fail_point};
 use docsphere_result::{Assignments, Curve, Description, MapFile, Page, Seconds, Setting, TraceFile, names};
 
 use super::folder::ResultFolder;
@@ -59,14 +59,18 @@ impl Outcome {
             nearest: nearest.as_ref(),
         };
         assignments.write(folder.path(), options.output.assignments)?;
+        fail_point("assignments written");
         self.model.save(folder.file(names::MODEL))?;
         self.description.write(folder.path())?;
+        fail_point("description written");
         if let Some(map) = &self.description.map {
             self.write_page(&folder.file(names::REPORT), options, map)?;
+            fail_point("page written");
         }
         #[cfg(feature = "serve")]
         if options.output.index {
             write_index(&folder.file(names::DOCUMENTS), fit, loaded, options.output.is_silent());
+            fail_point("index written");
         }
         loaded.close_texts();
         folder.discard(names::TEXTS);
@@ -84,6 +88,7 @@ impl Outcome {
             iterations: &fit.trace.iterations,
         };
         trace.write(folder.path())?;
+        fail_point("trace written");
         folder.commit()
     }
 

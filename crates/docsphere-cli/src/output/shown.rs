@@ -60,7 +60,8 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// Of how many runs a result is the best, where there are several; and whether all that were wanted were made.
+/// Of how many runs a result is the best, where there are several; and whether all that were wanted
+/// were made.
 fn best_of(trace: &Trace, n_init: usize) -> String {
     let n_whole = trace.runs.iter().filter(|run| run.stop != StopReason::Observer).count();
     if n_init == 1 {

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::names::{FolderKind, remove_own};
+use super::names::{FolderKind, PARTIAL, remove_own};
 use crate::console::tell;
 
 /// What a name beside the target is for. The name ends with the number of the process.
@@ -21,7 +21,7 @@ impl Role {
     fn prefix(self, target: &Path) -> String {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let role = match self {
-            Role::Partial => "partial",
+            Role::Partial => PARTIAL,
             Role::Trial => "trial",
             Role::Previous => "previous",
         };

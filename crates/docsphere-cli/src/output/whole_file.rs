@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use docsphere::fail_point;
 
 use super::staging::{Role, parent_of, remove_left_behind};
 use crate::console::UntilClosed;
@@ -75,7 +76,11 @@ fn steps<'a>(main: &'a Staged, derived: &'a Staged) -> [Step<'a>; 3] {
             Ok(())
         }
     };
-    [Box::new(remove_old), Box::new(|| main.take_place()), Box::new(|| derived.take_place())]
+    [
+        Box::new(move || remove_old().inspect(|()| fail_point("old file removed"))),
+        Box::new(|| main.take_place().inspect(|()| fail_point("first file in place"))),
+        Box::new(|| derived.take_place().inspect(|()| fail_point("second file in place"))),
+    ]
 }
 
 /// A file that is written but does not have its name yet. Removed when dropped, unless it has got it.
@@ -115,6 +120,7 @@ impl Staged {
         if let Some(old) = old {
             file.set_permissions(old)?;
         }
+        fail_point("file filled");
         Ok(file.sync_all()?)
     }
 

@@ -52,7 +52,8 @@ pub(crate) struct Line<'a> {
     pub(crate) similarity: f64,
 }
 
-/// Texts that are known by the ids of their documents: a corpus with other texts is not that of the run. Ids may be there several times.
+/// Texts that are known by the ids of their documents: a corpus with other texts is not that of the
+/// run. Ids may be there several times.
 pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
 
 /// Where texts come from.
@@ -77,7 +78,8 @@ impl Texts<'_> {
     }
 }
 
-/// Writes the file. `line` tells of each document of the corpus by its number; there must be `n_documents`.
+/// Writes the file. `line` tells of each document of the corpus by its number; there must be
+/// `n_documents`.
 pub(crate) fn write<'a>(
     path: &Path,
     texts: Texts<'_>,

@@ -1,20 +1,16 @@
-//! The twin for builds without Parquet.
+//! The twin for builds without Parquet: it is never reached, since the format is refused first.
 
 use std::path::Path;
 
 use docsphere::MemoryLimit;
 
-use super::{Assignments, ReadAssignment};
-use crate::error::{Error, ErrorKind, Result};
+use super::{Assignments, ReadAssignment, not_built};
+use crate::error::Result;
 
-fn absent(path: &Path) -> Error {
-    Error::from(ErrorKind::NotBuilt { what: "Parquet", feature: "parquet" }).at_path(path)
+pub(super) fn write(_: &Path, _: &Assignments<'_>) -> Result<()> {
+    Err(not_built())
 }
 
-pub(super) fn write(path: &Path, _: &Assignments<'_>) -> Result<()> {
-    Err(absent(path))
-}
-
-pub(super) fn read(path: &Path, _: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
-    Err(absent(path))
+pub(super) fn read(_: &Path, _: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
+    Err(not_built())
 }

@@ -21,10 +21,12 @@ mod drift;
 mod index;
 mod inverted;
 mod lookup;
+mod memory;
 mod ncc;
 mod ncc_index;
 mod paper;
 mod postings;
+mod sizes;
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -38,7 +40,9 @@ use crate::simd::Level;
 use crate::vectors::UnitRows;
 
 pub(crate) use choice::greatest;
+pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
+pub(crate) use sizes::Sizes;
 
 /// What every shard assigns its documents to: the same for all of them.
 pub(crate) struct Step<'a> {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::continued::Continued;
 use super::params::Params;
+use super::run::{History, Run, Start};
 use crate::centroids::Centroids;
 use crate::container::{Container, Kind};
 use crate::error::{ErrorKind, Result};
@@ -233,6 +234,14 @@ impl Checkpoint {
 }
 
 impl SavedRun {
+    /// A run as it stands, with the labels that the shards hold.
+    pub(super) fn new(run: &Run, labels: Vec<u32>) -> Self {
+        let History { seeding_seconds, iterations } = &run.history;
+        let (seeding_seconds, iterations) = (*seeding_seconds, iterations.clone());
+        let head = SavedHead { number: run.number, seeding_seconds, iterations };
+        SavedRun { head, labels, centroids: run.centroids.clone() }
+    }
+
     fn push_to(&self, container: &mut Container, [labels, centroids]: [&str; 2]) {
         container.push(labels, self.labels.iter().flat_map(|label| label.to_le_bytes()).collect());
         container.push(centroids, self.centroids.to_bytes());
@@ -253,6 +262,13 @@ impl SavedRun {
             labels: labels.chunks_exact(4).map(short).collect(),
             centroids: Centroids::from_bytes(container.section(centroids, &KIND)?, &KIND)?,
         })
+    }
+}
+
+impl From<SavedRun> for Start {
+    fn from(saved: SavedRun) -> Self {
+        let SavedRun { head: SavedHead { seeding_seconds, iterations, .. }, labels, centroids } = saved;
+        Start::Continue { centroids, labels, history: History { iterations, seeding_seconds } }
     }
 }
 

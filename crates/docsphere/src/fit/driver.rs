@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
-use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint};
+use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedRun};
 use super::params::Params;
 use super::run::{History, Run, Start};
 use super::{Continued, Fit, FitOptions};
@@ -277,14 +277,14 @@ impl Driver<'_> {
             return Ok(false);
         }
         let best = match &self.best {
-            Some(best) => Some(best.saved(self.shards.kept_labels()?)),
+            Some(best) => Some(SavedRun::new(best, self.shards.kept_labels()?)),
             None => None,
         };
         let checkpoint = Checkpoint {
             fingerprint: fingerprint.clone(),
             finished: self.records.clone(),
             best,
-            current: run.saved(self.shards.labels()?),
+            current: SavedRun::new(run, self.shards.labels()?),
         };
         let event = match &checkpoint.save(&plan.path) {
             Ok(()) => self.observer.observe(&Event::CheckpointWritten { path: &plan.path }),

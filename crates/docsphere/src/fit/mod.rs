@@ -3,10 +3,12 @@
 mod checkpoint;
 mod continued;
 mod driver;
+mod forecast;
 mod params;
 mod run;
 
 pub use checkpoint::Checkpoint;
+pub use forecast::MemoryForecast;
 pub use params::{Params, SphericalKMeans, ValidParams};
 
 use std::path::PathBuf;

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use super::checkpoint::{SavedHead, SavedRun};
 use crate::assign::Step;
 use crate::centroids::Centroids;
 use crate::record::{IterationRecord, RunRecord, StopReason};
@@ -26,13 +25,6 @@ pub(super) struct History {
     pub(super) seeding_seconds: f64,
 }
 
-impl From<SavedRun> for Start {
-    fn from(saved: SavedRun) -> Self {
-        let SavedRun { head: SavedHead { seeding_seconds, iterations, .. }, labels, centroids } = saved;
-        Start::Continue { centroids, labels, history: History { iterations, seeding_seconds } }
-    }
-}
-
 /// One run: all that its iterations read and write, but for what the shards hold.
 pub(super) struct Run {
     pub(super) number: usize,
@@ -47,16 +39,6 @@ impl Run {
     /// A run whose documents have no share in the sums yet.
     pub(super) fn new(number: usize, centroids: Centroids, history: History) -> Self {
         Run { number, sums: Sums::new(centroids.n_clusters()), centroids, pending: Vec::new(), history }
-    }
-
-    /// What a checkpoint holds of the run.
-    pub(super) fn saved(&self, labels: Vec<u32>) -> SavedRun {
-        let head = SavedHead {
-            number: self.number,
-            seeding_seconds: self.history.seeding_seconds,
-            iterations: self.history.iterations.clone(),
-        };
-        SavedRun { head, labels, centroids: self.centroids.clone() }
     }
 
     /// The run without what only further iterations need.

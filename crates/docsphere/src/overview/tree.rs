@@ -50,6 +50,16 @@ impl MergeTree {
     /// Clusters that a tree may have: it takes `2 k^2` bytes, so 800 MB then.
     pub const MAX_CLUSTERS: usize = 20_000;
 
+    /// What finding the neighbours of all clusters, and a tree if there is one, may take in bytes:
+    /// posting lists of the centroids, sums of each thread, and half of all distances.
+    ///
+    /// `n_entries` is the number of entries of all centroids together.
+    pub const fn forecast_bytes(n_clusters: usize, n_entries: u64, n_threads: usize) -> u64 {
+        let k = n_clusters as u64;
+        let tree = if n_clusters <= Self::MAX_CLUSTERS { 2 * k * k } else { 0 };
+        24 * n_entries + 136 * k * n_threads as u64 + tree
+    }
+
     /// Joins the clusters of a model.
     ///
     /// ```

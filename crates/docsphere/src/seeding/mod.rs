@@ -16,7 +16,9 @@ mod plain_plus_plus;
 mod plus_plus;
 mod pooled;
 mod random;
+mod sample;
 mod search;
+mod seed_table;
 mod seed_weights;
 mod source;
 
@@ -108,6 +110,13 @@ impl FromStr for Init {
             _ => Init::PlusPlus { candidates: None },
         })
     }
+}
+
+/// What seeding holds at the most: the index over the documents by blocks, in its greedy form with the
+/// lists of candidates, and the weights and order of the documents.
+pub(crate) fn most_bytes(n_rows: u64, nnz: u64, n_terms: u64) -> u64 {
+    let n_blocks = n_rows.div_ceil(seed_weights::BLOCK_DOCS as u64);
+    10 * nnz + 14 * nnz.min(n_terms.saturating_mul(n_blocks)) + 34 * n_rows + 5 * n_terms
 }
 
 /// How the seeds of a run are found.

@@ -27,23 +27,16 @@
 
 use rayon::prelude::*;
 
-use super::doc_index::{DocBlock, DocIndex, FoundLists, N_LEVELS, Split};
+use super::doc_index::{DocBlock, DocIndex, FoundLists, Split};
 use super::order::Buckets;
 use super::pooled::{Improved, Pooled};
+use super::sample::Sample;
+use super::seed_table::SeedTable;
 use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
 use super::source::{Drawable, Lowered};
 use crate::pool::Pool;
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
-
-/// Documents in the sample that chooses the level.
-const SAMPLE_DOCS: usize = 4096;
-
-/// The time of one exact similarity, in postings gone through.
-const EXACT_COST: u64 = 350;
-
-/// The time that a pass over a document takes longer in f64, in postings gone through: as a fraction.
-const EXACT_PASS_COST: (u64, u64) = (1, 3);
 
 /// Documents compared at once: with any of them passing, each is looked at.
 const LANES: usize = 32;
@@ -219,7 +212,7 @@ impl Default for Scratch {
 /// A document that may become a seed, prepared for comparisons.
 struct Candidate {
     split: Split,
-    table: Table,
+    table: SeedTable,
     /// Twice what is left out can add to the steps, for each step of a document's length. Rounded up.
     out_per_step: u16,
 }
@@ -230,7 +223,7 @@ impl Candidate {
             split.lengthen((1.0 + SLACK) * SIMILARITY_STEPS);
         }
         let out_per_step = (split.out_per_step * 2.0).ceil() as u16;
-        Candidate { split, table: Table::new(row), out_per_step }
+        Candidate { split, table: SeedTable::new(row), out_per_step }
     }
 
     /// Adds the documents of a block that the candidate improves.
@@ -261,11 +254,11 @@ impl Candidate {
             });
             sums.fill(0);
             let row = |position: u16| rows.row(first_doc + usize::from(position));
-            let ahead =
-                |place| positions.get(place).into_iter().for_each(|&position| prefetch(row(position)));
-            (0..READ_AHEAD).for_each(ahead);
+            positions.iter().take(READ_AHEAD).for_each(|&position| prefetch(row(position)));
             for (place, &position) in positions.iter().enumerate() {
-                ahead(place + READ_AHEAD);
+                if let Some(&ahead) = positions.get(place + READ_AHEAD) {
+                    prefetch(row(ahead));
+                }
                 let similarity = self.table.similarity(row(position));
                 let position = usize::from(position);
                 if similarity > block.best()[position] {
@@ -332,135 +325,6 @@ fn prefetch(row: Row<'_>) {
     }
 }
 
-/// The entries of a seed as a hash table.
-///
-/// Most terms of a row are not in it: a bit for each of many hash values says so. Terms that pass are gathered without a branch, for
-/// whether one passes is hard to foretell.
-struct Table {
-    slots: Box<[(u32, f32)]>,
-    present: Box<[u64]>,
-    /// Brings a hash value down to the number of a bit.
-    shift: u32,
-}
-
-impl Table {
-    /// No term: ids stay below `MAX_TERMS`.
-    const FREE: u32 = u32::MAX;
-
-    /// Bits a slot, and the least number of bits.
-    const BITS: (usize, usize) = (64, 1 << 14);
-
-    /// Terms of a row that are looked at together.
-    const GATHERED: usize = 128;
-
-    fn new(row: Row<'_>) -> Self {
-        let capacity = (2 * row.nnz()).next_power_of_two();
-        let n_bits = (capacity * Self::BITS.0).max(Self::BITS.1);
-        let mut table = Table {
-            slots: vec![(Self::FREE, 0.0); capacity].into(),
-            present: vec![0; n_bits / 64].into(),
-            shift: 64 - n_bits.trailing_zeros(),
-        };
-        for entry in row.iter() {
-            let bit = table.bit(entry.0);
-            table.present[bit / 64] |= 1 << (bit % 64);
-            let slot = table.slot(entry.0);
-            table.slots[slot] = entry;
-        }
-        table
-    }
-
-    #[inline]
-    fn bit(&self, term: u32) -> usize {
-        (u64::from(term).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
-    }
-
-    /// The slot of a term, or the free one where it would be.
-    #[inline]
-    fn slot(&self, term: u32) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut slot = self.bit(term) & mask;
-        while self.slots[slot].0 != term && self.slots[slot].0 != Self::FREE {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    /// The similarity to a row: see ARCHITECTURE.md, definition 2. A free slot has value 0, which adds nothing.
-    fn similarity(&self, row: Row<'_>) -> f64 {
-        let mut sum = 0.0;
-        let mut gathered = [0; Self::GATHERED];
-        for (terms, values) in row.terms.chunks(Self::GATHERED).zip(row.values.chunks(Self::GATHERED)) {
-            let mut n_gathered = 0;
-            for (place, &term) in (0u8..).zip(terms) {
-                let bit = self.bit(term);
-                gathered[n_gathered % Self::GATHERED] = place;
-                n_gathered += (self.present[bit / 64] >> (bit % 64) & 1) as usize;
-            }
-            for place in gathered[..n_gathered].iter().map(|&place| usize::from(place)) {
-                sum += f64::from(values[place]) * f64::from(self.slots[self.slot(terms[place])].1);
-            }
-        }
-        sum
-    }
-}
-
-/// Some documents, by which the level of a query is chosen.
-struct Sample {
-    n_docs: usize,
-    docs: Vec<usize>,
-    /// For each level from 1 on, the lengths of what it leaves out of each document of the sample.
-    lengths_out: Vec<Vec<u8>>,
-    /// Their best similarities, as of some seeds ago.
-    best: Vec<f32>,
-    /// How many seeds there are when `best` is brought up to date next.
-    next_refresh: usize,
-}
-
-impl Sample {
-    fn new(index: &DocIndex, n_docs: usize) -> Self {
-        let docs: Vec<usize> = (0..n_docs).step_by(n_docs.div_ceil(SAMPLE_DOCS).max(1)).collect();
-        let length = |level, doc: usize| {
-            let lengths = index.blocks()[doc / BLOCK_DOCS].lengths_out(level);
-            lengths.map_or(0, |lengths| lengths[doc % BLOCK_DOCS])
-        };
-        let lengths_out =
-            (1..=N_LEVELS).map(|level| docs.iter().map(|&doc| length(level, doc)).collect()).collect();
-        Sample { n_docs, best: vec![0.0; docs.len()], docs, lengths_out, next_refresh: 0 }
-    }
-
-    /// Looks up the best similarities again if there are a sixteenth more seeds than the last time.
-    fn refresh(&mut self, n_seeds: usize, weights: &SeedWeights<'_>) {
-        if n_seeds >= self.next_refresh {
-            self.next_refresh = n_seeds + n_seeds / 16 + 1;
-            for (best, &doc) in self.best.iter_mut().zip(&self.docs) {
-                *best = weights.best(doc) as f32;
-            }
-        }
-    }
-
-    /// The level at which a query is likely to take the least time.
-    fn cheapest(&self, levels: &[(u64, f32); N_LEVELS + 1], n_seeds: usize) -> usize {
-        let n_docs = self.n_docs as u64;
-        let (mut cheapest, mut least) = (0, levels[0].0 + n_docs * EXACT_PASS_COST.0 / EXACT_PASS_COST.1);
-        for (level, lengths) in (1..).zip(&self.lengths_out) {
-            let (postings, out_per_step) = levels[level];
-            let exceeds = |(&length, best): (&u8, &f32)| u32::from(f32::from(length) * out_per_step > *best);
-            let in_sample: u32 = lengths.iter().zip(&self.best).map(exceeds).sum();
-            let untouched = u64::from(in_sample) * n_docs / self.docs.len() as u64;
-            let exact = (untouched + n_docs / (n_seeds as u64 + 1)) * EXACT_COST;
-            if postings + exact < least {
-                (cheapest, least) = (level, postings + exact);
-            }
-            // Further levels leave out more, so they leave no fewer documents to compare exactly.
-            if exact >= least {
-                break;
-            }
-        }
-        cheapest
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -509,7 +373,7 @@ mod tests {
                 let expected = improved_by_definition(&search, &rows, seed);
                 let index = search.index.as_ref().unwrap();
                 let chosen = index.candidate(&rows, rows.row(seed)).split.level;
-                let deepest = if negative { chosen } else { N_LEVELS };
+                let deepest = if negative { chosen } else { crate::seeding::doc_index::N_LEVELS };
                 for level in 0..=deepest {
                     let candidate = index.candidate_at(rows.row(seed), level);
                     n_left_out += rows.row(seed).nnz() - candidate.split.entries.len();
@@ -551,9 +415,9 @@ mod tests {
         let (long, other) = (UnitRows::new(long), UnitRows::new(other));
         let product = f64::from(long.row(0).values[0]) * f64::from(other.row(0).values[0]);
         let sum = (0..n).fold(0.0, |sum, _| sum + product);
-        assert_eq!(Table::new(other.row(0)).similarity(long.row(0)), sum);
-        assert_eq!(Table::new(long.row(0)).similarity(other.row(0)), sum);
-        assert_eq!(Table::new(long.row(0)).similarity(other.row(1)), 0.0, "a zero row");
+        assert_eq!(SeedTable::new(other.row(0)).similarity(long.row(0)), sum);
+        assert_eq!(SeedTable::new(long.row(0)).similarity(other.row(0)), sum);
+        assert_eq!(SeedTable::new(long.row(0)).similarity(other.row(1)), 0.0, "a zero row");
     }
 
     #[test]

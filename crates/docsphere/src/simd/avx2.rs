@@ -2,16 +2,16 @@
 
 use std::arch::x86_64::*;
 
-use super::{Docs, TILE, Tile, TileSums, Weighted, for_each_doc};
+use super::{Spans, TILE, Tile, TileSums, Weighted, tile::for_each_span};
 
 /// Two registers for a line, four for its sums.
 #[target_feature(enable = "avx2")]
-pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
+pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
     let zero = _mm256_setzero_si256();
-    for_each_doc(tile, docs, sums, greatest, |rows, sums, blank| {
+    for_each_span(tile, spans, sums, greatest, |rows, sums, blank| {
         let mut quarters = load(sums);
         for position in rows {
-            let Weighted { row, weight } = docs.rows[position];
+            let Weighted { row, weight } = spans.rows[position];
             let weight = _mm256_set1_epi16(weight as i16);
             let bytes = tile.lines[usize::from(row)].0.as_ptr();
             for half in 0..2 {

@@ -3,19 +3,19 @@
 use std::arch::x86_64::*;
 
 use super::avx2::greatest_of;
-use super::{Docs, Place, Rest, SPARE, Tile, TileSums, Weighted, for_each_doc};
+use super::{Lookup, Rest, SPARE, Spans, Tile, TileSums, Weighted, tile::for_each_span};
 
 /// One register for a line, two for its sums.
 #[target_feature(enable = "avx512f,avx512bw,avx2")]
-pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
+pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
     let zero = _mm512_setzero_si512();
-    for_each_doc(tile, docs, sums, greatest, |rows, sums, blank| {
+    for_each_span(tile, spans, sums, greatest, |rows, sums, blank| {
         let start: *mut u16 = sums.as_mut_ptr();
         // SAFETY: 64 numbers are two vectors of 32.
         let (mut low, mut high) =
             unsafe { (_mm512_loadu_si512(start.cast()), _mm512_loadu_si512(start.add(32).cast())) };
         for position in rows {
-            let Weighted { row, weight } = docs.rows[position];
+            let Weighted { row, weight } = spans.rows[position];
             let weight = _mm512_set1_epi16(weight as i16);
             // SAFETY: a line has 64 bytes, and stands at a multiple of 64.
             let bytes = unsafe { _mm512_load_si512(tile.lines[usize::from(row)].0.as_ptr().cast()) };
@@ -47,7 +47,7 @@ pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], 
 /// Sixteen terms at a time.
 #[target_feature(enable = "avx512f")]
 pub(super) fn weigh(
-    places: &[Place],
+    lookups: &[Lookup],
     n_rows: u32,
     terms: &[u32],
     values: &[f32],
@@ -55,9 +55,9 @@ pub(super) fn weigh(
     rest: &mut [Rest],
 ) -> (usize, u32) {
     const LANES: usize = 16;
-    const { assert!(SPARE >= LANES && size_of::<Place>() == 16 && size_of::<Weighted>() == 4) };
+    const { assert!(SPARE >= LANES && size_of::<Lookup>() == 16 && size_of::<Weighted>() == 4) };
     assert!(terms.len() == values.len() && rows.len().min(rest.len()) >= terms.len() + SPARE);
-    let n_places = _mm512_set1_epi32(places.len().min(1 << 30) as i32);
+    let n_places = _mm512_set1_epi32(lookups.len().min(1 << 30) as i32);
     let n_table = _mm512_set1_epi32(n_rows as i32);
     let (even, odd) = (lanes(|lane| 2 * lane), lanes(|lane| 2 * lane + 1));
     let (first, second) =
@@ -78,9 +78,9 @@ pub(super) fn weigh(
         assert!(placed == used, "a term has no place");
         let (zero, twice) = (_mm512_setzero_si512(), _mm512_slli_epi32::<1>(term));
         let (low, high) = (_mm512_castsi512_si256(twice), _mm512_extracti64x4_epi64::<1>(twice));
-        // SAFETY: all terms in `used` are places, of which there are at most 2^30, so that twice their numbers are not negative; a place is twice eight bytes, and lanes that are not used are not read.
+        // SAFETY: all terms in `used` are lookups, of which there are at most 2^30, so that twice their numbers are not negative; a place is twice eight bytes, and lanes that are not used are not read.
         let (low, high) = unsafe {
-            let base = places.as_ptr().cast();
+            let base = lookups.as_ptr().cast();
             (
                 _mm512_mask_i32gather_epi64::<8>(zero, used as __mmask8, low, base),
                 _mm512_mask_i32gather_epi64::<8>(zero, (used >> 8) as __mmask8, high, base),

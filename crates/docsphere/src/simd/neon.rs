@@ -2,15 +2,15 @@
 
 use std::arch::aarch64::*;
 
-use super::{Docs, Tile, TileSums, Weighted, for_each_doc};
+use super::{Spans, Tile, TileSums, Weighted, tile::for_each_span};
 
 /// Four registers for a line, eight for its sums.
-pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
-    for_each_doc(tile, docs, sums, greatest, |rows, sums, blank| {
+pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
+    for_each_span(tile, spans, sums, greatest, |rows, sums, blank| {
         let start: *mut u16 = sums.as_mut_ptr();
         // SAFETY: NEON is part of every AArch64; 64 numbers are eight vectors of 8.
         let mut parts: [uint16x8_t; 8] = std::array::from_fn(|p| unsafe { vld1q_u16(start.add(8 * p)) });
-        for &Weighted { row, weight } in &docs.rows[rows] {
+        for &Weighted { row, weight } in &spans.rows[rows] {
             let bytes = tile.lines[usize::from(row)].0.as_ptr();
             for lane in 0..4 {
                 // SAFETY: a line has four times 16 bytes.

@@ -1,11 +1,11 @@
 //! The definition of every kernel, in plain loops.
 
-use super::{Docs, Place, Rest, TILE, Tile, TileSums, Weighted, for_each_doc};
+use super::{Lookup, Rest, Spans, TILE, Tile, TileSums, Weighted, tile::for_each_span};
 
-pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
-    for_each_doc(tile, docs, sums, greatest, |rows, sums, blank| {
+pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
+    for_each_span(tile, spans, sums, greatest, |rows, sums, blank| {
         let (low, high) = sums.split_at_mut(TILE / 2);
-        for &Weighted { row, weight } in &docs.rows[rows] {
+        for &Weighted { row, weight } in &spans.rows[rows] {
             let weight = u32::from(weight);
             let parts = low.chunks_exact_mut(8).zip(high.chunks_exact_mut(8));
             for (bytes, (low, high)) in tile.lines[usize::from(row)].0.chunks_exact(16).zip(parts) {
@@ -24,7 +24,7 @@ pub(super) fn accumulate(tile: Tile<'_>, docs: Docs<'_>, sums: &mut [TileSums], 
 }
 
 pub(super) fn weigh(
-    places: &[Place],
+    lookups: &[Lookup],
     n_rows: u32,
     terms: &[u32],
     values: &[f32],
@@ -34,7 +34,7 @@ pub(super) fn weigh(
     // Which of the two it is cannot be foreseen, so both are written and one is kept.
     let (mut n_in_rows, mut n_rest, mut total) = (0, 0, 0);
     for (&term, &value) in terms.iter().zip(values) {
-        let Some(&Place { row, scale, .. }) = places.get(term as usize) else {
+        let Some(&Lookup { row, scale, .. }) = lookups.get(term as usize) else {
             panic!("term {term} has no place")
         };
         let weight = (value * scale) as u16 + 1;

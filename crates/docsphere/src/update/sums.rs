@@ -16,7 +16,7 @@ use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 
 /// Clusters that are updated at the same time: enough for any number of threads.
-const BATCH_CLUSTERS: usize = 256;
+pub(super) const BATCH_CLUSTERS: usize = 256;
 
 /// The integer sums and the numbers of members of all clusters.
 pub(crate) struct Sums {

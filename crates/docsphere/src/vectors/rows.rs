@@ -107,7 +107,7 @@ impl<'a> SparseRows<'a> {
     ) -> Result<Self> {
         let rows =
             SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
-        rows.check_shape()?;
+        Self::check_shape(rows.offsets.len().saturating_sub(1), n_terms)?;
         rows.check_offsets()?;
         if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised(memory) }
     }
@@ -122,10 +122,16 @@ impl<'a> SparseRows<'a> {
     ) -> Result<Self> {
         let rows =
             SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
-        rows.check_shape()?;
+        Self::check_shape(rows.offsets.len().saturating_sub(1), n_terms)?;
         debug_assert!(rows.check_offsets().is_ok(), "{:?}", rows.check_offsets());
         debug_assert!(rows.check_rows().is_ok_and(|order| order == Order::Canonical));
         Ok(rows)
+    }
+
+    /// Refuses more rows or terms than there may be.
+    pub(crate) fn check_shape(n_rows: usize, n_terms: usize) -> Result<()> {
+        check_n_terms(n_terms as u64)?;
+        check_size("the number of rows", n_rows as u64, MAX_ROWS)
     }
 
     /// One row for each map of terms to values: for tests.
@@ -215,11 +221,6 @@ impl<'a> SparseRows<'a> {
         let has_zero = values.contains(&0.0);
         let rows = SparseRows { values: Cow::Owned(values), ..self };
         if has_zero { rows.canonicalised(memory) } else { Ok(rows) }
-    }
-
-    fn check_shape(&self) -> Result<()> {
-        check_size("the number of terms", self.n_terms as u64, MAX_TERMS)?;
-        check_size("the number of rows", self.offsets.len().saturating_sub(1) as u64, MAX_ROWS)
     }
 
     fn check_offsets(&self) -> Result<()> {
@@ -321,6 +322,11 @@ impl<'a> SparseRows<'a> {
 enum Order {
     Canonical,
     NeedsWork,
+}
+
+/// Refuses more than [`MAX_TERMS`] terms.
+pub(super) fn check_n_terms(n_terms: u64) -> Result<()> {
+    check_size("the number of terms", n_terms, MAX_TERMS)
 }
 
 fn check_size(what: &'static str, got: u64, limit: u64) -> Result<()> {

@@ -9,8 +9,8 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::rows::MAX_TERMS;
-use crate::error::{Error, ErrorKind, Result};
+use super::rows::check_n_terms;
+use crate::error::{Error, Result};
 use crate::ids::TermId;
 
 /// What the bytes are called in messages.
@@ -40,7 +40,7 @@ impl Vocabulary {
     /// A vocabulary of these terms, in any order; repeated ones count once.
     ///
     /// # Errors
-    /// [`ErrorKind::TooLarge`] for more than [`MAX_TERMS`] terms.
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for more than [`MAX_TERMS`](crate::MAX_TERMS) terms.
     pub fn from_terms<S: AsRef<str>>(terms: impl IntoIterator<Item = S>) -> Result<Self> {
         let mut terms: Vec<S> = terms.into_iter().collect();
         terms.sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));
@@ -50,7 +50,7 @@ impl Vocabulary {
 
     /// A vocabulary of terms that ascend strictly.
     pub(crate) fn from_sorted<'a>(terms: impl ExactSizeIterator<Item = &'a str>) -> Result<Self> {
-        check_size(terms.len() as u64)?;
+        check_n_terms(terms.len() as u64)?;
         let mut text = String::new();
         let mut ends = Vec::with_capacity(terms.len());
         for term in terms {
@@ -125,13 +125,13 @@ impl Vocabulary {
     /// The vocabulary that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`] for bytes that it did not write. Never takes more memory than in proportion to the bytes.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that it did not write. Never takes more memory than in proportion to the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let damaged = |expected: &str, found: String| Error::malformed(FORMAT, expected, found);
         let size = || damaged("a table of the size that it states", format!("{} bytes", bytes.len()));
         let (n_terms, rest) = bytes.split_first_chunk::<8>().ok_or_else(size)?;
         let n_terms = u64::from_le_bytes(*n_terms);
-        check_size(n_terms)?;
+        check_n_terms(n_terms)?;
         let (ends, text) = rest.split_at_checked(8 * n_terms as usize).ok_or_else(size)?;
         let ends: Vec<u64> =
             ends.chunks_exact(8).map(|end| u64::from_le_bytes(end.try_into().expect("8 bytes"))).collect();
@@ -151,13 +151,6 @@ impl Vocabulary {
         }
         Ok(Self::indexed(text.to_owned(), ends))
     }
-}
-
-fn check_size(n_terms: u64) -> Result<()> {
-    if n_terms <= MAX_TERMS {
-        return Ok(());
-    }
-    Err(ErrorKind::TooLarge { what: "the number of terms", limit: MAX_TERMS, got: n_terms }.into())
 }
 
 impl PartialEq for Vocabulary {

@@ -9,7 +9,8 @@
 use std::ops::Range;
 
 use super::columns::{Columns, NO_ROW, Table, UNITS};
-use crate::simd::{self, Doc, Docs, Level, Place, Rest, SPARE, TILE, Tile, TileSums, Weighted};
+use crate::assign::Sizes;
+use crate::simd::{self, Level, Lookup, Rest, SPARE, Span, Spans, TILE, Tile, TileSums, Weighted};
 use crate::vectors::Row;
 
 /// A document with more candidates than this gets all its similarities through posting lists.
@@ -30,14 +31,14 @@ pub(super) struct Batch {
     lists: Vec<List>,
     list_ends: Vec<u32>,
     /// The documents as they look at columns.
-    of_columns: Vec<Doc>,
+    of_columns: Vec<Span>,
     /// The documents as they look at groups.
-    of_groups: Vec<Doc>,
+    of_groups: Vec<Span>,
     pub(super) docs: Vec<DocBounds>,
     /// Tiles to look at, and their documents.
     remaining: Vec<(u32, u32)>,
     /// The documents of one of these tiles.
-    remaining_docs: Vec<Doc>,
+    remaining_docs: Vec<Span>,
     /// Candidates, by document and column.
     candidates: Vec<Candidate>,
     /// The sums of some tiles, document by document.
@@ -151,11 +152,11 @@ impl Batch {
         let n_table_rows = columns.table.n_rows as u32;
         let entries = (row.terms, row.values);
         let (n_rows, total) =
-            simd::weigh(level, &columns.places, n_table_rows, entries, rows, &mut self.rest);
+            simd::weigh(level, &columns.lookups, n_table_rows, entries, rows, &mut self.rest);
         self.n_rows += n_rows;
-        self.of_columns.push(Doc { start, end: self.n_rows as u32, blank: own_column });
+        self.of_columns.push(Span { start, end: self.n_rows as u32, blank: own_column });
         for &Rest { term, weight } in &self.rest[..row.nnz() - n_rows] {
-            let Place { row, postings: [start, len], .. } = columns.places[term as usize];
+            let Lookup { row, carried: [start, len], .. } = columns.lookups[term as usize];
             if len > 0 {
                 let weight = weight as u16;
                 if row != NO_ROW {
@@ -166,7 +167,7 @@ impl Batch {
                 self.lists.push(List { start, len, weight, in_groups: row != NO_ROW });
             }
         }
-        self.of_groups.push(Doc { start, end: self.n_rows as u32, blank: u32::MAX });
+        self.of_groups.push(Span { start, end: self.n_rows as u32, blank: u32::MAX });
         self.list_ends.push(self.lists.len() as u32);
         let below = row.nnz() as i32;
         self.docs.push(DocBounds {
@@ -191,11 +192,11 @@ impl Batch {
         found: impl FnMut(usize, usize),
     ) {
         let layer = Layer { table: &columns.table, len: 1 };
-        self.sweep(columns, layer, level, |batch, tiles, sums_a_doc, n_docs| {
+        self.sweep(columns, layer, level, |batch, tiles, sums_per_span, n_docs| {
             for number in 0..n_docs {
                 let n_tiles = tiles.len().min(batch.docs[number].n_tiles as usize - tiles.start);
                 for tile in 0..n_tiles {
-                    let place = number * sums_a_doc + tile;
+                    let place = number * sums_per_span + tile;
                     batch.collect(columns, masks, number, place, tiles.start + tile);
                 }
             }
@@ -213,11 +214,11 @@ impl Batch {
     ) {
         let layer = Layer { table: &columns.groups, len: columns.group_len };
         let n_groups = columns.n_columns.div_ceil(columns.group_len);
-        self.sweep(columns, layer, level, |batch, tiles, sums_a_doc, n_docs| {
+        self.sweep(columns, layer, level, |batch, tiles, sums_per_span, n_docs| {
             for number in 0..n_docs {
                 let n_tiles = (batch.docs[number].n_tiles as usize).div_ceil(columns.group_len);
                 for tile in tiles.start..tiles.end.min(n_tiles) {
-                    let place = number * sums_a_doc + tile - tiles.start;
+                    let place = number * sums_per_span + tile - tiles.start;
                     batch.collect_groups(number, place, tile, n_groups, columns.group_len);
                 }
             }
@@ -237,14 +238,14 @@ impl Batch {
         let tiles_of = |doc: &DocBounds| (doc.n_tiles as usize).div_ceil(layer.len);
         let n_tiles = self.docs.first().map_or(0, tiles_of);
         let mut n_docs = self.docs.len();
-        let sums_a_doc = n_tiles.min(BLOCK_TILES);
-        self.sums.resize(n_docs * sums_a_doc, TileSums([0; TILE]));
-        self.greatest.resize(n_docs * sums_a_doc, 0);
+        let sums_per_span = n_tiles.min(BLOCK_TILES);
+        self.sums.resize(n_docs * sums_per_span, TileSums([0; TILE]));
+        self.greatest.resize(n_docs * sums_per_span, 0);
         for first in (0..n_tiles).step_by(BLOCK_TILES) {
             let tiles = first..n_tiles.min(first + BLOCK_TILES);
             n_docs = self.docs[..n_docs].partition_point(|doc| tiles_of(doc) > first);
-            self.sums[..n_docs * sums_a_doc].fill(TileSums([0; TILE]));
-            self.add_lists(columns, layer, tiles.clone(), sums_a_doc, n_docs);
+            self.sums[..n_docs * sums_per_span].fill(TileSums([0; TILE]));
+            self.add_lists(columns, layer, tiles.clone(), sums_per_span, n_docs);
             let docs = if layer.len == 1 { &self.of_columns } else { &self.of_groups };
             for number in tiles.clone() {
                 let tile = Tile {
@@ -252,14 +253,14 @@ impl Batch {
                     lines: layer.table.tile(number),
                     next: if number + 1 < n_tiles { layer.table.tile(number + 1) } else { &[] },
                     first_sum: number - first,
-                    sums_a_doc,
+                    sums_per_span,
                 };
                 let n_here = self.docs[..n_docs].partition_point(|doc| tiles_of(doc) > number);
-                let docs = Docs { rows: &self.rows[..self.n_rows], docs: &docs[..n_here] };
-                self.n_read += TILE as u64 * docs.docs.last().map_or(0, |doc| u64::from(doc.end));
+                let docs = Spans { rows: &self.rows[..self.n_rows], spans: &docs[..n_here] };
+                self.n_read += TILE as u64 * docs.spans.last().map_or(0, |doc| u64::from(doc.end));
                 simd::accumulate(level, tile, docs, &mut self.sums, &mut self.greatest);
             }
-            collect(self, tiles, sums_a_doc, n_docs);
+            collect(self, tiles, sums_per_span, n_docs);
         }
     }
 
@@ -269,13 +270,13 @@ impl Batch {
         columns: &Columns,
         layer: Layer<'_>,
         tiles: Range<usize>,
-        sums_a_doc: usize,
+        sums_per_span: usize,
         n_docs: usize,
     ) {
         let (first_column, end_column) = (tiles.start * TILE * layer.len, tiles.end * TILE * layer.len);
         let shift = layer.len.ilog2();
         let mut first = 0;
-        let sums = self.sums.chunks_exact_mut(sums_a_doc.max(1));
+        let sums = self.sums.chunks_exact_mut(sums_per_span.max(1));
         for (sums, &end) in sums.zip(&self.list_ends[..n_docs]) {
             for list in &self.lists[first as usize..end as usize] {
                 if layer.len > 1 && list.in_groups {
@@ -375,10 +376,10 @@ impl Batch {
                 }
             }
             let tile =
-                Tile { number, lines: columns.table.tile(number), next: &[], first_sum: 0, sums_a_doc: 1 };
-            let docs = Docs { rows: &self.rows[..self.n_rows], docs: &self.remaining_docs };
+                Tile { number, lines: columns.table.tile(number), next: &[], first_sum: 0, sums_per_span: 1 };
+            let docs = Spans { rows: &self.rows[..self.n_rows], spans: &self.remaining_docs };
             self.n_read +=
-                docs.docs.iter().map(|doc| TILE as u64 * u64::from(doc.end - doc.start)).sum::<u64>();
+                docs.spans.iter().map(|doc| TILE as u64 * u64::from(doc.end - doc.start)).sum::<u64>();
             simd::accumulate(level, tile, docs, &mut self.sums, &mut self.greatest);
             for (place, &(_, doc)) in group.iter().enumerate() {
                 self.collect(columns, masks, doc as usize, place, number);
@@ -430,6 +431,14 @@ impl List {
         }
         n_read
     }
+}
+
+/// What a batch of at most `n_docs` documents with `n_terms` terms (or one longer document) holds.
+pub(super) fn most_bytes(sizes: &Sizes, n_docs: usize, n_terms: usize) -> u64 {
+    let n_tiles = sizes.n_clusters.div_ceil(TILE as u64).min(BLOCK_TILES as u64);
+    let n_terms = sizes.nnz.min(sizes.max_row_nnz.max(n_terms as u64));
+    let sums = (2 * TILE as u64 + 2) * sizes.n_rows.min(n_docs as u64) * n_tiles;
+    sums + 36 * n_terms + 8 * sizes.max_row_nnz + 10_000
 }
 
 #[cfg(test)]

@@ -32,8 +32,9 @@ use rayon::prelude::*;
 
 use super::arranged::TermRanks;
 use super::term_ranges::TermRanges;
+use crate::assign::Sizes;
 use crate::centroids::Centroids;
-use crate::simd::{self, Line, Place, TILE};
+use crate::simd::{self, Line, Lookup, TILE};
 use crate::vectors::Row;
 
 /// What a similarity of 1 is in the integers of the bounds. Weights, which may exceed this by a part in 200, fit into 16 bits.
@@ -56,7 +57,7 @@ const TASK_ROWS: usize = 1024;
 pub(super) struct Columns {
     pub(super) n_columns: usize,
     /// By rank: the number of the table row, or [`NO_ROW`], the greatest value in the units of weights, and where the postings are. From the number of rows of the table on, only groups have the row.
-    pub(super) places: Vec<Place>,
+    pub(super) lookups: Vec<Lookup>,
     /// By term; used while columns are built.
     by_term: Vec<Term>,
     pub(super) table: Table,
@@ -150,10 +151,10 @@ impl Columns {
 
         let only_groups = self.number_rows(ranks);
         let ends = self.place_postings(ranges.width);
-        self.places.clear();
-        self.places.extend(ranks.term_of.iter().map(|&term| {
+        self.lookups.clear();
+        self.lookups.extend(ranks.term_of.iter().map(|&term| {
             let Term { row, start, len, greatest } = self.by_term[term as usize];
-            Place { row, scale: scale_of(greatest), postings: [start, len] }
+            Lookup { row, scale: scale_of(greatest), carried: [start, len] }
         }));
 
         self.fill_table(&columns);
@@ -292,7 +293,7 @@ impl Columns {
     /// Asks for what is looked up for the terms of a row, which are ranks.
     #[inline]
     pub(super) fn prefetch(&self, row: Row<'_>) {
-        row.terms.iter().for_each(|&rank| simd::prefetch(&self.places, rank as usize));
+        row.terms.iter().for_each(|&rank| simd::prefetch(&self.lookups, rank as usize));
     }
 
     pub(super) fn n_tiles(&self) -> usize {
@@ -307,11 +308,20 @@ impl Columns {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        32 * self.places.len()
+        32 * self.lookups.len()
             + size_of_val(&self.table.lines[..])
             + size_of_val(&self.groups.lines[..])
             + size_of_val(&self.postings[..])
     }
+}
+
+/// What columns of all centroids hold at the most, but for what they hold per term.
+pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
+    let entries = sizes.entries();
+    // Tables of columns and of groups, and the postings of all other entries.
+    let table = (MIN_SHARE as u64 * entries).min(MAX_TABLE_ROWS as u64 * sizes.n_clusters);
+    let groups = MIN_GROUP_SHARE as u64 * entries;
+    table + groups + 4 * entries
 }
 
 /// `255 value / greatest`, rounded up.

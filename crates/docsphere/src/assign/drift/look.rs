@@ -21,12 +21,12 @@ use crate::simd::{Level, TILE};
 const TASK_DOCS: usize = 1 << 14;
 
 /// Documents per task of scanning: enough that a table line is read several times while it is in cache.
-const SCAN_DOCS: usize = 1024;
+pub(super) const SCAN_DOCS: usize = 1024;
 
 /// Terms of documents that are scanned together: rows of up to 128 terms on average fill a batch,
 /// longer ones are fewer in it. Bounds its memory whatever the length of the rows; it changes no
 /// result.
-const SCAN_TERMS: usize = 1 << 17;
+pub(super) const SCAN_TERMS: usize = 1 << 17;
 
 /// How many documents ahead to prefetch what is looked up.
 const LOOK_AHEAD: usize = 3;

@@ -83,7 +83,7 @@ use followers::Followers;
 use front::{Front, Plan};
 use look::Need;
 
-use super::{Assigned, Assigner, ShardStep};
+use super::{Assigned, Assigner, ShardStep, Sizes};
 use crate::centroids::Movement;
 use crate::error::Result;
 use crate::labels::Assignment;
@@ -186,6 +186,16 @@ impl Assigner for Drift {
     fn memory_bytes(&self) -> usize {
         self.front.memory_bytes() + self.followers.memory_bytes()
     }
+}
+
+/// What the strategy holds at the most, from "Cost" above: both halves, and the scratch of each thread.
+pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
+    let Sizes { n_rows, nnz, n_terms, n_clusters, n_threads, .. } = *sizes;
+    let followers = 8 * nnz + 53 * n_rows;
+    let front = 72 * n_terms + 141 * n_clusters + 2 * columns::most_bytes(sizes);
+    // A centroid spread out, and a batch of documents.
+    let by_thread = 4 * n_terms + batch::most_bytes(sizes, look::SCAN_DOCS, look::SCAN_TERMS);
+    followers + front + n_threads * by_thread
 }
 
 /// Divides the documents: those that look at a few tiles only get small columns of their own. With each

@@ -1,0 +1,32 @@
+//! How much memory each strategy holds at the most, from sizes that are known before a run.
+//!
+//! The formulas follow from the "Cost" paragraphs of the strategies; `tests/memory_forecast.rs` compares
+//! them with what strategies hold.
+
+use super::drift;
+use super::sizes::Sizes;
+use crate::record::Strategy;
+
+/// What a strategy holds at the most, the scratch of its threads included.
+pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
+    let Sizes { n_terms, n_clusters, n_threads, n_lambdas, .. } = *sizes;
+    let entries = sizes.entries();
+    // A table of each centroid, at most half full.
+    let lookup = 36 * entries + 88 * n_clusters;
+    let postings = 8 * entries + 8 * (n_terms + 2) + 8 * n_clusters;
+    match strategy {
+        Strategy::Baseline | Strategy::Ncc => lookup,
+        // G, one P per threshold, and the list that one of these is made from.
+        Strategy::Index | Strategy::NccIndex => {
+            let maps = (4 + 8 * n_lambdas) * entries + 8 * (n_lambdas + 1) * (n_terms + 2);
+            lookup + maps + 12 * entries + 8 * n_clusters * n_threads
+        }
+        Strategy::Inverted => postings + 8 * n_clusters * n_threads,
+        Strategy::Drift => drift::most_bytes(sizes),
+        // One at a time; documents per term are counted for the choice.
+        Strategy::Auto => {
+            let others = most_bytes(Strategy::Inverted, sizes).max(most_bytes(Strategy::Ncc, sizes));
+            drift::most_bytes(sizes).max(others + 4 * n_terms)
+        }
+    }
+}

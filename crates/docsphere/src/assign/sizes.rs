@@ -1,0 +1,22 @@
+//! Sizes that are known before a run.
+
+/// What the memory of a run depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) n_rows: u64,
+    pub(crate) nnz: u64,
+    pub(crate) n_terms: u64,
+    /// Terms of the longest row.
+    pub(crate) max_row_nnz: u64,
+    pub(crate) n_clusters: u64,
+    pub(crate) n_threads: u64,
+    /// Thresholds of the paper's index.
+    pub(crate) n_lambdas: u64,
+}
+
+impl Sizes {
+    /// Entries of all centroids together: no more than the rows have, nor than k times the terms.
+    pub(crate) fn entries(&self) -> u64 {
+        self.nnz.min(self.n_clusters.saturating_mul(self.n_terms))
+    }
+}

@@ -1,0 +1,68 @@
+//! How much memory a fit will need.
+
+use super::params::{Params, ValidParams};
+use crate::assign::{Sizes, most_bytes};
+use crate::seeding;
+use crate::threads::all_cores;
+use crate::update;
+use crate::vectors::UnitRows;
+
+/// How much memory a fit may add to what its rows take, in bytes, at the most.
+///
+/// Seeding ends before the loop begins, so the two do not add up: see [`total`](Self::total).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryForecast {
+    /// Labels, similarities, and who moved.
+    pub documents: u64,
+    /// The index over the documents that seeding needs, and their weights.
+    pub seeding: u64,
+    /// Centroids, their sums, and what an update changes in them.
+    pub centroids: u64,
+    /// What the strategy holds ([`IterationRecord::strategy_bytes`](crate::IterationRecord::strategy_bytes))
+    /// and the scratch of its threads.
+    pub strategy: u64,
+}
+
+impl MemoryForecast {
+    /// The most that is held at the same time.
+    pub fn total(&self) -> u64 {
+        self.documents.saturating_add(self.seeding.max(self.centroids.saturating_add(self.strategy)))
+    }
+}
+
+impl ValidParams {
+    /// How much memory a fit of these rows may need at the most, beside the rows.
+    ///
+    /// ```
+    /// use docsphere::{SparseRows, SphericalKMeans, UnitRows};
+    ///
+    /// let rows = UnitRows::new(SparseRows::from_parts(2, vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0])?);
+    /// let params = SphericalKMeans::params(2).check()?;
+    /// let fit = params.fit(&rows)?;
+    /// let forecast = params.memory_forecast(&rows);
+    /// assert!(fit.trace.iterations.iter().all(|record| record.strategy_bytes <= forecast.strategy));
+    /// # Ok::<(), docsphere::Error>(())
+    /// ```
+    pub fn memory_forecast(&self, rows: &UnitRows<'_>) -> MemoryForecast {
+        let Params { n_clusters, strategy, n_threads, n_init, lambdas, .. } = self.params();
+        let sizes = Sizes {
+            n_rows: rows.n_rows() as u64,
+            nnz: rows.nnz() as u64,
+            n_terms: rows.n_terms() as u64,
+            max_row_nnz: rows.max_row_nnz() as u64,
+            n_clusters: *n_clusters as u64,
+            n_threads: n_threads.unwrap_or_else(all_cores) as u64,
+            n_lambdas: lambdas.len() as u64,
+        };
+        let best = if *n_init > 1 { 12 * sizes.n_rows + 8 * sizes.entries() } else { 0 };
+        MemoryForecast {
+            // Label and similarity, the label that sums stand for; a list of refill candidates, or of
+            // moves, which is joined from parts.
+            documents: (16 + 48) * sizes.n_rows + best,
+            seeding: seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms),
+            centroids: update::most_bytes(sizes.entries(), sizes.n_clusters, sizes.n_terms, sizes.n_threads),
+            strategy: most_bytes(*strategy, &sizes),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! No strategy holds more than the forecast says.
+
+use docsphere::{SphericalKMeans, Strategy, UnitRows};
+use docsphere_testkit::random_rows::{RandomRows, random_rows};
+use docsphere_testkit::zipf::ZipfText;
+
+fn assert_covered(rows: &UnitRows<'_>, n_clusters: usize, what: &str) {
+    for &strategy in Strategy::ALL {
+        for n_threads in [1, 3] {
+            let params =
+                SphericalKMeans::params(n_clusters).strategy(strategy).n_threads(n_threads).max_iter(8);
+            let params = params.check().unwrap();
+            let forecast = params.memory_forecast(rows).strategy;
+            let fit = params.fit(rows).unwrap();
+            let held = fit.trace.iterations.iter().map(|record| record.strategy_bytes).max().unwrap();
+            assert!(
+                held <= forecast,
+                "{what}, {strategy}, {n_threads} threads: {held} held, {forecast} forecast"
+            );
+            assert!(held > 0, "{what}, {strategy}: nothing was counted");
+        }
+    }
+}
+
+#[test]
+fn strategies_hold_no_more_than_the_forecast() {
+    let text =
+        |n_docs, n_terms, mean_terms| ZipfText { n_docs, n_terms, n_topics: 50, mean_terms, seed: 3 }.rows();
+    assert_covered(&text(2_000, 6_000, 40), 5, "few clusters");
+    assert_covered(&text(2_000, 6_000, 40), 300, "many clusters");
+    assert_covered(&text(3_000, 20_000, 8), 1_000, "short texts");
+    assert_covered(&text(300, 500, 120), 290, "long texts");
+    let negative =
+        random_rows(&RandomRows { n_docs: 200, n_terms: 50, negative_share: 0.3, ..RandomRows::default() });
+    assert_covered(&negative, 20, "negative values");
+}
+
+#[test]
+fn every_part_grows_with_what_it_depends_on() {
+    let rows = |n_docs| ZipfText { n_docs, n_terms: 3_000, n_topics: 20, mean_terms: 20, seed: 1 }.rows();
+    let (small, large) = (rows(200), rows(2_000));
+    let of = |rows: &UnitRows<'_>, k, n_threads, n_init| {
+        let params = SphericalKMeans::params(k).n_threads(n_threads).n_init(n_init).check().unwrap();
+        params.memory_forecast(rows)
+    };
+    let base = of(&small, 10, 1, 1);
+    let more_rows = of(&large, 10, 1, 1);
+    assert!(more_rows.documents > base.documents && more_rows.seeding > base.seeding);
+    assert!(of(&small, 100, 1, 1).centroids > base.centroids);
+    assert!(of(&small, 10, 4, 1).strategy > base.strategy);
+    assert!(of(&small, 10, 1, 5).documents > base.documents);
+    assert_eq!(base.total(), base.documents + base.seeding.max(base.centroids + base.strategy));
+}
