@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 pub enum StopWords {
     /// None.
     None,
-    /// The list of a language, by English name or ISO 639 code; see [`stop_word_languages`](crate::stop_word_languages).
+    /// The list of a language, by English name or ISO 639 code; see [`stop_word_languages`].
     Language(String),
     /// One's own list.
     Own(Vec<String>),
