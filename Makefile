@@ -1,14 +1,21 @@
-# make demo    build the command and cluster the built-in corpus
-# make test    everything that must hold: format, lints, docs, tests, comparison with SciPy and scikit-learn, the Python package, the page in a browser
-# make check   what to run before a commit, without a network: format, lints, and all tests in Rust with fewer random cases
-# make python  only the Python package: builds the wheel, installs it into a virtual environment, runs its tests
-# make explorer  only the page that people look at: builds it, compares it with what is checked in, tests it in a real browser
-# make page    builds the page and puts it where the command takes it from
-# make test-long  10,000 random cases for every strategy, thread count and kind of vector instructions
-# make bench   every strategy side by side on generated data
-# make paper   the paper's evaluation on generated data, in minutes; on your own: PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
-# make fuzz    the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz); FUZZ_SECONDS=3600 for longer
-# make memory  the peak memory of a run over a million rows (Linux)
+# make demo      build the command and cluster the built-in corpus
+# make test      everything that must hold: format, lints, docs, tests, comparison with SciPy and
+#                scikit-learn, the Python package, the page in a browser
+# make check     what to run before a commit, without a network: format, lints, and all tests in
+#                Rust with fewer random cases
+# make python    only the Python package: builds the wheel, installs it into a virtual environment,
+#                runs its tests
+# make explorer  only the page that people look at: builds it, compares it with what is checked in,
+#                tests it in a real browser
+# make page      builds the page and puts it where the command takes it from
+# make test-long 10,000 random cases for every strategy, thread count and kind of vector
+#                instructions
+# make bench     every strategy side by side on generated data
+# make paper     the paper's evaluation on generated data, in minutes; on your own:
+#                PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
+# make fuzz      the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz);
+#                FUZZ_SECONDS=3600 for longer
+# make memory    the peak memory of a run over a million rows (Linux)
 
 PYTHON ?= python3
 VENV   := .venv
@@ -17,11 +24,13 @@ VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.
 PYTHON_VENV  := .venv-python
 PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
 
-# Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses other features for
+# Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses
+# other features for
 # what is shared, and builds it all again.
 FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs
 
-# The machine's own Node.js if it has one, else one that pip installs. (What is checked in must be the same with both.)
+# The machine's own Node.js if it has one, else one that pip installs. (What is checked in must be
+# the same with both.)
 EXPLORER_READY := explorer/node_modules/ready-$(shell cat explorer/package.json explorer/package-lock.json | cksum | cut -d' ' -f1)
 PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
@@ -43,10 +52,16 @@ check:
 	cargo clippy --offline --workspace --all-targets $(FEATURES) --quiet -- -D warnings
 	PROPTEST_CASES=20 cargo test --offline --workspace $(FEATURES) --quiet -- --skip long_runs:: --skip who_sends_nothing --skip text_like_rows --skip with_many_seeds
 
+# Comments end at column 100; tables and what lies in the build folders are left alone.
+LONG_COMMENTS := length > 100 && /^[ \t]*(\/\/|\#[^!\[])/ && !/^ *\/\/[\/!] *\|/
+
 lint:
 	cargo fmt --all -- --check
+	@git ls-files '*.rs' '*.ts' '*.mjs' '*.py' '*.sh' '*.toml' Makefile | xargs awk '$(LONG_COMMENTS) \
+		{ print FILENAME ":" FNR ": the comment goes beyond column 100"; bad = 1 } END { exit bad }'
 	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
-	@# The library with every feature is checked above; here without any, with each alone, and the command without its own.
+	@# The library with every feature is checked above; here without any, with each alone, and
+	@# the command without its own.
 	for features in "" text formats map ndarray parquet sprs; do \
 		cargo clippy --package docsphere --no-default-features --features "$$features" --quiet -- -D warnings || exit 1; \
 	done
@@ -59,19 +74,22 @@ doc:
 
 unit:
 	cargo test --workspace $(FEATURES) --quiet
-	@# Without features, the parts that need none: the loop, shards, models, checkpoints, examples. The rest of the suite tests the same code above.
+	@# Without features, the parts that need none: the loop, shards, models, checkpoints,
+	@# examples. The rest of the suite tests the same code above.
 	cargo test --package docsphere --no-default-features --test integration --quiet -- checkpoint:: examples:: fit:: model:: shards::
 
 test-long:
 	PROPTEST_CASES=10000 cargo test --package docsphere
 
-# Real files of SciPy and scikit-learn are read, and ours are read there; TF-IDF values are compared.
+# Real files of SciPy and scikit-learn are read, and ours are read there; TF-IDF values are
+# compared.
 interop: $(VENV_READY)
 	cargo build --workspace $(FEATURES) --examples --quiet
 	$(VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
 	$(VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
 
-# With the profile of all other tests, which is optimised: a release build of everything would take minutes more.
+# With the profile of all other tests, which is optimised: a release build of everything would take
+# minutes more.
 python: $(PYTHON_READY)
 	cargo build --workspace $(FEATURES) --bins --quiet
 	rm -rf target/wheels
@@ -86,11 +104,13 @@ python: $(PYTHON_READY)
 $(PYTHON_READY): python/tests/requirements.txt
 	$(PYTHON) -m venv --clear $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --requirement python/tests/requirements.txt
-	@# Without its own dependencies, which would bring gigabytes: what it needs beside them is in the list above.
+	@# Without its own dependencies, which would bring gigabytes: what it needs beside them is
+	@# in the list above.
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-deps bertopic==0.17.4
 	@touch $@
 
-# The page is checked in, so that `cargo build` needs no Node.js. Here it is built anew, and must be the same to the byte.
+# The page is checked in, so that `cargo build` needs no Node.js. Here it is built anew, and must be
+# the same to the byte.
 explorer: $(EXPLORER_READY)
 	cd explorer && PATH="$(NODE_FIRST)" npm run --silent build
 	@cmp explorer/dist/index.html $(PAGE) || { echo "$(PAGE) is not what explorer/ gives: run make page, and check it in"; exit 1; }
@@ -115,7 +135,8 @@ $(VENV_READY): crates/docsphere/tests/requirements.txt
 bench:
 	cargo run --release --quiet --package docsphere-bench -- speed
 
-# Settings of `make paper`: the small size ends in minutes on two cores; PAPER_DOCS= and PAPER_K=50,500,5000 make it whole for corpora of your own.
+# Settings of `make paper`: the small size ends in minutes on two cores; PAPER_DOCS= and
+# PAPER_K=50,500,5000 make it whole for corpora of your own.
 PAPER_CORPORA ?= generated:10 generated:58
 PAPER_DOCS    ?= 10000,4000
 PAPER_K       ?= 50,500,2000
@@ -132,7 +153,8 @@ paper:
 FUZZ_TARGETS ?= checkpoint parquet
 FUZZ_SECONDS ?= 60
 
-# Without a sanitizer, which would need unstable Rust. All code is safe but the vector kernels and dependencies; panics, texts that are not UTF-8 and memory are what is looked for.
+# Without a sanitizer, which would need unstable Rust. All code is safe but the vector kernels and
+# dependencies; panics, texts that are not UTF-8 and memory are what is looked for.
 fuzz:
 	@cargo fuzz --version > /dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz: cargo install --locked cargo-fuzz"; exit 1; }
 	cargo run --quiet --manifest-path fuzz/Cargo.toml --example seeds -- fuzz

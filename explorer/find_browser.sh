@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints the path of a Chromium or Chrome. DOCSPHERE_BROWSER names one; else the usual places are tried; else Debian's package is installed, or the
-# build that playwright-core was made for, where that is possible.
+# Prints the path of a Chromium or Chrome. DOCSPHERE_BROWSER names one; else the usual places are
+# tried; else Debian's package is installed, or the build that playwright-core was made for, where
+# that is possible.
 set -eu
 
 if [ -n "${DOCSPHERE_BROWSER:-}" ]; then

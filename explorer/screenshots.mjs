@@ -1,4 +1,5 @@
-// The pictures of the docs: node screenshots.mjs RESULT FOLDER, with DOCSPHERE_COMMAND and DOCSPHERE_BROWSER set as for the tests. RESULT is a result folder with report.html.
+// The pictures of the docs: node screenshots.mjs RESULT FOLDER, with DOCSPHERE_COMMAND and
+// DOCSPHERE_BROWSER set as for the tests. RESULT is a result folder with report.html.
 
 import { join, resolve } from "node:path";
 

@@ -24,7 +24,8 @@ function hashedPolicy(): Plugin {
           ["style", "style-src"],
         ]) {
           const open = `'unsafe-inline'`;
-          // At the start of a line: code may hold the same signs. The data is JSON: it does not run, and needs no hash.
+          // At the start of a line: code may hold the same signs. The data is JSON: it does not
+          // run, and needs no hash.
           const elements = [...html.matchAll(new RegExp(`^ *<${tag}(?! type="application/json")[^>]*>([^]*?)</${tag}>`, "gm"))];
           if (elements.length !== 1 || !html.includes(`${directive} ${open}`)) throw new Error(`the page must have one ${tag} and ${directive} ${open}`);
           const source = await hashSource(elements[0]![1]!);

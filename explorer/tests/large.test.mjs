@@ -21,7 +21,8 @@ function random(seed) {
 before(async () => {
   const home = folder();
   const next = random(7);
-  // Words by Zipf's law within a hundred subjects, and long enough texts that not all can be shown in ten megabytes.
+  // Words by Zipf's law within a hundred subjects, and long enough texts that not all can be shown
+  // in ten megabytes.
   const word = (subject) => `w${subject}x${Math.floor(300 * next() ** 3)}`;
   const text = () => {
     const subject = Math.floor(100 * next());
@@ -64,7 +65,8 @@ test("the map stays fluid while it is moved", async () => {
   const { page, troubles, close } = await open(browser, reportUrl(result));
   const box = await page.locator("#map").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  // How long a frame takes to draw, asked of the page itself: frames in the background of a busy machine say nothing.
+  // How long a frame takes to draw, asked of the page itself: frames in the background of a busy
+  // machine say nothing.
   const round = () => page.evaluate(async () => {
     const canvas = document.getElementById("map");
     const { left, top, width, height } = canvas.getBoundingClientRect();

@@ -1,4 +1,5 @@
-// What all tests share: results of the real command, and pages in a real browser that must stay silent and offline.
+// What all tests share: results of the real command, and pages in a real browser that must stay
+// silent and offline.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

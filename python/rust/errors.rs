@@ -1,9 +1,11 @@
-//! Errors of the library as exceptions: one class for each kind of cause. The classes are Python (`_errors.py`), since they have several bases.
+//! Errors of the library as exceptions: one class for each kind of cause. The classes are Python
+//! (`_errors.py`), since they have several bases.
 
 use docsphere::{Error, ErrorKind};
 use pyo3::prelude::*;
 
-/// The exception for an error. Causes that are not named here are new: they come out as the base class.
+/// The exception for an error. Causes that are not named here are new: they come out as the base
+/// class.
 pub(crate) fn exception(error: &Error) -> PyErr {
     let class = match error.kind() {
         ErrorKind::Parameter { .. } | ErrorKind::Mismatch { .. } => "ParameterError",

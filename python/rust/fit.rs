@@ -1,7 +1,9 @@
 //! Clustering.
 //!
-//! The run goes on on threads of its own. The thread that called waits for it with the lock released, and takes the lock only to call the callback, for whose answer the run waits, and, some times a second, to see whether the user has
-//! pressed Ctrl-C: Python handles signals on its main thread alone.
+//! The run goes on on threads of its own. The thread that called waits for it with the lock
+//! released, and takes the lock only to call the callback, for whose answer the run waits, and,
+//! some times a second, to see whether the user has pressed Ctrl-C: Python handles signals on its
+//! main thread alone.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -183,7 +185,8 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Returns when the run has ended. An exception, of the callback or by a signal, asks it to end, and is kept.
+    /// Returns when the run has ended. An exception, of the callback or by a signal, asks it to
+    /// end, and is kept.
     fn until_the_end(&self) -> PyResult<()> {
         let mut raised = Ok(());
         loop {

@@ -1,6 +1,7 @@
 //! The Rust side of the Python package: arrays in, calls of the library, arrays out.
 //!
-//! Documentation, defaults, checks of scikit-learn's kind and its base classes are Python (`src/docsphere/`). Here is only what Python cannot do by itself:
+//! Documentation, defaults, checks of scikit-learn's kind and its base classes are Python
+//! (`src/docsphere/`). Here is only what Python cannot do by itself:
 //!
 //! | file | what |
 //! |---|---|

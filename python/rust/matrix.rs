@@ -1,7 +1,10 @@
 //! Compressed sparse rows from and to NumPy arrays.
 //!
-//! A matrix comes as the three arrays of a SciPy CSR matrix. Values in f32, indices in int32 and offsets in int64 are used where they are; other types are converted once: values in f64 to f32 (scaled, if a row is too small or too great for it),
-//! indices in int64 to 32 bits, offsets in int32 to 64 bits (those are few). Only rows that are not sorted, not of length one, or hold zeros are copied, by the library.
+//! A matrix comes as the three arrays of a SciPy CSR matrix. Values in f32, indices in int32 and
+//! offsets in int64 are used where they are; other types are converted once: values in f64 to f32
+//! (scaled, if a row is too small or too great for it), indices in int64 to 32 bits, offsets in
+//! int32 to 64 bits (those are few). Only rows that are not sorted, not of length one, or hold
+//! zeros are copied, by the library.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -117,10 +120,12 @@ impl<'a> Slices<'a> {
     }
 }
 
-/// Rows whose greatest value is within these keep their bits when their length is made one; others would leave the range of f32.
+/// Rows whose greatest value is within these keep their bits when their length is made one; others
+/// would leave the range of f32.
 const SAFE: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
 
-/// Values as f32. Rows that are too small or too great for it are scaled: only their direction counts. The offsets have not been checked yet.
+/// Values as f32. Rows that are too small or too great for it are scaled: only their direction
+/// counts. The offsets have not been checked yet.
 fn narrow_values(offsets: &[u64], values: &[f64]) -> Vec<f32> {
     let mut narrowed: Vec<f32> = values.iter().map(|&value| value as f32).collect();
     for ends in offsets.windows(2) {

@@ -148,7 +148,8 @@ impl Model {
         PyArray1::from_vec(py, all).reshape(shape)
     }
 
-    /// The similarities to the nearest centroids alone, as `(data, indices, indptr)`; clusters ascending in each row.
+    /// The similarities to the nearest centroids alone, as `(data, indices, indptr)`; clusters
+    /// ascending in each row.
     fn nearest<'py>(
         &self,
         py: Python<'py>,

@@ -94,7 +94,8 @@ fn utf8(texts: Vec<Bound<'_, PyString>>) -> PyResult<Vec<PyBackedStr>> {
     texts.into_iter().enumerate().map(text).collect()
 }
 
-/// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, and what was learnt.
+/// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, and what was
+/// learnt.
 #[pyfunction]
 pub(crate) fn fit_texts<'py>(
     py: Python<'py>,

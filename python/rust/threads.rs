@@ -13,7 +13,8 @@ pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
 /// Runs `call` on a pool of so many threads, while other Python threads go on.
 ///
-/// The thread that called waits and looks out for Ctrl-C. Then it sets the flag that `call` is given, on which `call` may return early: what it returns is dropped.
+/// The thread that called waits and looks out for Ctrl-C. Then it sets the flag that `call` is
+/// given, on which `call` may return early: what it returns is dropped.
 pub(crate) fn on_threads<T: Send>(
     py: Python<'_>,
     n_threads: usize,

@@ -1,4 +1,5 @@
-//! From a name to rows: a corpus through the library's default text stages, a matrix file, or generated rows. Nothing is cached.
+//! From a name to rows: a corpus through the library's default text stages, a matrix file, or
+//! generated rows. Nothing is cached.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -80,7 +81,8 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// Rows of the first `n_docs` documents, or of all. Documents are chosen before they become rows, so that vocabulary and weights are theirs.
+    /// Rows of the first `n_docs` documents, or of all. Documents are chosen before they become
+    /// rows, so that vocabulary and weights are theirs.
     ///
     /// # Errors
     /// Everything that can be wrong with a file; fewer documents than wanted.
@@ -112,7 +114,8 @@ impl Source {
     }
 }
 
-/// Vocabulary and topics grow with the documents as in real text: 57,000 terms and 200 topics at 20,000 documents, 400,000 terms at a million.
+/// Vocabulary and topics grow with the documents as in real text: 57,000 terms and 200 topics at
+/// 20,000 documents, 400,000 terms at a million.
 fn generated(n_docs: usize, mean_terms: usize) -> UnitRows<'static> {
     let n_terms = (400.0 * (n_docs as f64).sqrt()).ceil() as usize;
     ZipfText { n_docs, n_terms: n_terms.max(1), n_topics: n_docs.div_ceil(100).max(1), mean_terms, seed: 1 }

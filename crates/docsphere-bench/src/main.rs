@@ -8,8 +8,10 @@
 //! | `seeding` | what does each way of seeding cost, and what does it gain? |
 //! | `paper` | what did the paper's evaluation show, and what does it show here? |
 //!
-//! The path of a measurement: [`args`] (what may be typed), [`input`] (a corpus, a matrix or generated rows), [`measure`] (seeds, loops, repeats in turn, proof that
-//! results are identical), [`statistics`], [`report`] (tables, figures, the machine). One file a subcommand in [`commands`].
+//! The path of a measurement: [`args`] (what may be typed), [`input`] (a corpus, a matrix or
+//! generated rows), [`measure`] (seeds, loops, repeats in turn, proof that results are identical),
+//! [`statistics`], [`report`] (tables, figures, the machine). One file a subcommand in
+//! [`commands`].
 //!
 //! Exit codes: 0 done, 1 failed (also: results differ, or `auto` is too slow), 2 wrong usage.
 

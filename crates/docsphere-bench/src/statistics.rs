@@ -37,7 +37,8 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The exponent b of the power law `y = a x^b` that fits best: least squares in logarithms. `None` with fewer than two different x.
+/// The exponent b of the power law `y = a x^b` that fits best: least squares in logarithms. `None`
+/// with fewer than two different x.
 pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x.ln(), y.ln())).collect();
     if logs.windows(2).all(|pair| pair[0].0 == pair[1].0) {

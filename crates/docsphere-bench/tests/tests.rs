@@ -1,4 +1,5 @@
-//! The real binary on tiny input: each subcommand, the form of what it prints and writes. Seconds are never judged.
+//! The real binary on tiny input: each subcommand, the form of what it prints and writes. Seconds
+//! are never judged.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -229,7 +230,8 @@ fn paper_repeats_the_evaluation() {
 
 #[test]
 fn paper_extrapolates_what_the_cap_stopped() {
-    // No time at all: every mode is stopped after its second assignment, and nothing is known of the rest.
+    // No time at all: every mode is stopped after its second assignment, and nothing is known of
+    // the rest.
     let done = ok("paper --corpus generated:8 --docs 1500 --k 20 --runs 2 --cap 0 --threads 1 --out OUT");
     assert_eq!(done.column("paper-seconds.csv", "stopped"), ["1"; 6]);
     assert_eq!(done.column("paper-seconds.csv", "median"), [""; 6]);

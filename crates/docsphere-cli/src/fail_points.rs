@@ -1,7 +1,8 @@
 //! Crashes at named places, for the tests of crash safety. Not in release builds.
 //!
-//! `DOCSPHERE_FAIL_AT=NAME:N` ends the process when it passes the place NAME for the N-th time, without
-//! clearing up. `DOCSPHERE_FAIL_LIST=FILE` adds the name of each place that it passes to a file.
+//! `DOCSPHERE_FAIL_AT=NAME:N` ends the process when it passes the place NAME for the N-th time,
+//! without clearing up. `DOCSPHERE_FAIL_LIST=FILE` adds the name of each place that it passes to a
+//! file.
 
 use std::collections::HashMap;
 use std::env;

@@ -18,7 +18,8 @@ use crate::progress::Progress;
 /// What the id of a row of a matrix takes: a short text and its place in a list.
 const ID_BYTES: u64 = 64;
 
-/// What a name of a column takes for each byte of a short line: a text of its own, and a place in a list that doubles.
+/// What a name of a column takes for each byte of a short line: a text of its own, and a place in a
+/// list that doubles.
 const NAME_COPIES: u64 = 64;
 
 /// The longest name of a column.
@@ -87,9 +88,9 @@ pub(crate) struct LoadSeconds {
     pub(crate) vectorize: f64,
 }
 
-/// Reads everything, once, and turns it into rows. Options are given as objects: a file of stop words may be
-/// a pipe, which can be read only once. `store` is the file that keeps the texts of documents, if they are
-/// wanted later.
+/// Reads everything, once, and turns it into rows. Options are given as objects: a file of stop
+/// words may be a pipe, which can be read only once. `store` is the file that keeps the texts of
+/// documents, if they are wanted later.
 pub(crate) fn load(
     input: &InputArgs,
     (text, tfidf): (TextOptions, TfidfOptions),
@@ -128,7 +129,8 @@ pub(crate) fn load(
     })
 }
 
-/// Reads a matrix. Its rows are numbered from 1, as lines are. `n_terms` is the number of columns where it is known: svmlight files do not say.
+/// Reads a matrix. Its rows are numbered from 1, as lines are. `n_terms` is the number of columns
+/// where it is known: svmlight files do not say.
 pub(crate) fn load_matrix(
     input: &InputArgs,
     format: formats::Format,

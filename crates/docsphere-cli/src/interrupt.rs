@@ -1,7 +1,8 @@
 //! Ctrl-C, and the signals by which systems end programs.
 //!
-//! While a run iterates or a server serves, the first signal asks it to come to an end and the second stops at once; at all other times the first one stops at once. Whatever stops it, nothing half-written
-//! is left: unfinished results are removed, and so are the library's temporary files.
+//! While a run iterates or a server serves, the first signal asks it to come to an end and the
+//! second stops at once; at all other times the first one stops at once. Whatever stops it, nothing
+//! half-written is left: unfinished results are removed, and so are the library's temporary files.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -31,7 +32,8 @@ struct Unfinished {
 
 /// Begins to listen.
 pub(crate) fn listen() {
-    // Without a handler a signal ends the process at once: staging folders are then left behind, nothing worse.
+    // Without a handler a signal ends the process at once: staging folders are then left behind,
+    // nothing worse.
     let _ = ctrlc::set_handler(|| {
         let is_first = SIGNALS.fetch_add(1, Ordering::SeqCst) == 0;
         if io::stderr().is_terminal() {
@@ -46,7 +48,8 @@ pub(crate) fn listen() {
     });
 }
 
-/// Ends the process. The lock is never given back: whoever is about to put a result in place waits until the process is gone.
+/// Ends the process. The lock is never given back: whoever is about to put a result in place waits
+/// until the process is gone.
 fn stop_at_once() -> ! {
     let unfinished = unfinished();
     let is_written = IS_WRITTEN.load(Ordering::SeqCst);
@@ -74,7 +77,8 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on the first signal, which is answered by this line, asks for an end: see [`asked_to_stop`].
+/// From now on the first signal, which is answered by this line, asks for an end: see
+/// [`asked_to_stop`].
 pub(crate) fn stop_calmly(answer: &'static str) {
     *CALM_ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
 }
@@ -100,7 +104,8 @@ pub(crate) fn uninterrupted<T, E>(results: &[&Path], step: impl FnOnce() -> Resu
     outcome
 }
 
-/// What has been put in its place so far is not what the command is for: an interrupted process says that nothing was written.
+/// What has been put in its place so far is not what the command is for: an interrupted process
+/// says that nothing was written.
 pub(crate) fn only_prepared() {
     IS_WRITTEN.store(false, Ordering::SeqCst);
 }

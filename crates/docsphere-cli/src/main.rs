@@ -1,7 +1,8 @@
 //! The `docsphere` command: arguments in, library objects, files and text out.
 //!
-//! `args/` says what may be typed and turns it into library objects; `commands/` has one file a subcommand; `output/` writes what a run leaves behind. Exit codes: 0 done, 1 failed,
-//! 2 wrong usage, 130 interrupted.
+//! `args/` says what may be typed and turns it into library objects; `commands/` has one file a
+//! subcommand; `output/` writes what a run leaves behind. Exit codes: 0 done, 1 failed, 2 wrong
+//! usage, 130 interrupted.
 
 mod args;
 mod commands;

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use anyhow::{Result, bail};
 use docsphere::{MemoryLimit, MergeTree, UnitRows, ValidParams};
 
-/// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no such file.
+/// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no
+/// such file.
 fn proc_bytes(file: &str, key: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(key))?;
@@ -24,13 +25,15 @@ pub(crate) fn resident() -> u64 {
     proc_bytes("/proc/self/status", "VmRSS:").unwrap_or(0)
 }
 
-/// The memory that is left on this machine, or to this container; `None` where the system does not tell.
+/// The memory that is left on this machine, or to this container; `None` where the system does not
+/// tell.
 fn available() -> Option<u64> {
     let machine = proc_bytes("/proc/meminfo", "MemAvailable:")?;
     Some(container_left().map_or(machine, |left| left.min(machine)))
 }
 
-/// What the limit of a container (control group, version 2) leaves. Cached files are given up when memory is short.
+/// What the limit of a container (control group, version 2) leaves. Cached files are given up when
+/// memory is short.
 fn container_left() -> Option<u64> {
     let read = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
@@ -39,7 +42,8 @@ fn container_left() -> Option<u64> {
     Some(number("max")?.saturating_sub(number("current")?.saturating_sub(cached)))
 }
 
-/// The most that the process may hold: what was given, or what it holds and what is left. And who says so.
+/// The most that the process may hold: what was given, or what it holds and what is left. And who
+/// says so.
 pub(crate) struct Limit {
     bytes: u64,
     is_given: bool,
@@ -71,7 +75,8 @@ impl Limit {
             Some(bytes) => (bytes, MemoryLimit::new(bytes, resident)),
             None => {
                 let bytes = resident() + available()?;
-                // Others may take of what was left at the beginning: that is as if this process held it.
+                // Others may take of what was left at the beginning: that is as if this process
+                // held it.
                 let held = move || bytes.saturating_sub(available().unwrap_or(bytes)).max(resident());
                 (bytes, MemoryLimit::new(bytes, held))
             }
@@ -112,7 +117,8 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    /// The loop, or what comes after it: neighbours and groups of the clusters, with the model twice.
+    /// The loop, or what comes after it: neighbours and groups of the clusters, with the model
+    /// twice.
     pub(crate) fn new(rows: &UnitRows<'_>, params: &ValidParams) -> Self {
         let forecast = params.memory_forecast(rows);
         let (k, n_threads) = (params.params().n_clusters, params.params().n_threads);
@@ -140,7 +146,8 @@ impl Forecast {
     }
 }
 
-/// Bytes for people, rounded up: what is too much is never shown as a limit is, which is rounded down.
+/// Bytes for people, rounded up: what is too much is never shown as a limit is, which is rounded
+/// down.
 pub(crate) fn megabytes(bytes: u64) -> String {
     shown(bytes.next_multiple_of(step(bytes)))
 }

@@ -81,7 +81,8 @@ impl Place {
         self.command(words.split_whitespace()).output().unwrap().into()
     }
 
-    /// Runs words separated by spaces, which must succeed and say nothing on standard error. Returns standard output.
+    /// Runs words separated by spaces, which must succeed and say nothing on standard error.
+    /// Returns standard output.
     pub(crate) fn ok(&self, words: &str) -> String {
         let done = self.run(words);
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "docsphere {words}");
@@ -95,8 +96,8 @@ impl Place {
         child.wait_with_output().unwrap().into()
     }
 
-    /// The places at which a run of these words can be crashed, in order, each with its number among
-    /// those of its name. The run must succeed.
+    /// The places at which a run of these words can be crashed, in order, each with its number
+    /// among those of its name. The run must succeed.
     pub(crate) fn fail_points(&self, words: &str) -> Vec<String> {
         let list = self.path("fail-points");
         let _ = fs::remove_file(&list);

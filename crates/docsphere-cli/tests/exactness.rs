@@ -7,7 +7,8 @@ use docsphere::Strategy;
 
 use crate::command::{Place, repository};
 
-/// Clusters the same input with many settings and compares every byte of assignments.csv with the first.
+/// Clusters the same input with many settings and compares every byte of assignments.csv with the
+/// first.
 fn assert_same(place: &Place, input: &str, options: &str, settings: &[(Strategy, usize)]) {
     let mut expected: Option<(String, String)> = None;
     for (strategy, threads) in settings {
@@ -33,7 +34,8 @@ fn everyday_texts_are_assigned_alike_by_every_strategy_on_1_2_and_7_threads() {
     assert_same(&place, "everyday.jsonl", "-k 20 --n-init 3", &settings);
 }
 
-/// All documents start in the one cluster whose seed is not empty; the other one comes to life by a refill.
+/// All documents start in the one cluster whose seed is not empty; the other one comes to life by a
+/// refill.
 #[test]
 fn a_cluster_that_comes_to_life_is_looked_at_by_every_strategy() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! The page that people look at, and the server behind it. What it looks like in a browser is tested in explorer/tests.
+//! The page that people look at, and the server behind it. What it looks like in a browser is
+//! tested in explorer/tests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -16,8 +16,9 @@ use crate::command::{Done, Place};
 /// The limit of these tests, as it is typed and in bytes.
 const LIMIT: (&str, u64) = ("100M", 100_000_000);
 
-/// Runs words and watches the most memory that the process holds. It is looked at every millisecond, in which a process does not read
-/// more than a few megabytes; where the system does not tell, it is 0.
+/// Runs words and watches the most memory that the process holds. It is looked at every
+/// millisecond, in which a process does not read more than a few megabytes; where the system does
+/// not tell, it is 0.
 fn run_watched(place: &Place, words: &str) -> (Done, u64) {
     let mut child = place.spawn(words);
     let status = format!("/proc/{}/status", child.id());
@@ -32,7 +33,8 @@ fn run_watched(place: &Place, words: &str) -> (Done, u64) {
     (child.wait_with_output().unwrap().into(), peak)
 }
 
-/// Runs words with the limit. They must be refused with a message that begins and ends so, and without more memory than is allowed.
+/// Runs words with the limit. They must be refused with a message that begins and ends so, and
+/// without more memory than is allowed.
 #[track_caller]
 fn assert_refused(place: &Place, words: &str, begin: &str, end: &str) {
     let (done, peak) = run_watched(place, &format!("{words} --max-memory {} --threads 2", LIMIT.0));

@@ -1,4 +1,5 @@
-//! Input that can be read only once: named pipes, process substitution, standard input by its names.
+//! Input that can be read only once: named pipes, process substitution, standard input by its
+//! names.
 
 use std::fs::{self, File};
 use std::io::Write;

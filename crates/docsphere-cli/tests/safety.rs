@@ -253,7 +253,8 @@ fn no_command_writes_over_what_it_reads() {
         let message = format!("{file}: is {what} ({path}), which would be overwritten; choose another name");
         assert_refused(&place, &format!("assign out pets.txt -o {file}"), &message);
     }
-    // Files of a result may be links to other places. If they lead to what is read, they are not written.
+    // Files of a result may be links to other places. If they lead to what is read, they are not
+    // written.
     for (written, words, read, what) in [
         ("documents.sqlite", "index out pets.txt", "pets.txt", "the input"),
         ("report.html", "report out", "out/clusters.json", "a file of the result"),

@@ -318,7 +318,8 @@ fn hash_source(text: &str) -> String {
     format!("'sha256-{encoded}='")
 }
 
-/// The elements of a page that are of this kind and stand at the start of a line: their attributes and contents.
+/// The elements of a page that are of this kind and stand at the start of a line: their attributes
+/// and contents.
 fn elements<'a>(page: &'a str, tag: &str) -> Vec<(&'a str, &'a str)> {
     let (open, close) = (format!("<{tag} "), format!("</{tag}>"));
     let starts = page.match_indices(&open).filter(|(at, _)| {

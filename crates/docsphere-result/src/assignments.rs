@@ -156,7 +156,8 @@ pub fn read_assignments(folder: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAs
     match format {
         AssignmentsFormat::Csv => {
             let mut reader = csv::Reader::from_reader(reading.open(&path)?);
-            // Asked for first: where the header cannot be read, `deserialize` takes the file for empty.
+            // Asked for first: where the header cannot be read, `deserialize` takes the file for
+            // empty.
             let headers = reader.headers().map(drop);
             let lines = headers.and_then(|()| reader.deserialize().collect());
             lines.map_err(|error| {

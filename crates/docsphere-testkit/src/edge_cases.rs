@@ -1,7 +1,9 @@
-//! Small inputs on which clustering programs go wrong, each with a name and the reason why it is here.
+//! Small inputs on which clustering programs go wrong, each with a name and the reason why it is
+//! here.
 //!
-//! Every strategy must return the reference's result on all of them, bit for bit. Their number of clusters is never above the number of
-//! rows that are not zero rows, and no case has all weights zero: whether such input is refused is not for this collection to say.
+//! Every strategy must return the reference's result on all of them, bit for bit. Their number of
+//! clusters is never above the number of rows that are not zero rows, and no case has all weights
+//! zero: whether such input is refused is not for this collection to say.
 
 use docsphere::UnitRows;
 
@@ -43,7 +45,8 @@ impl EdgeCase {
         EdgeCase { weights: Some(weights), ..self }
     }
 
-    /// Parameters of a reference fit of this case: seed 1, run 0, to the last change of a label or 50 iterations.
+    /// Parameters of a reference fit of this case: seed 1, run 0, to the last change of a label or
+    /// 50 iterations.
     pub fn params(&self) -> ReferenceParams {
         ReferenceParams {
             seeding: self.seeding.clone(),
@@ -134,7 +137,8 @@ fn equal_rows() -> Vec<EdgeCase> {
         // Twins have equal similarities throughout: ties between documents in draws and refills.
         EdgeCase::new("twins", rows_of(4, &twins), 3),
         EdgeCase::new("all rows are the same, one cluster", rows_of(3, &same), 1),
-        // Random draws pick equal rows as seeds: clusters 1 and 2 attract nothing and find no document to take.
+        // Random draws pick equal rows as seeds: clusters 1 and 2 attract nothing and find no
+        // document to take.
         EdgeCase::new("all rows are the same, three clusters", rows_of(3, &same), 3)
             .seeded(ReferenceSeeding::Random),
         // Here the draws end early: the total of the seed weights is 0 after two seeds.
@@ -204,7 +208,8 @@ fn empty_clusters() -> Vec<EdgeCase> {
     let duplicates = [rows.clone(), vec![far.clone(); 3], vec![vec![(0, 1.0), (7, 4.0)]]].concat();
     // Two documents around seed 0, two twins on seed 1: after one is taken nobody may give.
     let few = vec![vec![(0, 3.0), (1, 1.0)], vec![(0, 3.0), (2, 1.0)], one(3), one(3)];
-    // Found by search: the first four documents as seeds, and one cluster loses its last document in iteration 1.
+    // Found by search: the first four documents as seeds, and one cluster loses its last document
+    // in iteration 1.
     let drift = RandomRows {
         n_docs: 12,
         n_terms: 4,
@@ -224,7 +229,8 @@ fn empty_clusters() -> Vec<EdgeCase> {
             vec![one(8), one(0), one(7), one(2), one(6)],
         ),
         EdgeCase::given("empty seeds", rows_of(4, &rows), vec![vec![], one(0), vec![], one(2)]),
-        // A bound over all other centroids then covers none with entries, and must hold for those that come to life.
+        // A bound over all other centroids then covers none with entries, and must hold for those
+        // that come to life.
         EdgeCase::given("one seed is not empty", rows_of(4, &rows), vec![vec![(0, 5.0), (1, 1.0)], vec![]]),
         EdgeCase::given(
             "one seed of many is not empty",
@@ -237,7 +243,8 @@ fn empty_clusters() -> Vec<EdgeCase> {
             rows_of(10, &duplicates),
             vec![one(0), one(2), one(8), one(9)],
         ),
-        // Cluster 3 finds nobody: each cluster that is left has one member, or members that sit on their centroid.
+        // Cluster 3 finds nobody: each cluster that is left has one member, or members that sit on
+        // their centroid.
         EdgeCase::given("refill runs out of donors", rows_of(9, &few), vec![one(0), one(3), one(7), one(8)]),
         // Equal seeds: the second attracts nothing, since ties go to the smaller id.
         EdgeCase::given("the same seed twice", rows_of(4, &rows), vec![one(0), one(0), one(2)]),
@@ -273,7 +280,8 @@ fn ties() -> Vec<EdgeCase> {
             rows_of(2, &[one(1), diagonal.clone(), one(0)]),
             vec![one(0), one(1)],
         ),
-        // Cluster 1 = {e2, diagonal}: its centroid (1/2, 1/2, 1/sqrt 2) has similarity 1/sqrt 2 to the diagonal, and so has centroid 0.
+        // Cluster 1 = {e2, diagonal}: its centroid (1/2, 1/2, 1/sqrt 2) has similarity 1/sqrt 2 to
+        // the diagonal, and so has centroid 0.
         EdgeCase::given(
             "tie later: the old label stays",
             rows_of(3, &[one(0), diagonal.clone(), one(2)]),
@@ -313,7 +321,8 @@ fn shapes_of_rows() -> Vec<EdgeCase> {
         // Long rows: the order of summation shows, and u8 or u16 sums overflow.
         EdgeCase::new("rows with thousands of terms", rows_of(3000, &long), 3),
         EdgeCase::new("a long row among short ones", rows_of(3000, &among_short), 4),
-        // All similarities are 0 or 1: clusters cannot be told apart, and 56 documents tie everywhere.
+        // All similarities are 0 or 1: clusters cannot be told apart, and 56 documents tie
+        // everywhere.
         EdgeCase::new("orthogonal rows", rows_of(64, &orthogonal), 8),
         EdgeCase::given(
             "orthogonal rows, given seeds",
@@ -335,14 +344,16 @@ fn negative_values() -> Vec<EdgeCase> {
     let all_negative: Vec<SparseVector> = two_groups().iter().map(minus).collect();
     vec![
         EdgeCase::new("negative values", signed, 7),
-        // Only the seeds are negative: the index must be off for the first assignment, though the rows would allow it.
+        // Only the seeds are negative: the index must be off for the first assignment, though the
+        // rows would allow it.
         EdgeCase::given(
             "negative seeds for rows that are not",
             rows_of(9, &two_groups()),
             // Every row shares terms with the first seed only, to which its similarity is below 0.
             vec![vec![(0, -1.0), (1, -1.0), (2, -1.0), (3, -1.0)], one(8)],
         ),
-        // Only the rows are negative: similarities of both signs to seeds that share a term, 0 to one that does not.
+        // Only the rows are negative: similarities of both signs to seeds that share a term, 0 to
+        // one that does not.
         EdgeCase::given(
             "negative rows for seeds that are not",
             rows_of(
@@ -352,7 +363,8 @@ fn negative_values() -> Vec<EdgeCase> {
             vec![one(0), one(5), one(1)],
         ),
         EdgeCase::new("only negative values", rows_of(4, &all_negative), 2),
-        // One of them is the seed; the other has similarity -1 and gets no label, so that the sum does not vanish.
+        // One of them is the seed; the other has similarity -1 and gets no label, so that the sum
+        // does not vanish.
         EdgeCase::new("x and -x in one cluster", rows_of(3, &[x.clone(), minus(&x)]), 1),
         EdgeCase::new("x and -x in two clusters", rows_of(3, &[x.clone(), minus(&x)]), 2),
         // Two pairs that would cancel out, and a document that would not.
@@ -367,7 +379,8 @@ fn negative_values() -> Vec<EdgeCase> {
             rows_of(3, &[vec![(0, 1.0), (1, 1.0)], vec![(0, 1.0), (1, -1.0)], one(2)]),
             vec![one(0), one(2)],
         ),
-        // All similarities of document 0 are negative: it gets no label, and the empty cluster takes it.
+        // All similarities of document 0 are negative: it gets no label, and the empty cluster
+        // takes it.
         EdgeCase::given(
             "every similarity is negative",
             rows_of(2, &[vec![(0, -1.0), (1, -1.0)], vec![(0, 3.0), (1, 1.0)], vec![(0, 1.0), (1, 4.0)]]),
@@ -392,13 +405,16 @@ fn magnitudes() -> Vec<EdgeCase> {
         EdgeCase::new("raw values of 1e30", scaled(|_| 1e30), 2),
         EdgeCase::new("raw values of 1e-30 and 1e30", scaled(|i| if i % 2 == 0 { 1e-30 } else { 1e30 }), 2),
         EdgeCase::new("subnormal raw values", scaled(|_| 1e-42), 2),
-        // 1e-12 is 0 in fixed point, though not in the row: centroids must not have an entry for it.
+        // 1e-12 is 0 in fixed point, though not in the row: centroids must not have an entry for
+        // it.
         EdgeCase::new("values that are zero in fixed point", speck(1e-12), 2),
-        // A seed that is met only through such a value: document 1 has similarity 1e-12 to it, and 0 to the other.
+        // A seed that is met only through such a value: document 1 has similarity 1e-12 to it, and
+        // 0 to the other.
         EdgeCase::given("similarities of 1e-12", speck(1e-12), vec![one(3), one(2)]),
         // 1.16e-10 is 2^-33, half a unit in fixed point: rounded away from zero.
         EdgeCase::new("values of half a unit in fixed point", speck(1.0 / 8_589_934_592.0), 2),
-        // The smaller value vanishes when the row is normalised: the row may keep a zero, but nothing may come of it.
+        // The smaller value vanishes when the row is normalised: the row may keep a zero, but
+        // nothing may come of it.
         EdgeCase::given(
             "a value that vanishes in the row",
             rows_of(3, &[vec![(0, 1e38), (1, 1e-30)], vec![(0, 1.0)], vec![(1, -1e-30), (2, 1e38)]]),
@@ -461,10 +477,12 @@ fn extreme_weights() -> Vec<EdgeCase> {
         // 2^e is then no f64 of its own.
         EdgeCase::new("the smallest weights of all", rows(), 5)
             .weighted(weights(|i| f64::MIN_POSITIVE * f64::from(1 + i % 3))),
-        // Beside the heavy ones the light documents are zero in fixed point, though they have a label and count as members.
+        // Beside the heavy ones the light documents are zero in fixed point, though they have a
+        // label and count as members.
         EdgeCase::new("weights far apart", rows(), 5)
             .weighted(weights(|i| if i % 5 == 0 { 1e12 } else { 1e-12 })),
-        // The document that an empty cluster takes weighs nothing in its sum: the centroid stays, but the cluster counts as changed. It is taken again and again.
+        // The document that an empty cluster takes weighs nothing in its sum: the centroid stays,
+        // but the cluster counts as changed. It is taken again and again.
         EdgeCase::given(
             "a refill that weighs nothing",
             rows_of(
@@ -483,7 +501,8 @@ fn extreme_weights() -> Vec<EdgeCase> {
             vec![one(0), vec![]],
         )
         .weighted(vec![1e30, 1e30, 1.0, 1e30]),
-        // Documents 3 to 5 are members of cluster 1 but weigh nothing in its sum: its centroid stays at the seed.
+        // Documents 3 to 5 are members of cluster 1 but weigh nothing in its sum: its centroid
+        // stays at the seed.
         EdgeCase::given("a cluster whose sum is zero by weight", groups, vec![one(0), one(2)])
             .weighted(vec![two_to_60, 1.0, 1.0, 1.0 / two_to_60, 1.0 / two_to_60, 1.0 / two_to_60]),
     ]

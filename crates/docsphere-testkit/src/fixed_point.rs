@@ -16,7 +16,8 @@ impl<'a> RowWeights<'a> {
     /// Weights for `n_docs` documents; `None` means that each counts once.
     ///
     /// # Panics
-    /// If there are not `n_docs` weights, or their total is not a finite number above zero: then there is no `2^e`.
+    /// If there are not `n_docs` weights, or their total is not a finite number above zero: then
+    /// there is no `2^e`.
     pub(crate) fn new(weights: Option<&'a [f64]>, n_docs: usize) -> Self {
         let exponent = weights.map_or(0, |weights| {
             assert_eq!(weights.len(), n_docs, "one weight a row");
@@ -52,7 +53,8 @@ impl<'a> RowWeights<'a> {
 
 /// The e for which the total weight times `2^e` lies in (2^29, 2^30].
 ///
-/// The total is a sum of integers: with the least p for which no weight is above `2^p`, each counts as `round(w * 2^(63-p))`.
+/// The total is a sum of integers: with the least p for which no weight is above `2^p`, each counts
+/// as `round(w * 2^(63-p))`.
 fn scale_exponent(weights: &[f64]) -> i32 {
     let greatest = weights.iter().copied().fold(0.0, f64::max);
     assert!(greatest > 0.0 && greatest.is_finite(), "the greatest weight is a finite number above zero");
@@ -71,7 +73,8 @@ fn scale_exponent(weights: &[f64]) -> i32 {
     30 - (b + p - 63)
 }
 
-/// `x * 2^exponent`, one doubling or halving after the other, since 2^exponent alone may be too large for a float.
+/// `x * 2^exponent`, one doubling or halving after the other, since 2^exponent alone may be too
+/// large for a float.
 fn times_power_of_two(mut x: f64, exponent: i32) -> f64 {
     let factor = if exponent < 0 { 0.5 } else { 2.0 };
     for _ in 0..exponent.unsigned_abs() {

@@ -1,20 +1,24 @@
-//! What docsphere's own tests and measurements check themselves against. Never published; the library does not use it.
+//! What docsphere's own tests and measurements check themselves against. Never published; the
+//! library does not use it.
 //!
-//! - [`mod@reference`]: the gold standard. A whole spherical k-means, one thread, slow and obvious, written from the definitions
-//!   in `ARCHITECTURE.md` and not from the library's code.
+//! - [`mod@reference`]: the gold standard. A whole spherical k-means, one thread, slow and obvious,
+//!   written from the definitions in `ARCHITECTURE.md` and not from the library's code.
 //! - [`plain_seeding`]: the seeding draws by their definition, every document against every seed.
 //! - [`edge_cases`]: a named collection of small inputs on which clustering programs go wrong.
 //! - [`random_rows`]: small random rows with many duplicates and exact ties, for property tests.
 //! - [`zipf`]: text-like rows of any size, for measurements.
 //!
-//! Of the library it uses only the rows: a mistake in any later stage cannot hide by being made here too.
+//! Of the library it uses only the rows: a mistake in any later stage cannot hide by being made
+//! here too.
 //!
 //! ```
 //! use docsphere_testkit::reference::{ReferenceParams, ReferenceStop, reference_fit};
 //! use docsphere_testkit::rows_from;
 //!
 //! // Two documents about terms 0 and 1, two about terms 2 and 3.
-//! let rows = rows_from(4, &[&[(0, 1.0)], &[(0, 3.0), (1, 1.0)], &[(2, 1.0), (3, 1.0)], &[(3, 1.0)]]);
+//! let rows: [&[(u32, f32)]; 4] =
+//!     [&[(0, 1.0)], &[(0, 3.0), (1, 1.0)], &[(2, 1.0), (3, 1.0)], &[(3, 1.0)]];
+//! let rows = rows_from(4, &rows);
 //! let fit = reference_fit(&rows, &ReferenceParams::given(vec![vec![(0, 1.0)], vec![(3, 1.0)]]));
 //! assert_eq!(fit.labels, [0, 0, 1, 1]);
 //! assert_eq!(fit.stop, ReferenceStop::NoLabelChanged);
@@ -46,7 +50,8 @@ pub fn rows_from(n_terms: usize, rows: &[&[(u32, f32)]]) -> UnitRows<'static> {
     UnitRows::new(rows.expect("the test's rows are valid"))
 }
 
-/// The examples of the README, run as tests. Here, since the library must not name a file outside of its folder: it would not be in its package.
+/// The examples of the README, run as tests. Here, since the library must not name a file outside
+/// of its folder: it would not be in its package.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;

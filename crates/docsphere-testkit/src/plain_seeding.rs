@@ -1,7 +1,9 @@
-//! The seeding draws by their definition: after every seed, every document is compared with it and all weights are added up anew.
+//! The seeding draws by their definition: after every seed, every document is compared with it and
+//! all weights are added up anew.
 //!
-//! Costs O(nonzeros) for every seed (the greedy form: for every document drawn, and O(documents) for each of them in every step). The library's index over the documents must draw the
-//! same documents.
+//! Costs O(nonzeros) for every seed (the greedy form: for every document drawn, and O(documents)
+//! for each of them in every step). The library's index over the documents must draw the same
+//! documents.
 
 use docsphere::{DocId, Row, UnitRows};
 use rand_chacha::ChaCha8Rng;
@@ -13,8 +15,8 @@ use crate::reference::{SparseVector, similarities_to};
 /// A document nearer than this to a seed is not drawn any more.
 const SMALLEST_GAP: f64 = 2e-6;
 
-/// What the draws depend on. The methods return the documents in the order in which they were drawn: at most `n_clusters`, fewer if no
-/// document with weight is left.
+/// What the draws depend on. The methods return the documents in the order in which they were
+/// drawn: at most `n_clusters`, fewer if no document with weight is left.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainSeeding<'a> {
     /// The documents.
@@ -49,8 +51,8 @@ impl PlainSeeding<'_> {
         draws.drawn
     }
 
-    /// Greedy k-means++: each step after the first draws `candidates` documents as [`plus_plus`](Self::plus_plus) does; the best of all documents
-    /// drawn so far becomes a seed.
+    /// Greedy k-means++: each step after the first draws `candidates` documents as
+    /// [`plus_plus`](Self::plus_plus) does; the best of all documents drawn so far becomes a seed.
     ///
     /// # Panics
     /// If `candidates` is zero.
@@ -107,7 +109,8 @@ struct Draws<'a> {
     is_drawn: Vec<bool>,
     /// The order in which running totals are made.
     order: Vec<usize>,
-    /// Each document's greatest similarity to a seed so far; 0 before the first, and always 0 for the random draws.
+    /// Each document's greatest similarity to a seed so far; 0 before the first, and always 0 for
+    /// the random draws.
     best: Vec<f64>,
 }
 
@@ -128,7 +131,8 @@ impl<'a> Draws<'a> {
         }
     }
 
-    /// Draws a document; `None` if there are enough seeds or no document with weight is left. Does not make it a seed.
+    /// Draws a document; `None` if there are enough seeds or no document with weight is left. Does
+    /// not make it a seed.
     fn next_doc(&mut self) -> Option<usize> {
         let seed_weights = self.seed_weights(&self.best);
         let total: u64 = seed_weights.iter().sum();
@@ -259,7 +263,8 @@ mod tests {
 
     #[test]
     fn greedy_takes_the_candidate_that_leaves_the_smallest_total() {
-        // Seed 0 is alone on term 0. Documents 1, 2, 3 are alike: any of them as a seed leaves only document 4 without one.
+        // Seed 0 is alone on term 0. Documents 1, 2, 3 are alike: any of them as a seed leaves only
+        // document 4 without one.
         let alike = &[(1, 1.0), (2, 0.001)][..];
         let rows = rows_from(4, &[&[(0, 1.0)], alike, &[(1, 1.0)], alike, &[(3, 1.0)]]);
         let mut second_is_4 = 0;
@@ -275,8 +280,8 @@ mod tests {
 
     #[test]
     fn a_candidate_that_lost_may_win_later() {
-        // Three heaps without a common term, of 6, 5 and 4 like rows: with enough candidates the heaps come in the order of their sizes,
-        // whatever was drawn alone at first.
+        // Three heaps without a common term, of 6, 5 and 4 like rows: with enough candidates the
+        // heaps come in the order of their sizes, whatever was drawn alone at first.
         let (a, b, c) = (&[(0, 1.0)][..], &[(1, 1.0)][..], &[(2, 1.0)][..]);
         let rows = rows_from(3, &[a, a, a, a, a, a, b, b, b, b, b, c, c, c, c]);
         let heap = |doc: &DocId| [6, 11, 15].iter().position(|&end| doc.index() < end).unwrap();
@@ -285,7 +290,8 @@ mod tests {
             let heaps: Vec<usize> = drawn.iter().map(heap).collect();
             assert!(heaps[1] < heaps[2], "{heaps:?}");
         }
-        // Candidates of the second step that lost to the larger heap are in the pool: the third seed is the earliest drawn of them.
+        // Candidates of the second step that lost to the larger heap are in the pool: the third
+        // seed is the earliest drawn of them.
         let two = seeding(&rows, 2, 5).greedy(40);
         let three = seeding(&rows, 3, 5).greedy(40);
         assert_eq!(two, three[..2], "the pool leaves the draws before it as they are");

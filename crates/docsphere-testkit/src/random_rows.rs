@@ -1,7 +1,7 @@
 //! Small random rows for property tests.
 //!
-//! Values are small whole numbers and rows are often repeated, so that equal similarities, equal rows and empty rows are
-//! frequent: the cases that random floats never hit.
+//! Values are small whole numbers and rows are often repeated, so that equal similarities, equal
+//! rows and empty rows are frequent: the cases that random floats never hit.
 
 use docsphere::UnitRows;
 use rand_chacha::ChaCha8Rng;
@@ -30,7 +30,8 @@ pub struct RandomRows {
 }
 
 impl Default for RandomRows {
-    /// 100 rows over 30 terms, about 4 terms a row, values 1 to 3, a tenth of the rows copies, nothing negative.
+    /// 100 rows over 30 terms, about 4 terms a row, values 1 to 3, a tenth of the rows copies,
+    /// nothing negative.
     fn default() -> Self {
         RandomRows {
             n_docs: 100,
@@ -77,8 +78,9 @@ fn random_row(random: &mut ChaCha8Rng, params: &RandomRows) -> Vec<(u32, f32)> {
 
 /// Seeds of which some are empty, some equal, some far from every row, and some random rows.
 ///
-/// In a third of all cases exactly one seed is not empty: every document then starts in that cluster, and all other
-/// clusters come to life by refills. The rest is drawn seed by seed. At least one seed has entries.
+/// In a third of all cases exactly one seed is not empty: every document then starts in that
+/// cluster, and all other clusters come to life by refills. The rest is drawn seed by seed. At
+/// least one seed has entries.
 pub fn random_seeds(params: &RandomRows, n_clusters: usize, seed: u64) -> Vec<SparseVector> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     // Without zero rows and negative values.

@@ -1,8 +1,9 @@
 //! Spherical k-means by the definitions of `ARCHITECTURE.md`, slow and obvious: the gold standard.
 //!
-//! One thread. Every iteration compares every document with every centroid and adds up every cluster from scratch. Nothing is skipped,
-//! nothing is carried along except what the definitions carry along: labels, similarities and centroids. The numbers in the comments
-//! are those of the definitions.
+//! One thread. Every iteration compares every document with every centroid and adds up every
+//! cluster from scratch. Nothing is skipped, nothing is carried along except what the definitions
+//! carry along: labels, similarities and centroids. The numbers in the comments are those of the
+//! definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +15,12 @@ use crate::plain_seeding::{PlainSeeding, vector};
 /// Terms and values, ascending by term, without zeros. Empty for an empty centroid.
 pub type SparseVector = Vec<(u32, f32)>;
 
-/// The label of a document that has none: a zero row, one without a similarity above 0, or one that has not been assigned yet.
+/// The label of a document that has none: a zero row, one without a similarity above 0, or one that
+/// has not been assigned yet.
 pub const NO_LABEL: i32 = -1;
 
-/// A document whose similarity to its own centroid is at least this is not taken to refill an empty cluster.
+/// A document whose similarity to its own centroid is at least this is not taken to refill an empty
+/// cluster.
 const SITS_ON_CENTROID: f64 = 1.0 - 2e-6;
 
 /// A given centroid whose length is this near to one is taken as it is.
@@ -59,7 +62,8 @@ pub struct ReferenceParams {
 }
 
 impl ReferenceParams {
-    /// Random seeds, seed 0, run 0, at most 100 iterations, run to the last change of a label, no weights.
+    /// Random seeds, seed 0, run 0, at most 100 iterations, run to the last change of a label, no
+    /// weights.
     pub fn new(n_clusters: usize) -> Self {
         ReferenceParams {
             n_clusters,
@@ -99,12 +103,14 @@ pub struct Refill {
     pub doc: usize,
 }
 
-/// What happened in one iteration. Iteration 0 is the first assignment: all documents with a label count as moved, no cluster as changed.
+/// What happened in one iteration. Iteration 0 is the first assignment: all documents with a label
+/// count as moved, no cluster as changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceIteration {
     /// The objective after the assignment.
     pub objective: f64,
-    /// Documents whose label after the assignment is not the one they had before the update, that is, before the refill.
+    /// Documents whose label after the assignment is not the one they had before the update, that
+    /// is, before the refill.
     pub moved: usize,
     /// Clusters whose centroid has other bits than before, or that were refilled; ascending.
     pub changed: Vec<usize>,
@@ -145,8 +151,8 @@ pub struct ReferenceAssignment {
 /// Clusters the rows.
 ///
 /// # Panics
-/// If the parameters do not fit the rows or each other: another number of weights than rows, of given centroids than clusters; all
-/// weights zero.
+/// If the parameters do not fit the rows or each other: another number of weights than rows, of
+/// given centroids than clusters; all weights zero.
 pub fn reference_fit(rows: &UnitRows<'_>, params: &ReferenceParams) -> ReferenceFit {
     let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
     let mut centroids = first_centroids(rows, params);
@@ -242,7 +248,8 @@ pub fn similarities_to(rows: &UnitRows<'_>, centroid: &SparseVector) -> Vec<f64>
     rows.iter().map(similarity).collect()
 }
 
-/// Definition 3: the labels for these centroids. `old_labels` decide ties; [`NO_LABEL`] where there is no old label.
+/// Definition 3: the labels for these centroids. `old_labels` decide ties; [`NO_LABEL`] where there
+/// is no old label.
 ///
 /// # Panics
 /// If there is not one old label a row.
@@ -353,12 +360,13 @@ fn worst_fitting(
             && (labels[doc] == NO_LABEL || n_members[&labels[doc]] >= 2)
             && refilled.iter().all(|taken| rows.row(taken.doc) != rows.row(doc))
     };
-    // `min_by` returns the first of equal ones: the lowest document id. Those without a label have similarity 0, all others
-    // more.
+    // `min_by` returns the first of equal ones: the lowest document id. Those without a label have
+    // similarity 0, all others more.
     (0..labels.len()).filter(may_be_taken).min_by(|&a, &b| similarities[a].total_cmp(&similarities[b]))
 }
 
-/// Definition 5: the unit vector of the members' integer sum. Without members there is none; if they cancel out, it stays.
+/// Definition 5: the unit vector of the members' integer sum. Without members there is none; if
+/// they cancel out, it stays.
 fn centroid(
     rows: &UnitRows<'_>,
     weights: &RowWeights<'_>,
@@ -486,9 +494,11 @@ mod tests {
         let twin = &[(0, 1.0), (1, 1.0)][..];
         let rows = rows_from(9, &[twin, twin, twin]);
         let fit = reference_fit(&rows, &ReferenceParams::given(vec![one_hot(0), one_hot(8), one_hot(7)]));
-        // Similarity 0.7 to the seed: the first may be taken, its twins may not, being equal to a taken row.
+        // Similarity 0.7 to the seed: the first may be taken, its twins may not, being equal to a
+        // taken row.
         assert_eq!(fit.history[1].refilled, [Refill { cluster: 1, doc: 0 }]);
-        // Now documents 1 and 2 tie between clusters 0 and 1 and keep their label; document 0 sits on cluster 1.
+        // Now documents 1 and 2 tie between clusters 0 and 1 and keep their label; document 0 sits
+        // on cluster 1.
         assert_eq!(fit.labels, [1, 0, 0]);
         assert!(fit.centroids[2].is_empty());
         assert_eq!(fit.centroids[0], fit.centroids[1]);
@@ -507,7 +517,8 @@ mod tests {
 
     #[test]
     fn a_document_may_lose_its_label_and_join_again() {
-        // Seed 0 has a term of document 2, but no document that moves it has: document 2 weighs nothing.
+        // Seed 0 has a term of document 2, but no document that moves it has: document 2 weighs
+        // nothing.
         let rows = rows_from(4, &[&[(0, 1.0)], &[(1, 1.0)], &[(2, 1.0)]]);
         let seeds = vec![vec![(0, 1.0), (2, 0.5)], one_hot(1)];
         let params = ReferenceParams { weights: Some(vec![1.0, 1.0, 0.0]), ..ReferenceParams::given(seeds) };

@@ -1,22 +1,26 @@
-//! Text-like rows of any size: what benches, the demo and large tests cluster when no real corpus is at hand.
+//! Text-like rows of any size: what benches, the demo and large tests cluster when no real corpus
+//! is at hand.
 //!
-//! The model: a vocabulary whose frequencies fall like those of real abstracts without stop words (slowly at first, steeply in the long
-//! tail); topics that prefer a few hundred terms each, and fields that join topics; documents that mix a main topic, its field,
-//! an unrelated side topic and the background. Lengths vary by about half. The constants were chosen by comparing with TF-IDF rows of
-//! arXiv abstracts (62 terms a row): how frequent the terms at ranks 1 to 10,000 are, how similar documents
-//! are to their centroids, and what share of all centroids has an entry for a document's term ("met" below).
+//! The model: a vocabulary whose frequencies fall like those of real abstracts without stop words
+//! (slowly at first, steeply in the long tail); topics that prefer a few hundred terms each, and
+//! fields that join topics; documents that mix a main topic, its field, an unrelated side topic and
+//! the background. Lengths vary by about half. The constants were chosen by comparing with TF-IDF
+//! rows of arXiv abstracts (62 terms a row): how frequent the terms at ranks 1 to 10,000 are, how
+//! similar documents are to their centroids, and what share of all centroids has an entry for a
+//! document's term ("met" below).
 //!
 //! | 20,000 rows | similarity, k = 50, 200, 500 | met, k = 50, 200, 500 |
 //! |---|---|---|
 //! | arXiv abstracts | 0.196, 0.266, 0.325 | 0.74, 0.56, 0.41 |
 //! | `ZipfText`, 54,735 terms, 200 topics | 0.199, 0.297, 0.336 | 0.74, 0.53, 0.37 |
 //!
-//! (Random seeds, at most 15 iterations.) Nothing was fitted to short rows: at 13 terms a row and k = 200 the similarity is that of tweets, 0.229,
-//! but 0.35 of the centroids are met, where tweets meet 0.25.
+//! (Random seeds, at most 15 iterations.) Nothing was fitted to short rows: at 13 terms a row and k
+//! = 200 the similarity is that of tweets, 0.229, but 0.35 of the centroids are met, where tweets
+//! meet 0.25.
 //!
-//! The rows are the same on every platform: random numbers and tables are integers, and the floats use only operations
-//! that IEEE 754 rounds exactly. That is why the logarithm of TF-IDF is computed here and not by `f64::ln`, which differs between
-//! platforms in the last bit.
+//! The rows are the same on every platform: random numbers and tables are integers, and the floats
+//! use only operations that IEEE 754 rounds exactly. That is why the logarithm of TF-IDF is
+//! computed here and not by `f64::ln`, which differs between platforms in the last bit.
 
 use docsphere::{SparseRows, UnitRows};
 use rand_chacha::ChaCha8Rng;
@@ -25,22 +29,26 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// Terms that a topic prefers.
 const TERMS_A_TOPIC: usize = 300;
 
-/// Of 32 tokens of a document, how many are drawn from its main topic, from the field of that topic, and from its side topic.
+/// Of 32 tokens of a document, how many are drawn from its main topic, from the field of that
+/// topic, and from its side topic.
 const MAIN_TOKENS: u64 = 11;
 const FIELD_TOKENS: u64 = 4;
 const SIDE_TOKENS: u64 = 3;
 const TOPIC_TOKENS: u64 = MAIN_TOKENS + FIELD_TOKENS + SIDE_TOKENS;
 
-/// Topics prefer terms of the first ranks only: what lies beyond is rare, and grows with the number of documents.
+/// Topics prefer terms of the first ranks only: what lies beyond is rare, and grows with the number
+/// of documents.
 const TOPIC_RANKS: usize = 50_000;
 
-/// The vocabulary's frequencies fall like `1 / sqrt(rank)` up to about this rank, and then like `1 / rank^1.5`.
+/// The vocabulary's frequencies fall like `1 / sqrt(rank)` up to about this rank, and then like
+/// `1 / rank^1.5`.
 const BEND: f64 = 500.0;
 
 /// The frequencies of the first ranks differ little, as after the removal of stop words.
 const FLAT_HEAD: f64 = 4.0;
 
-/// A document draws at most so many times its number of distinct terms, so that small vocabularies come to an end.
+/// A document draws at most so many times its number of distinct terms, so that small vocabularies
+/// come to an end.
 const MOST_REPEATS: usize = 8;
 
 /// Parameters of text-like rows.
@@ -68,7 +76,8 @@ pub struct ZipfText {
 }
 
 impl ZipfText {
-    /// TF-IDF rows of length one: count times `ln(n_docs / documents with the term)`. A term in all documents vanishes.
+    /// TF-IDF rows of length one: count times `ln(n_docs / documents with the term)`. A term in all
+    /// documents vanishes.
     ///
     /// # Panics
     /// As [`rows_raw`](Self::rows_raw).
@@ -89,7 +98,8 @@ impl ZipfText {
     /// How often each document has each term: the rows before TF-IDF.
     ///
     /// # Panics
-    /// If the number of terms, topics or mean terms is zero, or there are more documents or terms than a matrix may have.
+    /// If the number of terms, topics or mean terms is zero, or there are more documents or terms
+    /// than a matrix may have.
     pub fn rows_raw(&self) -> SparseRows<'static> {
         assert!(self.n_terms > 0 && self.n_topics > 0 && self.mean_terms > 0, "nothing to draw from");
         let mut writer = Writer::new(self);
@@ -119,12 +129,14 @@ struct Writer {
     /// The term at each rank of the vocabulary.
     vocabulary: Vec<u32>,
     background: Table,
-    /// The terms that each topic prefers, the most frequent first; behind the topics the fields, which are topics of topics.
+    /// The terms that each topic prefers, the most frequent first; behind the topics the fields,
+    /// which are topics of topics.
     topics: Vec<Vec<u32>>,
     n_fields: usize,
     in_topic: Table,
     topic_sizes: Table,
-    /// The document in which each term was last seen, counted from 1: tells new terms from repeated ones.
+    /// The document in which each term was last seen, counted from 1: tells new terms from repeated
+    /// ones.
     seen_in: Vec<u32>,
     document: u32,
     tokens: Vec<u32>,
@@ -186,7 +198,8 @@ impl Writer {
         &self.tokens
     }
 
-    /// Distinct terms of a new document: the mean times three random factors between 1/2 and 3/2, so somewhat like a log-normal.
+    /// Distinct terms of a new document: the mean times three random factors between 1/2 and 3/2,
+    /// so somewhat like a log-normal.
     fn length(&mut self) -> usize {
         let mut length = self.mean_terms * (1 << 18);
         for _ in 0..3 {
@@ -196,8 +209,9 @@ impl Writer {
     }
 }
 
-/// Distinct terms for a topic, in random order. They come from the whole vocabulary, but more densely from its frequent part: the rank is
-/// drawn below a number that was drawn below a number, and so on, four deep. Words that make a topic are seldom rare ones.
+/// Distinct terms for a topic, in random order. They come from the whole vocabulary, but more
+/// densely from its frequent part: the rank is drawn below a number that was drawn below a number,
+/// and so on, four deep. Words that make a topic are seldom rare ones.
 fn topic_terms(random: &mut ChaCha8Rng, vocabulary: &[u32], n_topic_terms: usize) -> Vec<u32> {
     let mut terms = Vec::with_capacity(n_topic_terms);
     let mut is_chosen = std::collections::BTreeSet::new();
@@ -253,7 +267,8 @@ fn natural_log(mut x: f64) -> f64 {
         x /= 2.0;
         halvings += 1.0;
     }
-    // ln x = 2 (y + y^3 / 3 + y^5 / 5 + ...) with y = (x - 1) / (x + 1) <= 0.172: after 12 terms less than 1e-19 is missing.
+    // ln x = 2 (y + y^3 / 3 + y^5 / 5 + ...) with y = (x - 1) / (x + 1) <= 0.172: after 12 terms
+    // less than 1e-19 is missing.
     let y = (x - 1.0) / (x + 1.0);
     let mut power = y;
     let mut sum = 0.0;

@@ -11,8 +11,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("run.checkpoint");
 
-    // A run that someone stops after three iterations. It writes a checkpoint every ten, and when it
-    // is stopped; a process that is killed leaves the last one.
+    // A run that someone stops after three iterations. It writes a checkpoint every ten, and when
+    // it is stopped; a process that is killed leaves the last one.
     let mut stop_early = |event: &Event<'_>| match event {
         Event::Iteration(record) if record.iteration == 3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),

@@ -1,8 +1,8 @@
 //! Files that appear whole or not at all.
 //!
-//! The content goes to a temporary file in the folder of the target, is forced to the disk, and only then takes the
-//! target's name. Whoever opens the target sees the old content or the new, never a part, and a failed or killed write
-//! leaves the old file as it was.
+//! The content goes to a temporary file in the folder of the target, is forced to the disk, and
+//! only then takes the target's name. Whoever opens the target sees the old content or the new,
+//! never a part, and a failed or killed write leaves the old file as it was.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -46,8 +46,8 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// An existing regular file is replaced; where `path` is a symbolic link, the file it points to.
 ///
 /// # Errors
-/// Those of `write`, and those of the system; the target is then untouched and no other file is left behind. Also if
-/// `path` names a folder, a device, or nothing that can be a file.
+/// Those of `write`, and those of the system; the target is then untouched and no other file is
+/// left behind. Also if `path` names a folder, a device, or nothing that can be a file.
 pub(crate) fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
@@ -58,8 +58,8 @@ pub(crate) fn write_atomically(
 /// Writes a file that appears whole or not at all, in place of a regular file that is there.
 ///
 /// # Errors
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the system cannot write it, or `path` names a folder or a
-/// device. What was there is then untouched.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the system cannot write it, or `path` names a folder
+/// or a device. What was there is then untouched.
 pub fn write_whole(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
     write_atomically(path.as_ref(), |out| out.write_all(content).map_err(write_error))
 }
@@ -79,7 +79,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
     builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
     #[cfg(unix)]
     {
-        // Temporary files are private by default; this one becomes an ordinary file, so let the umask decide.
+        // Temporary files are private by default; this one becomes an ordinary file, so let the
+        // umask decide.
         use std::os::unix::fs::PermissionsExt;
         // One that replaces another keeps its permissions: a private file stays private.
         let mode = fs::metadata(&target).map_or(0o666, |old| old.permissions().mode() & 0o777);
@@ -96,7 +97,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
     fail_point("file synced");
     temporary.persist(&target).map_err(|error| write_error(error.error))?;
     fail_point("file in place");
-    // The new name is in place; some file systems cannot sync a folder, and then there is nothing to undo.
+    // The new name is in place; some file systems cannot sync a folder, and then there is nothing
+    // to undo.
     #[cfg(unix)]
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())

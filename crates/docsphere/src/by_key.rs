@@ -26,8 +26,8 @@ impl<T: Copy + Default> ByKey<T> {
 
     /// Groups other entries, by a counting sort. Keeps the memory of the last time.
     pub(crate) fn group(&mut self, n_keys: usize, entries: impl Iterator<Item = (u32, T)> + Clone) {
-        // starts[key + 2] counts the key; then starts[key + 1] runs from the start of the key to its
-        // end, which is the start of the next.
+        // starts[key + 2] counts the key; then starts[key + 1] runs from the start of the key to
+        // its end, which is the start of the next.
         self.starts.clear();
         self.starts.resize(n_keys + 2, 0);
         for (key, _) in entries.clone() {

@@ -1,13 +1,16 @@
 //! Compressed files: gzip and zstd, transparent to the formats.
 //!
-//! Reading looks at the first bytes and never at the name, so a file that somebody renamed is still read. Files made of
-//! several gzip members or zstd frames are read to the end. Damage and truncation are errors, never short data.
+//! Reading looks at the first bytes and never at the name, so a file that somebody renamed is still
+//! read. Files made of several gzip members or zstd frames are read to the end. Damage and
+//! truncation are errors, never short data.
 //!
-//! Writing goes by the name: `.gz` is gzip, `.zst` is zstd (with a checksum), anything else is plain.
+//! Writing goes by the name: `.gz` is gzip, `.zst` is zstd (with a checksum), anything else is
+//! plain.
 //!
 //! Memory: two buffers of 256 KiB; zstd adds its window, at most 128 MiB, usually a few.
 //!
-//! References: gzip, [RFC 1952](https://doi.org/10.17487/RFC1952); zstd, [RFC 8878](https://doi.org/10.17487/RFC8878).
+//! References: gzip, [RFC 1952](https://doi.org/10.17487/RFC1952); zstd,
+//! [RFC 8878](https://doi.org/10.17487/RFC8878).
 
 use std::fmt;
 use std::fs::File;
@@ -73,7 +76,8 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     unpack(compression, file).map_err(|error| read_error(error).at_path(path))
 }
 
-/// As [`open`], and adds the bytes that are read from the file, before they are unpacked, to `n_bytes`.
+/// As [`open`], and adds the bytes that are read from the file, before they are unpacked, to
+/// `n_bytes`.
 pub(crate) fn open_counted(path: &Path, n_bytes: Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
     let (compression, file) = open_sniffed(path)?;
     unpack(compression, Counted { file, n_bytes }).map_err(|error| read_error(error).at_path(path))
@@ -105,8 +109,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Opens a file for a reader that must seek. A plain file is read in place; a compressed file or a pipe is first read
-/// into memory, as far as the limit allows.
+/// Opens a file for a reader that must seek. A plain file is read in place; a compressed file or a
+/// pipe is first read into memory, as far as the limit allows.
 pub(crate) fn open_seekable(path: &Path, memory: &MemoryLimit) -> Result<Box<dyn ReadSeek>> {
     let located = |error| read_error(error).at_path(path);
     let (compression, mut file) = open_sniffed(path)?;
@@ -195,7 +199,8 @@ impl fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
-/// The library's error for a failed read, which says whether the system failed or the compressed data is damaged.
+/// The library's error for a failed read, which says whether the system failed or the compressed
+/// data is damaged.
 pub(crate) fn read_error(error: io::Error) -> Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
         Some(damage) => Error::malformed(damage.format, "undamaged compressed data", &damage.found),

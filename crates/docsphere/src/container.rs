@@ -11,8 +11,10 @@
 //! | 4 | CRC-32 of everything above |
 //! | | the sections, one after the other, to the end of the file |
 //!
-//! The sizes in the table must account for every byte of the file before any of it is read, so a damaged number never leads to a huge allocation.
-//! Each section is read piece by piece, so nothing is allocated that the file does not hold (it may shrink meanwhile) or that the memory limit does not allow.
+//! The sizes in the table must account for every byte of the file before any of it is read, so a
+//! damaged number never leads to a huge allocation. Each section is read piece by piece, so nothing
+//! is allocated that the file does not hold (it may shrink meanwhile) or that the memory limit does
+//! not allow.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -195,8 +197,8 @@ impl Container {
         header
     }
 
-    /// Reads a file of this kind, of its version or an older one. `decoded` is what its sections take once they are
-    /// decoded, in bytes for each of their own.
+    /// Reads a file of this kind, of its version or an older one. `decoded` is what its sections
+    /// take once they are decoded, in bytes for each of their own.
     pub(crate) fn read(path: &Path, kind: &Kind, decoded: u64, memory: &MemoryLimit) -> Result<Container> {
         let open = || -> Result<Container> {
             let mut file = File::open(path).map_err(|error| Error::io("read", error))?;

@@ -1,6 +1,7 @@
 //! The one error type of the library.
 //!
-//! [`Error`] says what is wrong and, for input, where: file, line. [`ErrorKind`] lets a program tell the causes apart.
+//! [`Error`] says what is wrong and, for input, where: file, line. [`ErrorKind`] lets a program
+//! tell the causes apart.
 
 use std::fmt;
 use std::io;
@@ -27,7 +28,8 @@ struct Inner {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system refused. Check that the file exists, may be read or written, and that the disk has room.
+    /// The operating system refused. Check that the file exists, may be read or written, and that
+    /// the disk has room.
     #[error("cannot {action}: {source}")]
     Io {
         /// What was being done, as an infinitive: "read", "write".
@@ -91,8 +93,8 @@ pub enum ErrorKind {
         /// What to do instead.
         hint: String,
     },
-    /// A record of a corpus that breaks the rules of its format. Mend it, or leave such records out with
-    /// [`CorpusOptions::skip_bad_records`](crate::CorpusOptions::skip_bad_records).
+    /// A record of a corpus that breaks the rules of its format. Mend it, or leave such records out
+    /// with [`CorpusOptions::skip_bad_records`](crate::CorpusOptions::skip_bad_records).
     #[error(
         "bad {format} record: expected {expected}, found {found}; mend it, or set skip_bad_records to leave such records out"
     )]
@@ -104,7 +106,8 @@ pub enum ErrorKind {
         /// What stands there.
         found: String,
     },
-    /// A record or table without a field that was asked for. Name the fields that hold the text and the id.
+    /// A record or table without a field that was asked for. Name the fields that hold the text and
+    /// the id.
     #[error("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")]
     MissingField {
         /// The field asked for.
@@ -124,8 +127,9 @@ pub enum ErrorKind {
         /// The number found.
         got: u64,
     },
-    /// Reading would take more memory than the [`MemoryLimit`](crate::MemoryLimit) allows, or than there is. Allow more,
-    /// or read less: fewer or shorter documents, or another file if this one holds more than it should.
+    /// Reading would take more memory than the [`MemoryLimit`](crate::MemoryLimit) allows, or than
+    /// there is. Allow more, or read less: fewer or shorter documents, or another file if this one
+    /// holds more than it should.
     #[error("reading {what} takes {needed} bytes or more, but {limit} are allowed; allow more, or read less")]
     Memory {
         /// What was being read.
@@ -135,7 +139,8 @@ pub enum ErrorKind {
         /// What it may hold.
         limit: u64,
     },
-    /// The file was written by a later version. Update docsphere, or write the file again with this version.
+    /// The file was written by a later version. Update docsphere, or write the file again with this
+    /// version.
     #[error(
         "written in format version {found}, this build reads up to version {supported}; update docsphere to read it"
     )]

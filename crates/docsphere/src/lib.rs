@@ -1,20 +1,24 @@
 //! Exact spherical k-means for sparse documents, fast for thousands of clusters.
 //!
-//! Documents are sparse vectors of length one; a cluster's centroid is the direction of the sum of its documents; each
-//! document belongs to the centroid with the greatest cosine similarity. The accelerations only skip work that provably
-//! cannot change a label: every [`Strategy`] and every number of threads gives the same bits.
+//! Documents are sparse vectors of length one; a cluster's centroid is the direction of the sum of
+//! its documents; each document belongs to the centroid with the greatest cosine similarity. The
+//! accelerations only skip work that provably cannot change a label: every [`Strategy`] and every
+//! number of threads gives the same bits.
 //!
 //! # The stages, in order
 //!
-//! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more. [`TextStore`] keeps their texts in a file.
+//! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more. [`TextStore`]
+//!    keeps their texts in a file.
 //! 2. [`Tokenizer`]: a document's terms, as [`TextOptions`] say.
-//! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a matrix: [`SparseRows`], checked, then
-//!    [`UnitRows`], of length one; [`formats`] reads and writes matrix files.
+//! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a
+//!    matrix: [`SparseRows`], checked, then [`UnitRows`], of length one; [`formats`] reads and
+//!    writes matrix files.
 //! 4. [`Centroids`]: directions of clusters, sparse.
 //! 5. [`Init`]: the first centroids, at random, by k-means++ (greedy or plain), or given.
 //! 6. to 8. Labels to centroids, rows to labels, in turn, in one loop over shards of the rows.
 //! 9. [`Model`]: labels new rows, is saved to a file and loaded again.
-//! 10. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of what happened.
+//! 10. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of
+//!     what happened.
 //! 11. [`summarize`]: size, keywords, representative documents and neighbours of each cluster.
 //! 12. [`MergeTree`]: similar clusters joined to groups, at any level.
 //!
@@ -48,14 +52,18 @@
 //! # Rules for the hard cases
 //!
 //! - **Zero rows** have label -1 and similarity 0, and take no part.
-//! - **Outliers**, rows without a similarity above 0 to any centroid, have label -1 and similarity 0 too ([`Fit::n_outliers`]); they
-//!   move no centroid, are the first to refill an empty cluster, and may join a cluster in a later iteration.
+//! - **Outliers**, rows without a similarity above 0 to any centroid, have label -1 and similarity
+//!   0 too ([`Fit::n_outliers`]); they move no centroid, are the first to refill an empty cluster,
+//!   and may join a cluster in a later iteration.
 //! - **Ties**: the old label if it is among the best, else the cluster with the lowest number.
 //! - **Empty clusters** are refilled with the worst-fitting documents, in a fixed order.
-//! - **k above the number of distinct rows**: the surplus clusters stay empty ([`Fit::n_empty_clusters`]); above the number of rows: an error.
+//! - **k above the number of distinct rows**: the surplus clusters stay empty
+//!   ([`Fit::n_empty_clusters`]); above the number of rows: an error.
 //! - **Duplicates** share a cluster, unless a tie between equal centroids keeps them apart.
-//! - **Negative values** are allowed; filters that assume there are none then switch themselves off ([`IterationRecord::filters_off`]).
-//! - **Row weights** ([`FitOptions::weights`]): an integer weight equals a repeated row; weight 0 is labelled but moves nothing.
+//! - **Negative values** are allowed; filters that assume there are none then switch themselves off
+//!   ([`IterationRecord::filters_off`]).
+//! - **Row weights** ([`FitOptions::weights`]): an integer weight equals a repeated row; weight 0
+//!   is labelled but moves nothing.
 //!
 //! # Memory
 //!
@@ -73,8 +81,8 @@
 //! | seeding, before the loop begins | 10 | 34 | 5, and 14 in each block of 32,768 rows that has it | | | |
 //! | [`summarize`] and [`MergeTree`], after it | | | | `2 k` | 24 | 136 per cluster |
 //!
-//! There is never an array of clusters times terms: the tables of `drift` hold a byte for each cluster
-//! only for terms that at least one cluster in 48 has.
+//! There is never an array of clusters times terms: the tables of `drift` hold a byte for each
+//! cluster only for terms that at least one cluster in 48 has.
 
 //! # Features
 //!
@@ -87,9 +95,9 @@
 //! | `sprs` | no | [`SparseRows`] from and to the matrices of sprs; [`Centroids`] to them |
 //! | `ndarray` | no | [`SparseRows`] from the dense arrays of ndarray |
 //!
-//! Without them (`default-features = false`) there is k-means on sparse rows with all that follows from it
-//! (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made from text keeps
-//! its text part in such a build, but does not know its terms.
+//! Without them (`default-features = false`) there is k-means on sparse rows with all that follows
+//! from it (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made
+//! from text keeps its text part in such a build, but does not know its terms.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]

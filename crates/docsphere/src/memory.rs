@@ -1,9 +1,10 @@
 //! How much memory reading may take, asked before it is taken.
 //!
-//! The library does not know what the machine has or what the process holds: the caller says both, as a number of bytes
-//! and a function. Readers work in pieces and ask before each: what is held, what other threads are about to take, and
-//! the piece must stay within the limit. So a file is never believed when it promises much, and one that unpacks to far
-//! more than there is room for is refused after as much of it as fits.
+//! The library does not know what the machine has or what the process holds: the caller says both,
+//! as a number of bytes and a function. Readers work in pieces and ask before each: what is held,
+//! what other threads are about to take, and the piece must stay within the limit. So a file is
+//! never believed when it promises much, and one that unpacks to far more than there is room for is
+//! refused after as much of it as fits.
 //!
 //! **Cost.** One call of the caller's function for every [`PIECE_BYTES`] read or kept.
 
@@ -16,13 +17,14 @@ use crate::error::{Error, ErrorKind, Result};
 /// What is taken without asking again.
 pub(crate) const PIECE_BYTES: usize = 1 << 22;
 
-/// Allocations up to this size may be copied when they grow, so that both copies are there for a moment. Allocators
-/// move larger ones without a copy.
+/// Allocations up to this size may be copied when they grow, so that both copies are there for a
+/// moment. Allocators move larger ones without a copy.
 const COPIED_BYTES: usize = 1 << 25;
 
 /// The most memory that the process may hold while the library reads for it.
 ///
-/// The default is no limit. Clones share what is under way, so give clones of one limit to all readers.
+/// The default is no limit. Clones share what is under way, so give clones of one limit to all
+/// readers.
 ///
 /// ```
 /// use docsphere::{ErrorKind, MemoryLimit};
@@ -51,13 +53,15 @@ struct Shared {
 }
 
 impl MemoryLimit {
-    /// A limit of so many bytes. `held` tells how many the process holds now; it is called on any thread.
+    /// A limit of so many bytes. `held` tells how many the process holds now; it is called on any
+    /// thread.
     pub fn new(bytes: u64, held: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         let (held, reserved, released) = (Box::new(held), Mutex::default(), Condvar::new());
         MemoryLimit { shared: Some(Arc::new(Shared { bytes, held, reserved, released })) }
     }
 
-    /// Asks whether `more` bytes may be taken for `what`, which completes the sentence "reading ... takes".
+    /// Asks whether `more` bytes may be taken for `what`, which completes the sentence "reading ...
+    /// takes".
     ///
     /// # Errors
     /// [`ErrorKind::Memory`] if they may not.
@@ -67,8 +71,9 @@ impl MemoryLimit {
         shared.check(what, reserved.saturating_add(more))
     }
 
-    /// As [`check`](Self::check), and sets the bytes apart until the reservation is dropped. Waits for other
-    /// reservations to end before it refuses, so whoever holds one must not ask for another.
+    /// As [`check`](Self::check), and sets the bytes apart until the reservation is dropped. Waits
+    /// for other reservations to end before it refuses, so whoever holds one must not ask for
+    /// another.
     pub(crate) fn reserve(&self, what: &'static str, more: u64) -> Result<Reservation<'_>> {
         let Some(shared) = &self.shared else { return Ok(Reservation { of: None, bytes: 0 }) };
         let mut reserved = shared.reserved();
@@ -105,8 +110,8 @@ impl MemoryLimit {
 const BUFFER_BYTES: usize = 1 << 18;
 
 impl MemoryLimit {
-    /// Reads all there is, up to `limit` bytes, and asks before each piece. `failed` makes the error
-    /// for a read that fails.
+    /// Reads all there is, up to `limit` bytes, and asks before each piece. `failed` makes the
+    /// error for a read that fails.
     pub(crate) fn read_whole(
         &self,
         mut input: impl Read,

@@ -49,9 +49,10 @@ pub enum Event<'a> {
 
 /// Receives the events of a run. The library itself never prints.
 ///
-/// `ControlFlow::Break` stops the run: after an iteration the result so far is returned, marked with
-/// [`StopReason::Observer`](crate::StopReason::Observer); during reading or seeding there is no result yet, and the call ends with
-/// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), unless an earlier run of `n_init` has left one.
+/// `ControlFlow::Break` stops the run: after an iteration the result so far is returned, marked
+/// with [`StopReason::Observer`](crate::StopReason::Observer); during reading or seeding there is
+/// no result yet, and the call ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), unless
+/// an earlier run of `n_init` has left one.
 ///
 /// Any `FnMut(&Event) -> ControlFlow<()>` that is `Send` is an observer. A run takes it by
 /// [`FitOptions::observer`](crate::FitOptions::observer); whatever reads a corpus has a method that

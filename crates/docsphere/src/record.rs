@@ -22,7 +22,8 @@ pub enum Strategy {
     NccIndex,
     /// Posting lists over the centroids, all similarities of a document at once.
     Inverted,
-    /// Only the centroids that moved further than the document's slack, by upper bounds in small integers.
+    /// Only the centroids that moved further than the document's slack, by upper bounds in small
+    /// integers.
     Drift,
 }
 
@@ -86,9 +87,11 @@ pub struct IndexUse {
     pub build_seconds: f64,
     /// The thresholds, ascending.
     pub lambdas: Vec<f64>,
-    /// Documents that asked without a threshold, because their similarity to the own centroid was not known yet or below all of them; then those that asked with each threshold.
+    /// Documents that asked without a threshold, because their similarity to the own centroid was
+    /// not known yet or below all of them; then those that asked with each threshold.
     pub docs: Vec<u64>,
-    /// The candidates that those documents were given, before candidates whose centroid did not change are dropped.
+    /// The candidates that those documents were given, before candidates whose centroid did not
+    /// change are dropped.
     pub candidates: Vec<u64>,
 }
 
@@ -108,15 +111,18 @@ impl IndexUse {
 pub struct IterationRecord {
     /// The number of the iteration.
     pub iteration: usize,
-    /// The strategy that was used: for `auto` the one it picked, for `ncc-index` `ncc` while the index is off.
+    /// The strategy that was used: for `auto` the one it picked, for `ncc-index` `ncc` while the
+    /// index is off.
     pub strategy: Strategy,
-    /// Whether a filter of the strategy was switched off because the rows or centroids hold negative values.
+    /// Whether a filter of the strategy was switched off because the rows or centroids hold
+    /// negative values.
     pub filters_off: bool,
     /// Documents whose label changed.
     pub moved_docs: u64,
     /// Clusters whose centroid changed before this assignment; all in iteration 0.
     pub changed_clusters: u64,
-    /// Documents whose own centroid changed before this assignment; all in iteration 0. The others need only be compared with the changed centroids (the paper's section 3.1).
+    /// Documents whose own centroid changed before this assignment; all in iteration 0. The others
+    /// need only be compared with the changed centroids (the paper's section 3.1).
     pub unsettled_docs: u64,
     /// Empty clusters that were given a document before this assignment.
     pub refilled_clusters: u64,
@@ -126,7 +132,8 @@ pub struct IterationRecord {
     /// How the paper's index was used, by the strategies that have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<IndexUse>,
-    /// The objective after this assignment: the weighted sum of the similarities to the own centroid.
+    /// The objective after this assignment: the weighted sum of the similarities to the own
+    /// centroid.
     pub objective: f64,
     /// The largest squared distance that a centroid moved before this assignment.
     pub max_squared_movement: f64,

@@ -20,8 +20,9 @@ pub fn all_cores() -> usize {
 ///
 /// A caller that is already on a pool of this size stays there. The functions of this library that
 /// take no number of threads ([`Model::predict`](crate::Model::predict),
-/// [`summarize`](crate::summarize), [`MergeTree`](crate::MergeTree), …) use the pool on which they
-/// are called, which outside of every pool is rayon's global one; this is how they get another.
+/// [`summarize`](crate::summarize), [`MergeTree`](crate::MergeTree) and others) use the pool on
+/// which they are called, which outside of every pool is rayon's global one; this is how they get
+/// another.
 ///
 /// ```
 /// use docsphere::{SparseRows, SphericalKMeans, UnitRows, on_threads};

@@ -1,5 +1,7 @@
-//! Every strategy, with 1, 2 and 7 threads and every kind of vector instructions that the machine has, returns the bits of the slow reference: labels, similarities, centroids, objective, iterations, and
-//! in every iteration the moved documents, changed and refilled clusters and the movement.
+//! Every strategy, with 1, 2 and 7 threads and every kind of vector instructions that the machine
+//! has, returns the bits of the slow reference: labels, similarities, centroids, objective,
+//! iterations, and in every iteration the moved documents, changed and refilled clusters and the
+//! movement.
 //!
 //! To add a strategy: one line at the end of this file.
 

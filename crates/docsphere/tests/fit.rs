@@ -1,4 +1,5 @@
-//! The loop and its stated policies, as a caller sees them. Each policy of the crate docs has its test here.
+//! The loop and its stated policies, as a caller sees them. Each policy of the crate docs has its
+//! test here.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -311,7 +312,8 @@ fn the_counts_say_what_was_done() {
     for record in &inverted.trace.iterations {
         assert!(record.counters.postings > 0 && record.counters.similarities == n_docs * k);
     }
-    // The postings of the last iteration, counted by hand: each term of each row meets the centroids that have it.
+    // The postings of the last iteration, counted by hand: each term of each row meets the
+    // centroids that have it.
     let centroids = inverted.model.centroids().to_sparse_rows();
     let mut n_centroids = vec![0u64; rows.n_terms()];
     centroids.terms().iter().for_each(|&term| n_centroids[term as usize] += 1);

@@ -214,8 +214,8 @@ fn the_first_format_still_loads() {
     assert_eq!(model.predict(&rows).unwrap().labels.as_slice(), [1, 0, 2, -1]);
 }
 
-/// A model that was made from text. A build without the feature `text` labels rows with it all the same,
-/// and does not lose its text part.
+/// A model that was made from text. A build without the feature `text` labels rows with it all the
+/// same, and does not lose its text part.
 #[test]
 fn the_first_format_still_loads_with_a_text_part() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data/v1-text.docsphere");
@@ -243,7 +243,8 @@ fn write_compat_data_with_text() {
     model.save(folder.join(format!("v{FORMAT_VERSION}-text.docsphere"))).unwrap();
 }
 
-/// Writes the file of the first format. Run it by hand when a new format version is introduced, under a new name.
+/// Writes the file of the first format. Run it by hand when a new format version is introduced,
+/// under a new name.
 #[test]
 #[ignore = "writes a file into the source tree"]
 fn write_compat_data() {

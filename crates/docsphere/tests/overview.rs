@@ -18,7 +18,8 @@ fn model(n_docs: usize, k: usize) -> Model {
     SphericalKMeans::params(k).fit(&rows).unwrap().model
 }
 
-/// Groups by the definition: in each step the two groups whose merge adds least to the squared distances from their means.
+/// Groups by the definition: in each step the two groups whose merge adds least to the squared
+/// distances from their means.
 fn by_definition(model: &Model, n_groups: usize) -> Vec<Vec<usize>> {
     let n_clusters = model.centroids().n_clusters();
     let centroid = |cluster| model.centroids().centroid(id(cluster));

@@ -1,4 +1,5 @@
-//! "Both strategies significantly reduce the average number of pairwise distance calculations": in counts, which no machine can blur.
+//! "Both strategies significantly reduce the average number of pairwise distance calculations": in
+//! counts, which no machine can blur.
 
 use docsphere::{Init, SphericalKMeans, Strategy};
 use docsphere_testkit::zipf::ZipfText;
@@ -41,7 +42,8 @@ fn the_work_of_ncc_is_told_by_the_changed_clusters_and_their_documents() {
     let fit = SphericalKMeans::params(k).strategy(Strategy::Ncc).tol(0.0).fit(&rows).unwrap();
     let mut n_quiet = 0;
     for record in &fit.trace.iterations {
-        // With the own centroid first, whose similarity needs not be computed again if it stands still.
+        // With the own centroid first, whose similarity needs not be computed again if it stands
+        // still.
         let settled = n_docs as u64 - record.unsettled_docs;
         let expected = record.unsettled_docs * k as u64 + settled * record.changed_clusters;
         assert_eq!(record.counters.similarities, expected, "iteration {}", record.iteration);

@@ -1,4 +1,5 @@
-//! Facts that hold for all inputs, on random rows with many ties and duplicates. The properties of single bounds stand beside the bounds, in `src/assign/`.
+//! Facts that hold for all inputs, on random rows with many ties and duplicates. The properties of
+//! single bounds stand beside the bounds, in `src/assign/`.
 
 use docsphere::{Init, SparseRows, SphericalKMeans, Strategy, UnitRows};
 use docsphere_testkit::random_rows::random_rows;

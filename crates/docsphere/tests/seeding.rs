@@ -1,7 +1,8 @@
 //! The index over the documents draws the same seeds as the plain O(N k) method.
 //!
-//! Seeds are seen through the first objective of a fit with one iteration: the conformance suite compares everything that follows from them.
-//! Here the draws themselves are compared, on inputs that span several blocks of the index.
+//! Seeds are seen through the first objective of a fit with one iteration: the conformance suite
+//! compares everything that follows from them. Here the draws themselves are compared, on inputs
+//! that span several blocks of the index.
 
 use docsphere::{FitOptions, Init, SphericalKMeans, UnitRows};
 use docsphere_testkit::plain_seeding::PlainSeeding;
@@ -13,7 +14,8 @@ use docsphere_testkit::zipf::ZipfText;
 use crate::conformance::{assert_same, fit_like};
 use docsphere::Strategy;
 
-/// Centroids after zero iterations cannot be had, so the seeds are checked through a whole short fit.
+/// Centroids after zero iterations cannot be had, so the seeds are checked through a whole short
+/// fit.
 fn same_as_plain(rows: &UnitRows<'_>, n_clusters: usize, weights: Option<Vec<f64>>) {
     let seedings =
         [ReferenceSeeding::Random, ReferenceSeeding::PlusPlus, ReferenceSeeding::Greedy { candidates: 5 }];
@@ -92,7 +94,8 @@ fn runs_and_seeds_draw_differently_and_the_plain_method_agrees_on_each_run() {
     assert_eq!(fit.objective, best, "the best run is kept");
 }
 
-/// Neither the order of the rows nor a row given several times instead of with a weight changes what comes out.
+/// Neither the order of the rows nor a row given several times instead of with a weight changes
+/// what comes out.
 #[test]
 fn the_order_of_rows_and_repeated_rows_change_nothing() {
     let rows = ZipfText { n_docs: 300, n_terms: 500, n_topics: 10, mean_terms: 8, seed: 5 }.rows();

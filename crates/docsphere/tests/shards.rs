@@ -45,7 +45,8 @@ proptest! {
         }
     }
 
-    /// Several runs, stopped after some iterations and continued with other cuts and another strategy.
+    /// Several runs, stopped after some iterations and continued with other cuts and another
+    /// strategy.
     #[test]
     fn any_cut_goes_through_checkpoints_and_several_runs(
         (shape, params) in random_case(),

@@ -1,5 +1,5 @@
-//! A stage uses only the stages above it, in the order of the `mod` lines of `lib.rs`; what serves all stages uses none.
-//! Within a folder the files use each other without a cycle.
+//! A stage uses only the stages above it, in the order of the `mod` lines of `lib.rs`; what serves
+//! all stages uses none. Within a folder the files use each other without a cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,8 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The modules of `lib.rs` in order: those that are folders are stages, but for `simd`, which serves all of them.
+/// The modules of `lib.rs` in order: those that are folders are stages, but for `simd`, which
+/// serves all of them.
 fn modules() -> Vec<(String, bool)> {
     let library = fs::read_to_string(source().join("lib.rs")).unwrap();
     let name = |line: &str| {
@@ -90,7 +91,8 @@ fn no_stage_uses_a_later_one_and_what_serves_all_uses_none() {
 /// Where a file stands: `["corpus", "jsonl"]`.
 type ModulePath = Vec<String>;
 
-/// The text of each module, tests and comments left out. Twins that stand for one module are one text.
+/// The text of each module, tests and comments left out. Twins that stand for one module are one
+/// text.
 fn module_texts(files: &BTreeMap<String, String>) -> BTreeMap<ModulePath, String> {
     let mut texts: BTreeMap<ModulePath, String> = BTreeMap::new();
     for (file, text) in files {
@@ -179,8 +181,8 @@ fn module_of(path: &[String], texts: &BTreeMap<ModulePath, String>) -> Option<Mo
     }
 }
 
-/// For each folder, which of its files and folders uses which others. What a folder's `mod.rs` uses does not
-/// count: it names all of them.
+/// For each folder, which of its files and folders uses which others. What a folder's `mod.rs` uses
+/// does not count: it names all of them.
 fn uses_within(files: &BTreeMap<String, String>) -> BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> {
     let texts = module_texts(files);
     let mut graphs: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();

@@ -6,7 +6,8 @@
 //! cargo run --release --example convert -- tfidf.npz tfidf.mtx.gz
 //! ```
 //!
-//! Prints the numbers of rows, terms and nonzeros. `tests/scipy_interop.py` runs it against SciPy and scikit-learn.
+//! Prints the numbers of rows, terms and nonzeros. `tests/scipy_interop.py` runs it against SciPy
+//! and scikit-learn.
 
 use std::env;
 use std::path::{Path, PathBuf};

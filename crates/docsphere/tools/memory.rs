@@ -1,8 +1,9 @@
-//! The peak memory of a run, beside its forecast: `cargo run --release --example memory [ROWS] [K] [STRATEGY]`.
+//! The peak memory of a run, beside its forecast:
+//! `cargo run --release --example memory [ROWS] [K] [STRATEGY]`.
 //!
-//! Generates text-like rows (a million of 13 terms each and 5,000 clusters, if not told otherwise), then
-//! clusters them with the default strategy. Fails if the process held more than the forecast. Reads the
-//! peak from /proc, so it runs on Linux only.
+//! Generates text-like rows (a million of 13 terms each and 5,000 clusters, if not told otherwise),
+//! then clusters them with the default strategy. Fails if the process held more than the forecast.
+//! Reads the peak from /proc, so it runs on Linux only.
 
 use std::error::Error;
 use std::fs;

@@ -1,13 +1,16 @@
 //! Turns documents into a TF-IDF matrix: `vectorize INPUT OUTPUT [options]`.
 //!
 //! ```text
-//! cargo run --release --example vectorize -- tweets.jsonl.zst tweets.npz --vocabulary terms.txt --threads 2
+//! cargo run --release --example vectorize -- \
+//!     tweets.jsonl.zst tweets.npz --vocabulary terms.txt --threads 2
 //! ```
 //!
-//! OUTPUT is a matrix file as in [`docsphere::formats`], or `none`. Options: `--sklearn` (cut words as scikit-learn does), `--idf
-//! paper|smooth|plus-one`, `--sublinear-tf`, `--ngrams LO HI`, `--min-df N`, `--max-df N` (a number with a point is a share), `--max-terms N`,
-//! `--format NAME` (INPUT may then be `-`), `--text-field NAME`, `--stemmer LANGUAGE`, `--threads N`, `--vocabulary FILE`. Prints rows, terms, nonzeros and the seconds from opening the
-//! input to the matrix. `tests/sklearn_tfidf.py` compares the matrices with scikit-learn's.
+//! OUTPUT is a matrix file as in [`docsphere::formats`], or `none`. Options: `--sklearn` (cut words
+//! as scikit-learn does), `--idf paper|smooth|plus-one`, `--sublinear-tf`, `--ngrams LO HI`,
+//! `--min-df N`, `--max-df N` (a number with a point is a share), `--max-terms N`, `--format NAME`
+//! (INPUT may then be `-`), `--text-field NAME`, `--stemmer LANGUAGE`, `--threads N`,
+//! `--vocabulary FILE`. Prints rows, terms, nonzeros and the seconds from opening the input to the
+//! matrix. `tests/sklearn_tfidf.py` compares the matrices with scikit-learn's.
 
 use std::process::ExitCode;
 use std::time::Instant;

@@ -1,6 +1,7 @@
 //! `grid`: is `auto` near the best strategy for every corpus, k and number of threads?
 //!
-//! The least seconds of the repeats count: noise only ever adds to them. A cell where `auto` looks slow is measured again, `auto` and the best in turn, before it is believed.
+//! The least seconds of the repeats count: noise only ever adds to them. A cell where `auto` looks
+//! slow is measured again, `auto` and the best in turn, before it is believed.
 
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
@@ -14,7 +15,8 @@ use crate::measure::{Clock, Job, Outcome, Seeds, Turns, finished};
 use crate::report::{Cell, Report, Table};
 use crate::statistics::least;
 
-/// Every strategy for several corpora, k and threads; fails where auto is slower than the best by more than a tolerance
+/// Every strategy for several corpora, k and threads; fails where auto is slower than the best by
+/// more than a tolerance
 #[derive(ClapArgs)]
 pub(crate) struct Args {
     /// A corpus or matrix file, `generated` or `generated:TERMS_A_ROW`; may be given several times
@@ -56,7 +58,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     turns: TurnArgs,
 
-    /// Stop a run that would take so many times as long as the fastest one of its cell, and extrapolate
+    /// Stop a run that would take so many times as long as the fastest one of its cell, and
+    /// extrapolate
     #[arg(long, value_name = "FACTOR")]
     give_up: Option<f64>,
 

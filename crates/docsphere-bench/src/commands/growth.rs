@@ -11,7 +11,8 @@ use crate::measure::{Clock, Outcome, Turns};
 use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{exponent, median};
 
-/// Seconds an iteration for growing numbers of documents and of clusters, with fitted exponents and a figure
+/// Seconds an iteration for growing numbers of documents and of clusters, with fitted exponents and
+/// a figure
 #[derive(ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

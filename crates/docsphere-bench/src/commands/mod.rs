@@ -1,4 +1,5 @@
-//! The subcommands, one file each, and [`runs`], the table of single runs that several of them write.
+//! The subcommands, one file each, and [`runs`], the table of single runs that several of them
+//! write.
 
 mod grid;
 mod growth;

@@ -1,7 +1,9 @@
 //! `paper`: the evaluation of the paper's section 4, on any corpora.
 //!
-//! Every mode runs from the same seeds, once for each of several seed numbers. Medians and interquartile ranges over those are told, in the paper's Table 1 and figure, and what the
-//! paper does not show: counts, the thresholds that were used, candidates, what it takes to build the index. A mode whose labels differ fails the experiment.
+//! Every mode runs from the same seeds, once for each of several seed numbers. Medians and
+//! interquartile ranges over those are told, in the paper's Table 1 and figure, and what the paper
+//! does not show: counts, the thresholds that were used, candidates, what it takes to build the
+//! index. A mode whose labels differ fails the experiment.
 
 use std::fs;
 
@@ -17,7 +19,8 @@ use crate::measure::{EXTRAPOLATION, Job, Journal, Outcome, Run, Timing, Turns, f
 use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{mean, median, quartiles};
 
-/// The paper's evaluation: Table 1, the figure, and counts, for several corpora, k and seeds; fails unless all modes give the same labels
+/// The paper's evaluation: Table 1, the figure, and counts, for several corpora, k and seeds; fails
+/// unless all modes give the same labels
 #[derive(ClapArgs)]
 pub(crate) struct Args {
     /// A corpus or matrix file, or `generated:TERMS_A_ROW`; may be given several times
@@ -53,7 +56,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "INIT", default_value = "plain-k-means++")]
     init: InitArg,
 
-    /// Stop a run that would exceed so many seconds, and extrapolate; a mode that was stopped is not run again for that corpus and k
+    /// Stop a run that would exceed so many seconds, and extrapolate; a mode that was stopped is
+    /// not run again for that corpus and k
     #[arg(long, value_name = "SECONDS")]
     cap: Option<f64>,
 
@@ -61,7 +65,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// Go on where an experiment with the same --out was cut: runs with the same settings that it made are taken over
+    /// Go on where an experiment with the same --out was cut: runs with the same settings that it
+    /// made are taken over
     #[arg(long, requires = "out")]
     resume: bool,
 
@@ -224,7 +229,8 @@ impl Mode {
         self.timings = ways.iter().enumerate().filter_map(timing).collect();
     }
 
-    /// Quartiles of the seconds, and whether any of them is extrapolated; `None` if nothing is known.
+    /// Quartiles of the seconds, and whether any of them is extrapolated; `None` if nothing is
+    /// known.
     fn quartiles(&self) -> Option<([f64; 3], bool)> {
         let seconds: Vec<f64> = self.timings.iter().map(|timing| timing.seconds).collect();
         let is_extrapolated = self.timings.iter().any(|timing| timing.is_extrapolated);
@@ -422,7 +428,8 @@ fn data(places: &[Place]) -> Table {
     table
 }
 
-/// As in the paper: a panel for each corpus, k and time on logarithmic axes, bars for the interquartile range, dotted connections.
+/// As in the paper: a panel for each corpus, k and time on logarithmic axes, bars for the
+/// interquartile range, dotted connections.
 fn panels(args: &Args, places: &[Place]) -> Vec<Panel> {
     let corpora = places.chunk_by(|a, b| a.corpus == b.corpus && a.n_docs == b.n_docs);
     let series = |places: &[Place], number: usize| {

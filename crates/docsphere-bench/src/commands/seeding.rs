@@ -11,7 +11,8 @@ use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, threads_or_all};
 use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{least, mean};
 
-/// Every way of seeding from several seeds: seconds, iterations, objective, and the gain over random seeds
+/// Every way of seeding from several seeds: seconds, iterations, objective, and the gain over
+/// random seeds
 #[derive(ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -10,7 +10,8 @@ use crate::measure::{Clock, EXTRAPOLATION, Outcome, Run, Turns, finished};
 use crate::report::{Cell, Report, Table};
 use crate::statistics::{mean, median};
 
-/// The whole loop by several strategies in turn, from the same seeds; fails unless all results are identical
+/// The whole loop by several strategies in turn, from the same seeds; fails unless all results are
+/// identical
 #[derive(ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -25,7 +25,8 @@ impl Timing {
         Timing { seconds, is_extrapolated: false }
     }
 
-    /// What a stopped run would have taken, by its own iterations and by those of a run that came to its end: results are identical, so those are known.
+    /// What a stopped run would have taken, by its own iterations and by those of a run that came
+    /// to its end: results are identical, so those are known.
     pub(crate) fn extrapolated(
         strategy: Strategy,
         seconds: f64,
@@ -41,8 +42,9 @@ impl Timing {
     }
 }
 
-/// The work of `ncc`, in full iterations: of documents whose own centroid changed all similarities are computed, of the others those with changed centroids. The first iteration counts as
-/// `first` of them. (Empty clusters are not left out.)
+/// The work of `ncc`, in full iterations: of documents whose own centroid changed all similarities
+/// are computed, of the others those with changed centroids. The first iteration counts as `first`
+/// of them. (Empty clusters are not left out.)
 fn ncc_work(records: &[IterationRecord], first: f64) -> f64 {
     let (n_docs, n_clusters) = (records[0].unsettled_docs as f64, records[0].changed_clusters as f64);
     let share = |record: &IterationRecord| {
@@ -52,7 +54,8 @@ fn ncc_work(records: &[IterationRecord], first: f64) -> f64 {
     first + records[1..].iter().map(share).sum::<f64>()
 }
 
-/// How many later iterations the first takes as long as. The first has no labels to begin with, and compares with seeds, which are short.
+/// How many later iterations the first takes as long as. The first has no labels to begin with, and
+/// compares with seeds, which are short.
 fn first_by_later(done: &[IterationRecord]) -> f64 {
     let later: f64 = done[1..].iter().map(|record| record.seconds.total()).sum();
     if later > 0.0 { done[0].seconds.total() / (later / (done.len() - 1) as f64) } else { 1.0 }

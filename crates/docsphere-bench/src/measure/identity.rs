@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run};
 
-/// The bits of a result, in brief. Kept instead of the result, which would weigh on the memory of the runs that follow; the same numbers on every machine, so that runs of
-/// different days can be compared.
+/// The bits of a result, in brief. Kept instead of the result, which would weigh on the memory of
+/// the runs that follow; the same numbers on every machine, so that runs of different days can be
+/// compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
     labels: u64,
@@ -52,7 +53,8 @@ fn hash(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Fails unless all runs agree: finished ones in every bit of their results, stopped ones in every iteration that they did.
+/// Fails unless all runs agree: finished ones in every bit of their results, stopped ones in every
+/// iteration that they did.
 pub(super) fn check(outcomes: &[Outcome]) -> Result<()> {
     let runs =
         || outcomes.iter().flat_map(|outcome| outcome.runs.iter().map(move |run| (outcome.strategy, run)));

@@ -1,4 +1,5 @@
-//! Runs kept in a file, one line each as soon as it is done, so that an experiment of hours can be cut and continued.
+//! Runs kept in a file, one line each as soon as it is done, so that an experiment of hours can be
+//! cut and continued.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -43,8 +44,9 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the file, or makes it. What is in it is taken over if `resume`, else put aside under a name that ends in `.old` or `.old-2` and so on. What cannot be read (a line that was cut off, a run of another version) stays in
-    /// the file and is left out.
+    /// Opens the file, or makes it. What is in it is taken over if `resume`, else put aside under a
+    /// name that ends in `.old` or `.old-2` and so on. What cannot be read (a line that was cut
+    /// off, a run of another version) stays in the file and is left out.
     pub(crate) fn open(path: &Path, resume: bool) -> Result<Self> {
         let open = || -> Result<Self> {
             if !resume && path.exists() {

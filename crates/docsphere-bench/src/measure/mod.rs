@@ -1,7 +1,8 @@
 //! Measuring: seeds once, then the whole loop by each strategy in turn.
 //!
-//! What is timed is the call that clusters with given seeds: every iteration, and whatever a strategy builds or frees between them; also the start of the threads, which is
-//! well below a millisecond. Seeding, reading and vectorising are apart.
+//! What is timed is the call that clusters with given seeds: every iteration, and whatever a
+//! strategy builds or frees between them; also the start of the threads, which is well below a
+//! millisecond. Seeding, reading and vectorising are apart.
 
 mod cap;
 mod identity;
@@ -50,7 +51,8 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Seconds of work on all cores together.
     pub(crate) cpu_seconds: f64,
-    /// The share of all cores that other processes had meanwhile; `None` where it cannot be told. Seconds mean little where it is great.
+    /// The share of all cores that other processes had meanwhile; `None` where it cannot be told.
+    /// Seconds mean little where it is great.
     pub(crate) others: Option<f64>,
     /// The most memory that the process held meanwhile; `None` where the system does not tell.
     pub(crate) peak_bytes: Option<u64>,
@@ -70,7 +72,8 @@ impl Job<'_> {
             .tol(self.tol)
     }
 
-    /// Finds the seeds. The library gives seeds away only as centroids of a run, so a run is stopped after its first assignment, when they have not moved yet.
+    /// Finds the seeds. The library gives seeds away only as centroids of a run, so a run is
+    /// stopped after its first assignment, when they have not moved yet.
     pub(crate) fn seed(&self, init: &Init, seed: u64) -> Result<Seeds> {
         let mut stop_at_once = |event: &Event<'_>| match event {
             Event::Iteration(_) => ControlFlow::Break(()),
@@ -81,7 +84,8 @@ impl Job<'_> {
         Ok(Seeds { seconds: fit.trace.runs[0].seeding_seconds, centroids: fit.model.centroids().clone() })
     }
 
-    /// Runs the loop from given seeds. With a cap, stops after the iteration behind which another one like it would exceed so many seconds; but not before iteration 1: the first assignment
+    /// Runs the loop from given seeds. With a cap, stops after the iteration behind which another
+    /// one like it would exceed so many seconds; but not before iteration 1: the first assignment
     /// is to the seeds, which are single documents, and says little of what later ones cost.
     pub(crate) fn run(&self, seeds: &Centroids, strategy: Strategy, cap: Option<f64>) -> Result<Run> {
         let params = self.params().init(Init::Given(seeds.clone())).strategy(strategy).check()?;

@@ -1,4 +1,5 @@
-//! What the system knows: this process's work on all cores, its peak memory, and how much of the machine others had meanwhile.
+//! What the system knows: this process's work on all cores, its peak memory, and how much of the
+//! machine others had meanwhile.
 
 use std::fs;
 
@@ -25,7 +26,8 @@ impl MachineTicks {
         MachineTicks::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// From the first line: user, nice, system, idle, waiting for disks, interrupts, soft interrupts, stolen by other virtual machines. What follows is counted in these already.
+    /// From the first line: user, nice, system, idle, waiting for disks, interrupts, soft
+    /// interrupts, stolen by other virtual machines. What follows is counted in these already.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|n| n.parse().ok()).collect();
@@ -38,7 +40,8 @@ impl MachineTicks {
         Some(MachineTicks { busy: total - idle, total, n_cores })
     }
 
-    /// The share of all cores that others had since then, while this process worked for `own_seconds` of `seconds`. `None` if the clock, which ticks every 10 ms, has not ticked
+    /// The share of all cores that others had since then, while this process worked for
+    /// `own_seconds` of `seconds`. `None` if the clock, which ticks every 10 ms, has not ticked
     /// often enough to tell.
     pub(super) fn share_of_others(self, later: Self, own_seconds: f64, seconds: f64) -> Option<f64> {
         let total = later.total.checked_sub(self.total).filter(|&total| total >= 20)?;
@@ -47,7 +50,8 @@ impl MachineTicks {
     }
 }
 
-/// Starts the peak of the memory anew from what is held now. Where the system does not allow it, the peak is that since the process began.
+/// Starts the peak of the memory anew from what is held now. Where the system does not allow it,
+/// the peak is that since the process began.
 pub(super) fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

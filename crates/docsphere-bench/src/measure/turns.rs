@@ -12,7 +12,8 @@ use super::{Job, Journal, Run, RunKey, identity};
 pub(crate) enum Clock {
     /// Those that pass.
     Wall,
-    /// Those that the cores worked: changed less by what else runs on the machine, but blind to cores that wait.
+    /// Those that the cores worked: changed less by what else runs on the machine, but blind to
+    /// cores that wait.
     Cpu,
 }
 
@@ -41,7 +42,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The runs that count: those that came to their end, or if there is none the one that was stopped.
+    /// The runs that count: those that came to their end, or if there is none the one that was
+    /// stopped.
     pub(crate) fn counting(&self) -> impl Iterator<Item = &Run> {
         let is_finished = self.is_finished();
         self.runs.iter().filter(move |run| !is_finished || !run.is_capped())
@@ -65,7 +67,8 @@ impl Outcome {
         reduce(self.counting().map(number).collect())
     }
 
-    /// The seconds, reduced to one number; if no run came to its end, extrapolated by one that did, and `None` if there is none.
+    /// The seconds, reduced to one number; if no run came to its end, extrapolated by one that did,
+    /// and `None` if there is none.
     pub(crate) fn timing(
         &self,
         clock: Clock,
@@ -101,7 +104,8 @@ pub(crate) struct Turns<'a> {
 }
 
 impl Turns<'_> {
-    /// Runs every strategy so many times, in turn, and fails unless all results are the same. What was stopped is not run again.
+    /// Runs every strategy so many times, in turn, and fails unless all results are the same. What
+    /// was stopped is not run again.
     pub(crate) fn run(&self, strategies: &[Strategy], repeats: usize) -> Result<Vec<Outcome>> {
         let outcome = |&strategy| Outcome { strategy, runs: Vec::new() };
         let mut outcomes: Vec<Outcome> = strategies.iter().map(outcome).collect();

@@ -1,4 +1,5 @@
-//! Figures: points, bars and lines on linear or logarithmic axes, as SVG and PNG. The same data gives the same bytes: the font is compiled in, never looked up.
+//! Figures: points, bars and lines on linear or logarithmic axes, as SVG and PNG. The same data
+//! gives the same bytes: the font is compiled in, never looked up.
 
 use std::ops::Range;
 

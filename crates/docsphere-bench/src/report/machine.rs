@@ -84,7 +84,8 @@ fn utc(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{:02} UTC", second % 60)
 }
 
-/// Year, month and day so many days after 1 January 1970. Years begin in March here, so that the leap day is the last; 400 of them have 146,097 days.
+/// Year, month and day so many days after 1 January 1970. Years begin in March here, so that the
+/// leap day is the last; 400 of them have 146,097 days.
 fn civil_date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468; // from 1 March of the year 0
     let (era, day_of_era) = (days / 146_097, days % 146_097);

@@ -1,7 +1,8 @@
 //! What is told: Markdown on standard output; with a folder also files.
 //!
-//! `NAME.md` has the machine, the tables and the remarks; every table is also `TABLE.csv`, with all digits and nothing but the table, and where asked for `TABLE.tex`; every figure is
-//! `FIGURE.svg` and `FIGURE.png`.
+//! `NAME.md` has the machine, the tables and the remarks; every table is also `TABLE.csv`, with all
+//! digits and nothing but the table, and where asked for `TABLE.tex`; every figure is `FIGURE.svg`
+//! and `FIGURE.png`.
 
 mod figure;
 mod lettering;

@@ -13,15 +13,18 @@ use crate::memory;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files or folders of documents, "-" for standard input, or one matrix file. Compressed files (gzip, zstd) are read as they are
+    /// Files or folders of documents, "-" for standard input, or one matrix file. Compressed files
+    /// (gzip, zstd) are read as they are
     #[arg(required = true, value_name = "INPUT", help_heading = None::<&'static str>)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// The format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv, parquet, folder, npz, mtx, svmlight, bow
+    /// The format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv,
+    /// parquet, folder, npz, mtx, svmlight, bow
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<AnyFormat>,
 
-    /// The field (column) that holds the text; give it several times to join several [default: text]
+    /// The field (column) that holds the text; give it several times to join several [default:
+    /// text]
     #[arg(long, value_name = "NAME")]
     pub(crate) text_field: Vec<String>,
 
@@ -29,7 +32,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) id_field: Option<String>,
 
-    /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all but hidden ones]
+    /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all but hidden
+    /// ones]
     #[arg(long, value_name = "PATTERN")]
     pub(crate) glob: Option<String>,
 

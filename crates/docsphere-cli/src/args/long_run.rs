@@ -32,14 +32,15 @@ pub(crate) struct LongRunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time_limit: Option<Duration>,
 
-    /// Refuse input and runs that may need more memory than this ("500M", "8G") [default: what is left]
+    /// Refuse input and runs that may need more memory than this ("500M", "8G") [default: what is
+    /// left]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_bytes)]
     pub(crate) max_memory: Option<u64>,
 }
 
 impl LongRunArgs {
-    /// Finds out before the work begins whether the checkpoint can be written at all, and that it is
-    /// written over nothing but a checkpoint. `reads` is what the run reads, `out` its result.
+    /// Finds out before the work begins whether the checkpoint can be written at all, and that it
+    /// is written over nothing but a checkpoint. `reads` is what the run reads, `out` its result.
     pub(crate) fn check_checkpoint(&self, reads: &Reads, out: &Path) -> Result<()> {
         let Some(path) = &self.checkpoint else { return Ok(()) };
         let shown = path.display();

@@ -1,4 +1,5 @@
-//! What may be typed. Each group of options parses, checks and becomes a library object; names and defaults are the library's.
+//! What may be typed. Each group of options parses, checks and becomes a library object; names and
+//! defaults are the library's.
 
 mod cluster;
 mod input;

@@ -13,7 +13,8 @@ pub(crate) struct PageArgs {
     #[arg(long, value_name = "N", default_value_t = 400)]
     pub(crate) report_chars: usize,
 
-    /// Documents are shown in fewer characters if the page would become larger than this ("500K", "10M")
+    /// Documents are shown in fewer characters if the page would become larger than this ("500K",
+    /// "10M")
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = memory::parse_bytes)]
     pub(crate) report_size: u64,
 }

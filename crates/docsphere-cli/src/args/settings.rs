@@ -10,7 +10,8 @@ const LEFT_OUT: [&str; 3] = ["Output", "Report", "Long runs"];
 /// Of these headings, what has a say in the result after all.
 const KEPT: [&str; 1] = ["time-limit"];
 
-/// The options of a command that were typed or have a default, but for those under some more headings.
+/// The options of a command that were typed or have a default, but for those under some more
+/// headings.
 pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&str]) -> Vec<Setting> {
     let is_typed = |arg: &Arg| {
         let id = arg.get_id().as_str();

@@ -13,7 +13,8 @@ use crate::memory;
 /// The longest list of stop words. Those of languages have a thousandth of that.
 const MAX_STOP_WORDS_BYTES: u64 = 10_000_000;
 
-/// What a stop word takes beside its letters: in the options, in the tokenizer's table, and in a model's copies of both.
+/// What a stop word takes beside its letters: in the options, in the tokenizer's table, and in a
+/// model's copies of both.
 const STOP_WORD_BYTES: u64 = 300;
 
 /// How text becomes rows.

@@ -1,4 +1,5 @@
-//! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a model and a trace out.
+//! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a
+//! model and a trace out.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -49,7 +49,8 @@ impl Args {
             );
         }
         if !is_again {
-            // Before the corpus is written: the next demo takes a result beside it for an earlier demo's.
+            // Before the corpus is written: the next demo takes a result beside it for an earlier
+            // demo's.
             ResultFolder::check(&self.output, false, FolderKind::Result, &Reads::default())?;
             write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
             interrupt::only_prepared();
@@ -69,7 +70,8 @@ impl Args {
         if is_again {
             words.push("--force".as_ref());
         }
-        // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single document.
+        // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single
+        // document.
         let mut suited = vec!["--init", "k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
         if cfg!(feature = "serve") {
             suited.push("--index");

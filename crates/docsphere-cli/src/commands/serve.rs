@@ -35,7 +35,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
 
-    /// A name by which browsers may ask for this server, beside localhost, its IP addresses and (where others can connect) the name of this machine; may be given several times
+    /// A name by which browsers may ask for this server, beside localhost, its IP addresses and
+    /// (where others can connect) the name of this machine; may be given several times
     #[arg(long, value_name = "NAME")]
     host_name: Vec<HostName>,
 

@@ -1,4 +1,5 @@
-//! `docsphere verify`: is every document really in its nearest cluster? By brute force, without any of the engine's search.
+//! `docsphere verify`: is every document really in its nearest cluster? By brute force, without any
+//! of the engine's search.
 
 use std::path::PathBuf;
 
@@ -112,7 +113,8 @@ impl Args {
     }
 }
 
-/// Compares some documents with every centroid: one dense centroid at a time, one multiplication for each term of a document.
+/// Compares some documents with every centroid: one dense centroid at a time, one multiplication
+/// for each term of a document.
 fn check(
     model: &Model,
     rows: &UnitRows<'_>,

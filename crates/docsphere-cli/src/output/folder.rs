@@ -133,7 +133,8 @@ impl ResultFolder {
         if self.force && self.target.is_dir() && !is_empty(&self.target) {
             return exchange(&self.staging, &self.target, &Role::Previous.path(&self.target)).map(Some);
         }
-        // Over an empty folder, too. If another run has put its result there in the meantime, this one fails.
+        // Over an empty folder, too. If another run has put its result there in the meantime, this
+        // one fails.
         match fs::rename(&self.staging, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => bail!(taken()),
             outcome => outcome.map(|()| None).map_err(Into::into),
@@ -250,7 +251,8 @@ fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<PathBuf> {
     exchange_in_steps([a, b, aside], |from, to| fs::rename(from, to))
 }
 
-/// A process that is killed in between leaves the old folder `b` as `aside`, where [`put_back`] finds it.
+/// A process that is killed in between leaves the old folder `b` as `aside`, where [`put_back`]
+/// finds it.
 fn exchange_in_steps(
     [a, b, aside]: [&Path; 3],
     mut rename: impl FnMut(&Path, &Path) -> io::Result<()>,

@@ -1,4 +1,5 @@
-//! What a person should know about the input: nothing that stops a run, but nothing to keep quiet about.
+//! What a person should know about the input: nothing that stops a run, but nothing to keep quiet
+//! about.
 
 use docsphere::CorpusStats;
 

@@ -12,7 +12,8 @@ use super::staging::{Role, parent_of, remove_left_behind};
 use crate::console::UntilClosed;
 use crate::interrupt;
 
-/// Writes `path` with what `write` gives, in place of a file that was there. Devices and pipes are written to directly.
+/// Writes `path` with what `write` gives, in place of a file that was there. Devices and pipes are
+/// written to directly.
 pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return put(path, File::options().write(true), write).with_context(|| cannot_write(path));
@@ -27,7 +28,8 @@ fn put(path: &Path, options: &OpenOptions, write: impl FnOnce(&mut dyn Write) ->
     Ok(file.flush()?)
 }
 
-/// The same for whoever makes the file under the name that it is given. There is an empty file already.
+/// The same for whoever makes the file under the name that it is given. There is an empty file
+/// already.
 pub(crate) fn make_whole(path: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let attempt = || -> Result<()> {
         let staged = Staged::make(path, make)?;
@@ -83,11 +85,13 @@ fn steps<'a>(main: &'a Staged, derived: &'a Staged) -> [Step<'a>; 3] {
     ]
 }
 
-/// A file that is written but does not have its name yet. Removed when dropped, unless it has got it.
+/// A file that is written but does not have its name yet. Removed when dropped, unless it has got
+/// it.
 struct Staged {
     target: PathBuf,
     staging: PathBuf,
-    /// Holds a lock as long as this process writes: tells a file in use from one that was left behind.
+    /// Holds a lock as long as this process writes: tells a file in use from one that was left
+    /// behind.
     file: File,
 }
 

@@ -198,7 +198,8 @@ impl Documents {
 
     /// A page of the documents that have the words.
     fn hits<'a>(&self, words: &'a str, cluster: Option<i32>, offset: usize) -> Result<Hits<'a>, Trouble> {
-        // The sign before `rowid` keeps SQLite from searching anew for each document of the cluster.
+        // The sign before `rowid` keeps SQLite from searching anew for each document of the
+        // cluster.
         let hits = "SELECT rowid FROM words WHERE words MATCH ?1 AND (?2 IS NULL OR +rowid IN (SELECT number FROM documents WHERE cluster = ?2))";
         let query = format!("{hits} ORDER BY rowid LIMIT {}", MAX_COUNTED + 1);
         // To find all words with a beginning takes ten times as long as to find a word, and FTS5

@@ -6,7 +6,8 @@
 //!
 //! - `localhost`, or a loopback address;
 //! - the IP address at which the connection came in (nobody else's page has it as its name);
-//! - where others can connect, the name of the machine, also cut at the first dot, and with `.local`;
+//! - where others can connect, the name of the machine, also cut at the first dot, and with
+//!   `.local`;
 //! - a name that was given with `--host-name`.
 
 use std::net::IpAddr;

@@ -1,4 +1,5 @@
-//! Documents of a result, to be searched and paged through in a browser: an index on disk, and a server over it.
+//! Documents of a result, to be searched and paged through in a browser: an index on disk, and a
+//! server over it.
 
 pub(crate) mod answers;
 mod connections;

@@ -1,4 +1,5 @@
-//! The server: one page, and the documents behind it. It reads no other file, and answers nothing but GET.
+//! The server: one page, and the documents behind it. It reads no other file, and answers nothing
+//! but GET.
 //!
 //! | address | answer |
 //! |---|---|
@@ -77,7 +78,8 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// Serves until the process is asked to stop. `ready` is called with the address when it can be asked.
+/// Serves until the process is asked to stop. `ready` is called with the address when it can be
+/// asked.
 pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     let workers = Workers::start(&site.index)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

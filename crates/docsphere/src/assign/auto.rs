@@ -1,16 +1,22 @@
 //! `auto`: the strategy that is expected to be the fastest.
 //!
-//! From [`MIN_DRIFT_CLUSTERS`] clusters on that is `drift`, in every iteration, unless there are negative values. Below, what `drift` prepares does not pay, and the choice is made anew in each iteration.
+//! From [`MIN_DRIFT_CLUSTERS`] clusters on that is `drift`, in every iteration, unless there are
+//! negative values. Below, what `drift` prepares does not pay, and the choice is made anew in each
+//! iteration.
 //!
-//! `inverted` is the fastest way to compare all documents with all centroids. Once most clusters stand still, `ncc` has less to do. Both need
-//! no memory of earlier iterations but labels and similarities, so the choice is free each time. The estimate:
+//! `inverted` is the fastest way to compare all documents with all centroids. Once most clusters
+//! stand still, `ncc` has less to do. Both need no memory of earlier iterations but labels and
+//! similarities, so the choice is free each time. The estimate:
 //!
-//! - `inverted`: one unit for each posting that will be read (the sum over terms of document frequency times centroid frequency, an exact count), and
-//!   an eighth for each pair of document and centroid, for clearing and searching the accumulators;
-//! - `ncc`: [`PROBE_COST`] units for each term of a document times the number of centroids that it must be compared with, and [`TABLE_COST`] for each entry of the
-//!   centroids if their tables must be built first.
+//! - `inverted`: one unit for each posting that will be read (the sum over terms of document
+//!   frequency times centroid frequency, an exact count), and an eighth for each pair of document
+//!   and centroid, for clearing and searching the accumulators;
+//! - `ncc`: [`PROBE_COST`] units for each term of a document times the number of centroids that it
+//!   must be compared with, and [`TABLE_COST`] for each entry of the centroids if their tables must
+//!   be built first.
 //!
-//! **Cost.** `4 * n_terms` bytes for the document frequencies, and one pass over terms and labels an iteration.
+//! **Cost.** `4 * n_terms` bytes for the document frequencies, and one pass over terms and labels
+//! an iteration.
 
 use super::drift::Drift;
 use super::inverted::Inverted;
@@ -20,10 +26,12 @@ use crate::error::Result;
 use crate::labels::Assignment;
 use crate::simd::Level;
 
-/// From so many clusters on `drift` is the fastest: at k = 5 it is a little faster than `inverted` on abstracts and on tweets, at k = 2 slower on both.
+/// From so many clusters on `drift` is the fastest: at k = 5 it is a little faster than `inverted`
+/// on abstracts and on tweets, at k = 2 slower on both.
 const MIN_DRIFT_CLUSTERS: usize = 6;
 
-/// What a table look-up costs in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500 (`docsphere-bench speed`), rounded up, since a wrong change of strategy is dear.
+/// What a table look-up costs in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500
+/// (`docsphere-bench speed`), rounded up, since a wrong change of strategy is dear.
 const PROBE_COST: f64 = 6.0;
 
 /// What an entry of a centroid costs when its table is built.
@@ -130,7 +138,8 @@ mod tests {
     use crate::update::Follower;
     use crate::vectors::{SparseRows, UnitRows};
 
-    /// Rows over many common terms, k clusters, of which the last update changed `n_moved` by moving one document each.
+    /// Rows over many common terms, k clusters, of which the last update changed `n_moved` by
+    /// moving one document each.
     fn picked_after_moving(n_moved: usize, first_value: f32) -> Pick {
         let (n_docs, k, n_terms) = (2_000usize, 200usize, 60usize);
         let terms: Vec<u32> = (0..n_docs)

@@ -1,11 +1,13 @@
 //! `baseline`: every document against every centroid, a dot product each.
 //!
-//! The algorithm of the paper's section 2, which all other strategies are measured against. It skips nothing.
+//! The algorithm of the paper's section 2, which all other strategies are measured against. It
+//! skips nothing.
 //!
-//! **Cost.** `n_docs * k` dot products an iteration, each as many table look-ups as the row has terms. Memory: the tables of
-//! `lookup.rs`. Prefer it never; it is the yardstick.
+//! **Cost.** `n_docs * k` dot products an iteration, each as many table look-ups as the row has
+//! terms. Memory: the tables of `lookup.rs`. Prefer it never; it is the yardstick.
 //!
-//! Reference: Dhillon, Modha, "Concept decompositions for large sparse text data using clustering", 2001, doi:10.1023/A:1007612920971.
+//! Reference: Dhillon, Modha, "Concept decompositions for large sparse text data using clustering",
+//! 2001, doi:10.1023/A:1007612920971.
 
 use super::documents::for_each_document;
 use super::lookup::Lookup;

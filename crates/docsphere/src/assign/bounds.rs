@@ -1,39 +1,47 @@
-//! Every inequality that lets a strategy skip work, with the slack that makes it safe in floating point.
+//! Every inequality that lets a strategy skip work, with the slack that makes it safe in floating
+//! point.
 //!
-//! A filter may only discard a centroid that provably cannot win under the *computed* similarities. So each bound here is about computed
-//! numbers, and the slack covers: rows whose length is one only within [`UNIT_TOLERANCE`]; the rounding of a dot product;
-//! the rounding of the bound's own arithmetic.
+//! A filter may only discard a centroid that provably cannot win under the *computed* similarities.
+//! So each bound here is about computed numbers, and the slack covers: rows whose length is one
+//! only within [`UNIT_TOLERANCE`]; the rounding of a dot product; the rounding of the bound's own
+//! arithmetic.
 //!
 //! # The paper's lemma
 //!
-//! For a unit vector x with the nonzero positions S: if `c . x >= lambda` then `sum over S of c_t^2 >= lambda^2`.
-//! (Cauchy-Schwarz on the restriction of c to S.) Knittel, Koch, Ertl, DocEng 2021, lemma 3.1, doi:10.1145/3469096.3474937.
+//! For a unit vector x with the nonzero positions S: if `c . x >= lambda` then
+//! `sum over S of c_t^2 >= lambda^2`. (Cauchy-Schwarz on the restriction of c to S.) Knittel, Koch,
+//! Ertl, DocEng 2021, lemma 3.1, doi:10.1145/3469096.3474937.
 //!
-//! With rounding: let `u = 2^-53`, m the number of terms of the row, `|x| <= 1 + tau`. A computed dot product `d` differs from
-//! the true one by at most `g * sum |x_t c_t| <= g * |x| * |c_S|`, where `g = m u / (1 - m u)`. So `d >= lambda` implies
-//! `|c_S| * (1 + tau) * (1 + g) >= lambda`, that is
+//! With rounding: let `u = 2^-53`, m the number of terms of the row, `|x| <= 1 + tau`. A computed
+//! dot product `d` differs from the true one by at most `g * sum |x_t c_t| <= g * |x| * |c_S|`,
+//! where `g = m u / (1 - m u)`. So `d >= lambda` implies `|c_S| * (1 + tau) * (1 + g) >= lambda`,
+//! that is
 //!
 //! `sum over S of c_t^2 >= (lambda / ((1 + tau) (1 + g)))^2`.
 //!
-//! The left side in turn is compared with a running sum over the n entries of the centroid that adds and subtracts each square at most once.
-//! Every such sum stays below `|c|^2 <= 1 + 1e-6`, so 2 n operations err by at most `2 n u (1 + 1e-6) <= 3 n u` in total; the squares themselves are exact in f64.
-//! [`min_squared_sum`] returns the right side less that.
+//! The left side in turn is compared with a running sum over the n entries of the centroid that
+//! adds and subtracts each square at most once. Every such sum stays below `|c|^2 <= 1 + 1e-6`, so
+//! 2 n operations err by at most `2 n u (1 + 1e-6) <= 3 n u` in total; the squares themselves are
+//! exact in f64. [`min_squared_sum`] returns the right side less that.
 
 use crate::vectors::UNIT_TOLERANCE;
 
 /// Unit round-off of f64.
 const UNIT_ROUND_OFF: f64 = f64::EPSILON / 2.0;
 
-/// What the running sum of squares over a row's terms must reach, at the least, if the computed similarity is `lambda` or more.
+/// What the running sum of squares over a row's terms must reach, at the least, if the computed
+/// similarity is `lambda` or more.
 ///
-/// `row_nnz` is the number of terms of the longest row, `centroid_nnz` the number of entries of the centroid.
+/// `row_nnz` is the number of terms of the longest row, `centroid_nnz` the number of entries of the
+/// centroid.
 pub(crate) fn min_squared_sum(lambda: f64, row_nnz: usize, centroid_nnz: usize) -> f64 {
     true_minimum(lambda, row_nnz, UNIT_TOLERANCE) - running_sum_error(centroid_nnz)
 }
 
 /// What the true sum of squares must reach, if the rows' lengths are at most `1 + tolerance`.
 ///
-/// Only the computed length of a row was checked; the error of a dot product is counted twice, once for that.
+/// Only the computed length of a row was checked; the error of a dot product is counted twice, once
+/// for that.
 fn true_minimum(lambda: f64, row_nnz: usize, tolerance: f64) -> f64 {
     let dot_error = 2.0 * row_nnz as f64 * UNIT_ROUND_OFF; // m u / (1 - m u) <= 2 m u for m < 2^52
     let reached = lambda / ((1.0 + tolerance) * (1.0 + dot_error));
@@ -46,10 +54,12 @@ fn running_sum_error(centroid_nnz: usize) -> f64 {
     3.0 * centroid_nnz as f64 * UNIT_ROUND_OFF
 }
 
-/// By how much a computed similarity can grow when its centroid moves: `|x| * |max(c' - c, 0)|` for a row x without negative values, and rounding.
+/// By how much a computed similarity can grow when its centroid moves: `|x| * |max(c' - c, 0)|` for
+/// a row x without negative values, and rounding.
 ///
-/// `x . (c' - c) <= x . max(c' - c, 0) <= |x| |max(c' - c, 0)|`. The squared rise is a computed sum of at most `n_terms` squares, each rounded three times; both computed similarities
-/// err by at most `g |x| |c|`, see above.
+/// `x . (c' - c) <= x . max(c' - c, 0) <= |x| |max(c' - c, 0)|`. The squared rise is a computed sum
+/// of at most `n_terms` squares, each rounded three times; both computed similarities err by at
+/// most `g |x| |c|`, see above.
 pub(crate) fn growth(squared_rise: f64, row_nnz: usize, n_terms: usize) -> f64 {
     let rise =
         squared_rise.sqrt() * (1.0 + (n_terms + 8) as f64 * f64::EPSILON) * (1.0 + 2.0 * UNIT_TOLERANCE);
@@ -65,9 +75,10 @@ pub(crate) fn round_up(value: f64) -> f32 {
 
 /// Minimum overlap counts by the linear sliding window of the paper's footnote.
 ///
-/// `squares` are the squared entries of a centroid, largest first. For each position p, in order, `emit(p, count)` gets
-/// the smallest number of entries from p onwards whose squares reach `threshold`; a row whose first overlapping entry is p needs at
-/// least that many overlapping entries to reach it. Stops at the first position from which the threshold is out of reach.
+/// `squares` are the squared entries of a centroid, largest first. For each position p, in order,
+/// `emit(p, count)` gets the smallest number of entries from p onwards whose squares reach
+/// `threshold`; a row whose first overlapping entry is p needs at least that many overlapping
+/// entries to reach it. Stops at the first position from which the threshold is out of reach.
 pub(crate) fn min_overlap_counts(squares: &[f64], threshold: f64, mut emit: impl FnMut(usize, u32)) {
     let mut sum = 0.0;
     let mut end = 0;
@@ -138,7 +149,8 @@ mod tests {
     }
 
     proptest! {
-        /// Squares that are multiples of 2^-20 add up exactly, so both ways must agree to the last count.
+        /// Squares that are multiples of 2^-20 add up exactly, so both ways must agree to the last
+        /// count.
         #[test]
         fn the_sliding_window_equals_the_naive_counts(
             mut squares in prop::collection::vec(1u32..=1 << 18, 0..60),
@@ -151,7 +163,8 @@ mod tests {
             prop_assert_eq!(window_counts(&squares, threshold), naive_counts(&squares, threshold));
         }
 
-        /// The lemma itself, on computed numbers: whatever similarity a pair has, taken as lambda, its overlap reaches the minimum.
+        /// The lemma itself, on computed numbers: whatever similarity a pair has, taken as lambda,
+        /// its overlap reaches the minimum.
         #[test]
         fn the_lemma_holds_for_computed_similarities(x in entries(), c in entries()) {
             let (x, c) = (unit(&x), unit(&c));
@@ -165,7 +178,8 @@ mod tests {
             prop_assert!(overlap >= min_squared_sum(lambda, x.nnz(), c.nnz()));
         }
 
-        /// A row that equals its centroid meets the lemma with equality: there the slack alone decides.
+        /// A row that equals its centroid meets the lemma with equality: there the slack alone
+        /// decides.
         #[test]
         fn the_lemma_holds_with_equality(x in entries()) {
             let x = unit(&x);
@@ -185,7 +199,8 @@ mod tests {
             prop_assert!(min_squared_sum(lambda + 1e-5, x.nnz(), x.nnz()) > lambda * lambda);
         }
 
-        /// A running sum gathers error. With the threshold at the exact sum of a window, that window must still be found.
+        /// A running sum gathers error. With the threshold at the exact sum of a window, that
+        /// window must still be found.
         #[test]
         fn the_running_sum_stays_within_its_slack(parts in prop::collection::vec(1u64..1 << 40, 2..300)) {
             let total: u64 = parts.iter().sum();
@@ -201,8 +216,9 @@ mod tests {
         }
     }
 
-    /// A computed dot product can lie far above the true one, in units of its last place: equal products are rounded the same way again and again.
-    /// Equal vectors meet the lemma with equality, so that this slack alone decides.
+    /// A computed dot product can lie far above the true one, in units of its last place: equal
+    /// products are rounded the same way again and again. Equal vectors meet the lemma with
+    /// equality, so that this slack alone decides.
     #[test]
     fn the_error_of_a_dot_product_is_covered() {
         let mut worst: f64 = 0.0;

@@ -6,8 +6,8 @@ use crate::labels::Assignment;
 
 /// The best cluster found so far for one document.
 ///
-/// Offers may come in any order: on equal similarity the old label stays, else the smallest id wins. A similarity of 0
-/// or below wins nothing: such a document stays without a label.
+/// Offers may come in any order: on equal similarity the old label stays, else the smallest id
+/// wins. A similarity of 0 or below wins nothing: such a document stays without a label.
 pub(super) struct Choice {
     old: u32,
     label: u32,
@@ -51,7 +51,8 @@ impl Choice {
     }
 }
 
-/// The label and its similarity, from all similarities and the old label; no label if none is above 0.
+/// The label and its similarity, from all similarities and the old label; no label if none is above
+/// 0.
 #[inline]
 pub(super) fn winner(similarities: &[f64], old: u32) -> (u32, f64) {
     match greatest(similarities).filter(|&(_, best)| best > 0.0) {

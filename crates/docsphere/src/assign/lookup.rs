@@ -1,10 +1,13 @@
 //! Centroids as tables from term to value, for one dot product at a time.
 //!
-//! The paper counts a dot product as `O(min(p, k))` "given a map-like data structure of the vectors". Here each centroid
-//! is an open-addressing hash table, at most half full, so a dot product costs one probe or two for each term of the row. Most terms of a row are
-//! not in a given centroid: a bit for each of eight times as many hash values, small enough for the second-level cache, says so without touching the table.
+//! The paper counts a dot product as `O(min(p, k))` "given a map-like data structure of the
+//! vectors". Here each centroid is an open-addressing hash table, at most half full, so a dot
+//! product costs one probe or two for each term of the row. Most terms of a row are not in a given
+//! centroid: a bit for each of eight times as many hash values, small enough for the second-level
+//! cache, says so without touching the table.
 //!
-//! **Cost.** 18 to 36 bytes an entry of the centroids. Only tables of centroids that changed are built again.
+//! **Cost.** 18 to 36 bytes an entry of the centroids. Only tables of centroids that changed are
+//! built again.
 
 use rayon::prelude::*;
 
@@ -21,7 +24,8 @@ pub(super) struct Lookup {
 
 #[derive(Default)]
 struct Table {
-    /// Term and value; a free slot has the term [`FREE`]. The length is a power of two, or zero for an empty centroid.
+    /// Term and value; a free slot has the term [`FREE`]. The length is a power of two, or zero for
+    /// an empty centroid.
     slots: Box<[(u32, f32)]>,
     /// A bit for each of `BITS_PER_SLOT` times as many hash values: whether any entry has it.
     present: Box<[u64]>,
@@ -35,7 +39,8 @@ const BITS_PER_SLOT: usize = 8;
 const FREE: u32 = u32::MAX;
 
 impl Lookup {
-    /// Brings the tables up to date: those of changed centroids, or all of them if an iteration was left out.
+    /// Brings the tables up to date: those of changed centroids, or all of them if an iteration was
+    /// left out.
     pub(super) fn prepare(&mut self, step: &Step<'_>) {
         let movement = step.movement_since(self.iteration);
         self.tables.resize_with(step.centroids.n_clusters(), Table::default);
@@ -112,7 +117,8 @@ impl Table {
         }
     }
 
-    /// The top bits of a multiplicative hash. Without its last three bits: where the search in the table begins.
+    /// The top bits of a multiplicative hash. Without its last three bits: where the search in the
+    /// table begins.
     #[inline]
     fn bit(&self, term: u32) -> usize {
         (term.wrapping_mul(0x9E37_79B1) >> self.shift) as usize
@@ -138,7 +144,8 @@ mod tests {
         let mut update = || follower.update(&rows, &[0, 0, 1], &mut centroids);
         let (first, second) = (update(), update());
         assert!(!first.changed().is_empty() && second.changed().is_empty());
-        // The tables stand for iteration 0; only the movement of iteration 2 is at hand, and it is empty.
+        // The tables stand for iteration 0; only the movement of iteration 2 is at hand, and it is
+        // empty.
         lookup.prepare(&Step::new(2, &centroids, Some(&second), None));
         for cluster in 0..3 {
             let expected = reference_similarity(rows.row(0), centroids.row(cluster));

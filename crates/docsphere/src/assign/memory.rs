@@ -1,7 +1,7 @@
 //! How much memory each strategy holds at the most, from sizes that are known before a run.
 //!
-//! The formulas follow from the "Cost" paragraphs of the strategies; `tests/memory_forecast.rs` compares
-//! them with what strategies hold.
+//! The formulas follow from the "Cost" paragraphs of the strategies; `tests/memory_forecast.rs`
+//! compares them with what strategies hold.
 
 use super::drift;
 use super::sizes::Sizes;

@@ -67,7 +67,8 @@ impl<'a> Step<'a> {
         Step { iteration, centroids, movement, live: centroids.live(), cancel }
     }
 
-    /// Whether all further work would be for nothing: whatever is written to the assignment will be thrown away.
+    /// Whether all further work would be for nothing: whatever is written to the assignment will be
+    /// thrown away.
     #[inline]
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Relaxed))
@@ -83,8 +84,9 @@ impl<'a> Step<'a> {
         self.movement.map_or(self.centroids.n_clusters(), |movement| movement.changed().len())
     }
 
-    /// Whether a document with this label need only be compared with the changed centroids: its own is what it was at the
-    /// last assignment, or it has no label, since none was similar to it then.
+    /// Whether a document with this label need only be compared with the changed centroids: its own
+    /// is what it was at the last assignment, or it has no label, since none was similar to it
+    /// then.
     pub(crate) fn is_settled(&self, label: u32) -> bool {
         self.movement
             .is_some_and(|movement| label == Assignment::NO_LABEL || !movement.is_changed(label as usize))
@@ -95,7 +97,8 @@ impl<'a> Step<'a> {
 pub(crate) struct ShardStep<'a> {
     step: &'a Step<'a>,
     pub(crate) rows: &'a UnitRows<'a>,
-    /// The documents that were given to empty clusters since the last assignment: their labels are not those of it.
+    /// The documents that were given to empty clusters since the last assignment: their labels are
+    /// not those of it.
     pub(crate) refilled: &'a [u32],
 }
 
@@ -104,7 +107,8 @@ impl<'a> ShardStep<'a> {
         ShardStep { step, rows, refilled }
     }
 
-    /// Whether the paper's index may be used: its order of entries and its fallback assume that no value is negative.
+    /// Whether the paper's index may be used: its order of entries and its fallback assume that no
+    /// value is negative.
     pub(crate) fn allows_index(&self) -> bool {
         self.rows.is_non_negative() && self.centroids.is_non_negative()
     }
@@ -122,14 +126,20 @@ impl<'a> Deref for ShardStep<'a> {
 ///
 /// # Contract
 ///
-/// `attach` is called once, before the first `assign`, and every `assign` comes with the same rows. After `assign(step, assignment)`, every document that is not a zero row has the label and the similarity that
-/// ARCHITECTURE.md defines for `step.centroids` and the label it had before: the greatest similarity; on ties the old
-/// label if it is among the best, else the smallest id; no label if none is above 0; empty centroids attract nothing. The bits depend neither on the thread count nor on which other documents are attached.
+/// `attach` is called once, before the first `assign`, and every `assign` comes with the same rows.
+/// After `assign(step, assignment)`, every document that is not a zero row has the label and the
+/// similarity that ARCHITECTURE.md defines for `step.centroids` and the label it had before: the
+/// greatest similarity; on ties the old label if it is among the best, else the smallest id; no
+/// label if none is above 0; empty centroids attract nothing. The bits depend neither on the thread
+/// count nor on which other documents are attached.
 ///
-/// On entry, if `step.movement` is there, every document's label was the right one for the centroids before that movement, and its
-/// similarity the one to that centroid, except for `step.refilled`, the documents that were moved into a refilled cluster: that cluster counts as changed.
+/// On entry, if `step.movement` is there, every document's label was the right one for the
+/// centroids before that movement, and its similarity the one to that centroid, except for
+/// `step.refilled`, the documents that were moved into a refilled cluster: that cluster counts as
+/// changed.
 ///
-/// Once the step is cancelled, `assign` may leave any labels behind. A strategy that cannot go on, because a device or a worker is gone, returns the error.
+/// Once the step is cancelled, `assign` may leave any labels behind. A strategy that cannot go on,
+/// because a device or a worker is gone, returns the error.
 pub(crate) trait Assigner: Send {
     /// Prepares what follows from the rows alone: an arrangement, an upload.
     fn attach(&mut self, _rows: &UnitRows<'_>) -> Result<()> {
@@ -192,7 +202,8 @@ pub(crate) fn assigner(strategy: Strategy, settings: &AssignerSettings) -> Box<d
     }
 }
 
-/// The similarity as ARCHITECTURE.md defines it, in its plainest form: what the tests of every faster form compare with.
+/// The similarity as ARCHITECTURE.md defines it, in its plainest form: what the tests of every
+/// faster form compare with.
 #[cfg(test)]
 pub(crate) fn reference_similarity(x: crate::vectors::Row<'_>, c: crate::vectors::Row<'_>) -> f64 {
     let mut sum = 0.0;

@@ -1,8 +1,10 @@
 //! `ncc-index`: both strategies of the paper, its full approach.
 //!
-//! The index's list of candidates is filtered by the rule of `ncc`: a document whose own centroid did not change is compared only with those
-//! candidates that did. Building the index does not pay when few clusters change, so it is built only while more than `index_min_changed` of them
-//! (about 100, says the paper's discussion) did; otherwise the strategy is `ncc` alone. With negative values it is `ncc` alone, too, and the trace says so.
+//! The index's list of candidates is filtered by the rule of `ncc`: a document whose own centroid
+//! did not change is compared only with those candidates that did. Building the index does not pay
+//! when few clusters change, so it is built only while more than `index_min_changed` of them (about
+//! 100, says the paper's discussion) did; otherwise the strategy is `ncc` alone. With negative
+//! values it is `ncc` alone, too, and the trace says so.
 //!
 //! **Cost.** As `index`, less what the filter saves. Memory as `index`.
 //!

@@ -1,15 +1,17 @@
 //! Posting lists over the centroids: term to (cluster, value).
 //!
-//! Going through a row's terms in ascending order and adding `x * c` to one accumulator a cluster gives every similarity at once, in the
-//! summation order of the reference.
+//! Going through a row's terms in ascending order and adding `x * c` to one accumulator a cluster
+//! gives every similarity at once, in the summation order of the reference.
 //!
-//! **Cost.** Memory: 8 bytes an entry of the centroids and `8 * (n_terms + 1)` for the directory; an accumulator is `8 * k` a thread.
+//! **Cost.** Memory: 8 bytes an entry of the centroids and `8 * (n_terms + 1)` for the directory;
+//! an accumulator is `8 * k` a thread.
 
 use crate::by_key::ByKey;
 use crate::centroids::Centroids;
 use crate::vectors::Row;
 
-/// Rows that [`Postings::similarities_of_some`] takes at once: their sums for one centroid are two lines of memory, and those for 5,000 centroids stay near the processor.
+/// Rows that [`Postings::similarities_of_some`] takes at once: their sums for one centroid are two
+/// lines of memory, and those for 5,000 centroids stay near the processor.
 pub(crate) const LANES: usize = 16;
 
 /// The posting lists of one set of centroids.
@@ -17,7 +19,8 @@ pub(crate) const LANES: usize = 16;
 pub(crate) struct Postings {
     /// By term, ascending by cluster.
     lists: ByKey<Posting>,
-    /// What accumulators start from: 0, or minus infinity for an empty centroid, which attracts nothing.
+    /// What accumulators start from: 0, or minus infinity for an empty centroid, which attracts
+    /// nothing.
     start: Vec<f64>,
 }
 
@@ -47,7 +50,8 @@ impl Postings {
         self.start.len()
     }
 
-    /// Fills `similarities` with the similarity of the row to every centroid, minus infinity for empty ones. Returns the postings read.
+    /// Fills `similarities` with the similarity of the row to every centroid, minus infinity for
+    /// empty ones. Returns the postings read.
     #[inline]
     pub(crate) fn similarities(&self, row: Row<'_>, similarities: &mut [f64]) -> u64 {
         similarities.copy_from_slice(&self.start);
@@ -63,8 +67,9 @@ impl Postings {
         n_postings
     }
 
-    /// Fills `sums` with the similarities of some rows, at most [`LANES`], to every centroid from `from` on, minus infinity for empty ones. Adds up as [`Postings::similarities`] does, but reads a list once for all
-    /// rows that have the term.
+    /// Fills `sums` with the similarities of some rows, at most [`LANES`], to every centroid from
+    /// `from` on, minus infinity for empty ones. Adds up as [`Postings::similarities`] does, but
+    /// reads a list once for all rows that have the term.
     pub(crate) fn similarities_of_some(&self, rows: &[Row<'_>], from: u32, sums: &mut [[f64; LANES]]) {
         assert!(rows.len() <= LANES, "at most {LANES} rows");
         sums.iter_mut().zip(&self.start).for_each(|(sums, &start)| *sums = [start; LANES]);

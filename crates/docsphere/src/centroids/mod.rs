@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::ids::ClusterId;
 use crate::vectors::{Row, SparseRows, UnitRows};
 
-/// The centroids of all clusters: sparse vectors of length one, or without entries for an empty cluster.
+/// The centroids of all clusters: sparse vectors of length one, or without entries for an empty
+/// cluster.
 ///
 /// Memory: 8 bytes an entry; while a run goes on, 8 more for the integer sum behind it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +46,8 @@ impl Centroids {
         Centroids { n_terms, list }
     }
 
-    /// Takes the rows of a matrix as centroids, after normalising them. Zero rows become empty centroids.
+    /// Takes the rows of a matrix as centroids, after normalising them. Zero rows become empty
+    /// centroids.
     pub fn from_rows(rows: SparseRows<'_>) -> Self {
         let rows = UnitRows::new(rows);
         Centroids::new(rows.n_terms(), rows.iter().map(Centroid::from_row).collect())
@@ -114,8 +116,9 @@ impl Centroids {
         self.list[cluster] = centroid;
     }
 
-    /// As bytes for a file, little endian: number of clusters, of terms, of entries (8 bytes each); offsets (8 bytes each, one more than
-    /// clusters); term ids (4 bytes each); values (32-bit floats).
+    /// As bytes for a file, little endian: number of clusters, of terms, of entries (8 bytes each);
+    /// offsets (8 bytes each, one more than clusters); term ids (4 bytes each); values (32-bit
+    /// floats).
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let (n_clusters, nnz) = (self.n_clusters(), self.nnz());
         let mut bytes = Vec::with_capacity(8 * (4 + n_clusters) + 8 * nnz);
@@ -133,7 +136,8 @@ impl Centroids {
         bytes
     }
 
-    /// Reads what [`Centroids::to_bytes`] wrote. Nothing is allocated that the bytes do not account for.
+    /// Reads what [`Centroids::to_bytes`] wrote. Nothing is allocated that the bytes do not account
+    /// for.
     pub(crate) fn from_bytes(bytes: &[u8], kind: &Kind) -> Result<Self> {
         let wrong_size = || {
             kind.damaged(

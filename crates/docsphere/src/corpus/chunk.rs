@@ -26,8 +26,8 @@ pub(super) trait Chunk: Send {
     /// Bytes that wait to be parsed.
     fn n_bytes(&self) -> usize;
 
-    /// The first line of a chunk of text. `None` for a chunk of another kind: the memory for each of
-    /// its long documents is asked for on its own.
+    /// The first line of a chunk of text. `None` for a chunk of another kind: the memory for each
+    /// of its long documents is asked for on its own.
     fn first_line(&self) -> Option<u64> {
         None
     }

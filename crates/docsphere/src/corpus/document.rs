@@ -1,5 +1,5 @@
-//! What every format is made of: documents, what was seen while they were read, ids that are numbers,
-//! and words for messages.
+//! What every format is made of: documents, what was seen while they were read, ids that are
+//! numbers, and words for messages.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,8 @@ impl ChunkTally {
     }
 }
 
-/// What a text may take once its bytes that are not UTF-8 are replaced, three for one; 0 if there are none.
+/// What a text may take once its bytes that are not UTF-8 are replaced, three for one; 0 if there
+/// are none.
 pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
     if std::str::from_utf8(bytes).is_ok() { 0 } else { 3 * bytes.len() as u64 }
 }

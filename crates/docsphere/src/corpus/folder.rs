@@ -20,8 +20,8 @@ pub(super) struct FolderFile {
     pub(super) n_bytes: u64,
 }
 
-/// All files below `root` that match, in the order of their ids. Hidden files and folders are left out; links to
-/// files are followed, links to folders are not (they may lead in circles).
+/// All files below `root` that match, in the order of their ids. Hidden files and folders are left
+/// out; links to files are followed, links to folders are not (they may lead in circles).
 pub(super) fn list(root: &Path, glob: Option<&Glob>) -> Result<Vec<FolderFile>> {
     let mut files = Vec::new();
     let mut open = vec![(root.to_owned(), String::new())];

@@ -67,7 +67,8 @@ impl CorpusFormat {
         self.facts().title
     }
 
-    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of letters do not matter.
+    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of
+    /// letters do not matter.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] for a name that tells nothing.

@@ -19,7 +19,8 @@ impl Glob {
     }
 }
 
-/// Row by row over the pattern: `reached[i]` is whether the pattern so far matches the first `i` characters.
+/// Row by row over the pattern: `reached[i]` is whether the pattern so far matches the first `i`
+/// characters.
 fn glob_matches(pattern: &[char], subject: &[char]) -> bool {
     let mut reached = vec![false; subject.len() + 1];
     reached[0] = true;

@@ -23,7 +23,8 @@ const STDIN: &str = "-";
 /// Bytes that are copied at a time.
 const COPY_BYTES: usize = 1 << 18;
 
-/// Documents in files, ready to be read: files and folders as often as one likes, standard input and pipes once.
+/// Documents in files, ready to be read: files and folders as often as one likes, standard input
+/// and pipes once.
 ///
 /// ```
 /// use docsphere::{Corpus, CorpusOptions};
@@ -113,12 +114,13 @@ impl Input {
 }
 
 impl Corpus {
-    /// Looks at the inputs: finds their formats, lists folders, opens standard input (`-`), pipes and devices. Parquet from
-    /// one of these is copied to a temporary file, since its reader goes back and forth.
+    /// Looks at the inputs: finds their formats, lists folders, opens standard input (`-`), pipes
+    /// and devices. Parquet from one of these is copied to a temporary file, since its reader goes
+    /// back and forth.
     ///
     /// # Errors
-    /// Options out of range; no input, or the same one twice; an input that is not there or may not be read; a name that does not tell
-    /// the format; Parquet where it is not in this build.
+    /// Options out of range; no input, or the same one twice; an input that is not there or may not
+    /// be read; a name that does not tell the format; Parquet where it is not in this build.
     pub fn open<P: AsRef<Path>>(
         inputs: impl IntoIterator<Item = P>,
         options: CorpusOptions,
@@ -177,7 +179,8 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
             n_bytes,
         ));
     }
-    // Another name for an open file (/dev/stdin, /dev/fd/3) may go on where reading stopped the last time.
+    // Another name for an open file (/dev/stdin, /dev/fd/3) may go on where reading stopped the
+    // last time.
     if !found.is_file() || path.starts_with("/dev") {
         let open = || -> Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(path).map_err(failed)?)) };
         return open_stream(path, open, id_prefix, options);
@@ -237,7 +240,8 @@ fn copy_failed(error: io::Error) -> Error {
     Error::io("write a temporary file (TMPDIR says where)", error)
 }
 
-/// What stands before numbered ids: nothing for a single input, else the file name, or the path where names repeat.
+/// What stands before numbered ids: nothing for a single input, else the file name, or the path
+/// where names repeat.
 fn id_prefixes(paths: &[PathBuf]) -> Result<Vec<String>> {
     let mut seen: HashMap<&Path, u32> = HashMap::new();
     let mut names: HashMap<String, u32> = HashMap::new();

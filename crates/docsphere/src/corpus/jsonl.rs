@@ -1,7 +1,8 @@
 //! JSON Lines: an object a line.
 //!
-//! Only the fields that were asked for are kept; text without escapes is not copied. A lone surrogate (`\ud83d` without its other half), which
-//! some programs write where they cut a text, is replaced and counted as text that is not UTF-8.
+//! Only the fields that were asked for are kept; text without escapes is not copied. A lone
+//! surrogate (`\ud83d` without its other half), which some programs write where they cut a text, is
+//! replaced and counted as text that is not UTF-8.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -137,7 +138,8 @@ fn missing_field(line: &str, field: &str, option: &'static str) -> Error {
     ErrorKind::MissingField { field: field.to_owned(), option, found: field_list(&names) }.into()
 }
 
-/// The names of an object's fields in order, as many as a message shows and one more: a line may have millions.
+/// The names of an object's fields in order, as many as a message shows and one more: a line may
+/// have millions.
 struct FirstNames(Vec<String>);
 
 impl<'de> serde::Deserialize<'de> for FirstNames {

@@ -22,17 +22,21 @@ use crate::memory::MemoryLimit;
 pub struct CorpusOptions {
     /// The format of all inputs; `None` to go by their names.
     pub format: Option<CorpusFormat>,
-    /// The fields that hold the text, joined with line feeds. A field that is null is empty, a number is its digits.
+    /// The fields that hold the text, joined with line feeds. A field that is null is empty, a
+    /// number is its digits.
     pub text_fields: Vec<String>,
-    /// The field that holds the id, which every record must then have. `None`: `id` in records that have it.
+    /// The field that holds the id, which every record must then have. `None`: `id` in records that
+    /// have it.
     pub id_field: Option<String>,
-    /// Which files of a folder are read. `*` stands for anything but a slash, `**` for anything, `?` for one character. A pattern
-    /// without a slash is compared with the file's name, else with its path within the folder.
+    /// Which files of a folder are read. `*` stands for anything but a slash, `**` for anything,
+    /// `?` for one character. A pattern without a slash is compared with the file's name, else with
+    /// its path within the folder.
     pub glob: Option<String>,
-    /// Whether records that cannot be read are left out and counted; otherwise the first is an error.
+    /// Whether records that cannot be read are left out and counted; otherwise the first is an
+    /// error.
     pub skip_bad_records: bool,
-    /// What the process may hold while documents are read and turned into rows. However much a packed file unpacks to,
-    /// only long records and what is kept of the documents count.
+    /// What the process may hold while documents are read and turned into rows. However much a
+    /// packed file unpacks to, only long records and what is kept of the documents count.
     pub memory: MemoryLimit,
 }
 
@@ -95,7 +99,8 @@ impl CorpusOptions {
     /// Checks every option.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of its range.
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of
+    /// its range.
     pub fn check(&self) -> Result<()> {
         let n_fields = self.text_fields.len();
         Error::unless((1..=100).contains(&n_fields), "text_fields", "from 1 to 100 names", n_fields)?;

@@ -16,7 +16,8 @@ use super::{delimited, folder, jsonl, lines, parquet_input};
 use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
-/// Chunks a thread takes at a time: enough that threads seldom wait for the slowest, few enough for the memory.
+/// Chunks a thread takes at a time: enough that threads seldom wait for the slowest, few enough for
+/// the memory.
 const CHUNKS_A_THREAD: usize = 2;
 
 /// What takes the memory, for messages.
@@ -50,7 +51,8 @@ pub(crate) trait ChunkWork: Sync {
     /// After the last document.
     fn finish(&self, output: &mut Self::Output) -> Result<()>;
 
-    /// Bytes that a long document takes for each of its own while it is worked on, beside what the work asks for itself.
+    /// Bytes that a long document takes for each of its own while it is worked on, beside what the
+    /// work asks for itself.
     fn bytes_per_byte(&self) -> u64;
 }
 
@@ -74,8 +76,8 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
 }
 
 impl Corpus {
-    /// Reads everything: `work` sees the documents of each chunk on a thread of the current rayon pool, `sink` gets the results in order
-    /// and may end the reading.
+    /// Reads everything: `work` sees the documents of each chunk on a thread of the current rayon
+    /// pool, `sink` gets the results in order and may end the reading.
     pub(crate) fn map_chunks<W: ChunkWork>(
         &self,
         observer: &mut dyn Observer,
@@ -119,8 +121,8 @@ impl Corpus {
         })
     }
 
-    /// Cuts all inputs, in order, and sends the chunks in batches of about `batch_bytes`; a longer record has a batch of its own.
-    /// Ends when nobody wants more.
+    /// Cuts all inputs, in order, and sends the chunks in batches of about `batch_bytes`; a longer
+    /// record has a batch of its own. Ends when nobody wants more.
     fn cut(&self, batch_bytes: usize, n_bytes: &Arc<AtomicU64>, sender: &SyncSender<Vec<Result<CutChunk>>>) {
         let (mut batch, mut size) = (Vec::new(), 0);
         for (number, input) in self.inputs.iter().enumerate() {
@@ -165,7 +167,8 @@ impl Corpus {
         let mut output = work.start();
         let memory = &self.options.memory;
         let first_line = chunk.first_line();
-        // What a long record takes is set apart for as long as it is worked on: other threads have long ones, too.
+        // What a long record takes is set apart for as long as it is worked on: other threads have
+        // long ones, too.
         let _parsing = match first_line {
             Some(line) if chunk.n_bytes() > LONG_BYTES => {
                 let beside = chunk.parse_bytes();
@@ -188,18 +191,22 @@ impl Corpus {
         Ok((output, tally))
     }
 
-    /// Calls `document` for every document, in order, on this thread; parsing is spread over the current rayon pool.
+    /// Calls `document` for every document, in order, on this thread; parsing is spread over the
+    /// current rayon pool.
     ///
     /// # Errors
-    /// A file that cannot be read or is damaged; a record that cannot be read, unless such are skipped.
+    /// A file that cannot be read or is damaged; a record that cannot be read, unless such are
+    /// skipped.
     pub fn for_each_document(&self, document: impl FnMut(Document<'_>)) -> Result<CorpusStats> {
         self.for_each_document_watched(&mut Silent, document)
     }
 
-    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the reading.
+    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the
+    /// reading.
     ///
     /// # Errors
-    /// As [`for_each_document`](Self::for_each_document), and [`ErrorKind::Stopped`] if the observer stops the reading.
+    /// As [`for_each_document`](Self::for_each_document), and [`ErrorKind::Stopped`] if the
+    /// observer stops the reading.
     pub fn for_each_document_watched(
         &self,
         observer: &mut dyn Observer,

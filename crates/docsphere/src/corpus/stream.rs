@@ -1,8 +1,9 @@
 //! Cuts streams of text into chunks of whole records. Runs on one thread, so it does no more than
 //! unpack and look for line feeds.
 //!
-//! In a text the last line feed ends the chunk. In CSV a line feed may stand between quotes, so a small machine follows the quotes, by the same
-//! rules as the crate `csv`: a quote opens a quoted field only at the field's beginning, and two quotes in it are one.
+//! In a text the last line feed ends the chunk. In CSV a line feed may stand between quotes, so a
+//! small machine follows the quotes, by the same rules as the crate `csv`: a quote opens a quoted
+//! field only at the field's beginning, and two quotes in it are one.
 
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
@@ -30,8 +31,8 @@ impl<'a> TextStream<'a> {
         TextStream { input, format, ends, line: 1 }
     }
 
-    /// Cuts all of it. `chunk` makes a chunk of whole records and the number of their first line, or
-    /// nothing if there is no document in them.
+    /// Cuts all of it. `chunk` makes a chunk of whole records and the number of their first line,
+    /// or nothing if there is no document in them.
     pub(super) fn cut(
         mut self,
         mut reader: Box<dyn BufRead>,

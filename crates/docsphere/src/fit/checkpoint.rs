@@ -1,9 +1,12 @@
 //! A run on disk, to be continued later to the same bits.
 //!
-//! All that a run depends on after an iteration is its labels and centroids: sums follow from labels, similarities from both. So a checkpoint holds these, the trace so far,
-//! and the best of the runs that have ended. A fingerprint of rows, weights and options refuses to continue another run. Strategy, threads and `max_iter` may differ: they change no bit of what has been done.
+//! All that a run depends on after an iteration is its labels and centroids: sums follow from
+//! labels, similarities from both. So a checkpoint holds these, the trace so far, and the best of
+//! the runs that have ended. A fingerprint of rows, weights and options refuses to continue another
+//! run. Strategy, threads and `max_iter` may differ: they change no bit of what has been done.
 //!
-//! **Cost.** 4 bytes a row and 8 bytes an entry of the centroids, twice if an earlier run of `n_init` is kept; written to a temporary file that is renamed when complete.
+//! **Cost.** 4 bytes a row and 8 bytes an entry of the centroids, twice if an earlier run of
+//! `n_init` is kept; written to a temporary file that is renamed when complete.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +23,8 @@ use crate::record::{IterationRecord, RunRecord};
 use crate::seeding::Init;
 use crate::shards::{Checksums, RowFacts};
 
-/// The version of the definitions in ARCHITECTURE.md by which a run proceeds: goes up whenever they change. Runs of other versions would
-/// come to other bits.
+/// The version of the definitions in ARCHITECTURE.md by which a run proceeds: goes up whenever they
+/// change. Runs of other versions would come to other bits.
 const RULES: u32 = 2;
 
 const KIND: Kind = Kind {
@@ -31,7 +34,8 @@ const KIND: Kind = Kind {
     version: 1,
 };
 
-/// Bytes of a checkpoint for each byte of its file, while it is made from it: entries of the centroids first as a matrix, then as a list each.
+/// Bytes of a checkpoint for each byte of its file, while it is made from it: entries of the
+/// centroids first as a matrix, then as a list each.
 const DECODED: u64 = 3;
 
 /// Where a run writes its checkpoints, and how often.
@@ -284,7 +288,8 @@ mod tests {
         UnitRows::new(rows.unwrap())
     }
 
-    /// What continuing from a checkpoint says after `change` was made to it and all checksums were set anew.
+    /// What continuing from a checkpoint says after `change` was made to it and all checksums were
+    /// set anew.
     fn continued(change: impl FnOnce(&mut Checkpoint)) -> Result<crate::Fit> {
         let (folder, rows) = (tempfile::tempdir().unwrap(), rows());
         let path = folder.path().join("run.checkpoint");
@@ -305,7 +310,8 @@ mod tests {
     fn labels_that_the_rows_cannot_have_are_refused() {
         let whole = continued(|_| ()).unwrap();
         assert_eq!(whole.labels.as_slice()[2], -1);
-        // The row without terms has one. (The fuzz target found this: documents were counted below zero.)
+        // The row without terms has one. (The fuzz target found this: documents were counted below
+        // zero.)
         let error = continued(|checkpoint| checkpoint.current.labels[2] = 1).unwrap_err();
         assert_eq!(error.to_string(), "the label of a row without terms must be -1, got cluster 1 for row 2");
         // A row with terms may have none; it is found again.

@@ -171,8 +171,8 @@ impl Driver<'_> {
         self.shards.start(labels.as_deref())?;
         let mut run = Run::new(number, centroids, history);
         if !run.history.iterations.is_empty() {
-            // Similarities and sums are not in a checkpoint. Labels stay: each is among the best for
-            // its centroids.
+            // Similarities and sums are not in a checkpoint. Labels stay: each is among the best
+            // for its centroids.
             run.pending = self.shards.pass(&run.last_step(self.cancel))?.touched;
         }
         Ok(run)
@@ -270,7 +270,8 @@ impl Driver<'_> {
         (record, passed.touched)
     }
 
-    /// Writes a checkpoint if it is time, or if the run is about to stop. Whether the observer then asks to stop.
+    /// Writes a checkpoint if it is time, or if the run is about to stop. Whether the observer then
+    /// asks to stop.
     fn write_checkpoint(&mut self, run: &Run, iteration: usize, stopping: bool) -> Result<bool> {
         let Some((plan, fingerprint)) = &self.checkpoints else { return Ok(false) };
         if !(stopping || (iteration > 0 && iteration.is_multiple_of(plan.every))) {
@@ -306,7 +307,8 @@ fn tell(observer: &mut dyn Observer, cancel: Option<&AtomicBool>, event: &Event<
     }
 }
 
-/// How a run ended. The observer may ask to stop in the very iteration in which the run ends by itself: then no further run begins.
+/// How a run ended. The observer may ask to stop in the very iteration in which the run ends by
+/// itself: then no further run begins.
 struct Ended {
     stop: StopReason,
     asked_to_stop: bool,

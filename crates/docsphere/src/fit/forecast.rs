@@ -19,8 +19,9 @@ pub struct MemoryForecast {
     pub seeding: u64,
     /// Centroids, their sums, and what an update changes in them.
     pub centroids: u64,
-    /// What the strategy holds ([`IterationRecord::strategy_bytes`](crate::IterationRecord::strategy_bytes))
-    /// and the scratch of its threads.
+    /// What the strategy holds
+    /// ([`IterationRecord::strategy_bytes`](crate::IterationRecord::strategy_bytes)) and the
+    /// scratch of its threads.
     pub strategy: u64,
 }
 
@@ -37,11 +38,13 @@ impl ValidParams {
     /// ```
     /// use docsphere::{SparseRows, SphericalKMeans, UnitRows};
     ///
-    /// let rows = UnitRows::new(SparseRows::from_parts(2, vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0])?);
+    /// let rows = SparseRows::from_parts(2, vec![0, 1, 2], vec![0, 1], vec![1.0, 1.0])?;
+    /// let rows = UnitRows::new(rows);
     /// let params = SphericalKMeans::params(2).check()?;
     /// let fit = params.fit(&rows)?;
     /// let forecast = params.memory_forecast(&rows);
-    /// assert!(fit.trace.iterations.iter().all(|record| record.strategy_bytes <= forecast.strategy));
+    /// let mut records = fit.trace.iterations.iter();
+    /// assert!(records.all(|record| record.strategy_bytes <= forecast.strategy));
     /// # Ok::<(), docsphere::Error>(())
     /// ```
     pub fn memory_forecast(&self, rows: &UnitRows<'_>) -> MemoryForecast {
@@ -57,8 +60,8 @@ impl ValidParams {
         };
         let best = if *n_init > 1 { 12 * sizes.n_rows + 8 * sizes.entries() } else { 0 };
         MemoryForecast {
-            // Label and similarity, the label that sums stand for; a list of refill candidates, or of
-            // moves, which is joined from parts.
+            // Label and similarity, the label that sums stand for; a list of refill candidates, or
+            // of moves, which is joined from parts.
             documents: (16 + 48) * sizes.n_rows + best,
             seeding: seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms),
             centroids: update::most_bytes(sizes.entries(), sizes.n_clusters, sizes.n_terms, sizes.n_threads),

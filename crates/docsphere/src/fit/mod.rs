@@ -40,7 +40,8 @@ pub struct FitOptions<'a> {
 }
 
 impl<'a> FitOptions<'a> {
-    /// A weight for each row: how often it counts. Rows of weight 0 are labelled, but move no centroid.
+    /// A weight for each row: how often it counts. Rows of weight 0 are labelled, but move no
+    /// centroid.
     #[must_use]
     pub fn weights(mut self, weights: &'a [f64]) -> Self {
         self.weights = Some(weights);
@@ -54,27 +55,28 @@ impl<'a> FitOptions<'a> {
         self
     }
 
-    /// Writes a checkpoint to `path` after every `every` iterations (at least 1), and when the observer stops the run. A failure to write is told to the observer
-    /// and does not end the run.
+    /// Writes a checkpoint to `path` after every `every` iterations (at least 1), and when the
+    /// observer stops the run. A failure to write is told to the observer and does not end the run.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: usize) -> Self {
         self.checkpoint = Some(CheckpointPlan { path: path.into(), every: every.max(1) });
         self
     }
 
-    /// Continues an interrupted run, to the bits that it would have come to. Rows, weights and options must be the same, but for strategy, threads and `max_iter`.
+    /// Continues an interrupted run, to the bits that it would have come to. Rows, weights and
+    /// options must be the same, but for strategy, threads and `max_iter`.
     #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
         self
     }
 
-    /// Starts from the centroids and labels of an earlier run instead of seeds, over the same rows or
-    /// others: rows with label -1, such as new ones, get the label of their nearest centroid first.
-    /// Then the run goes on until it converges.
+    /// Starts from the centroids and labels of an earlier run instead of seeds, over the same rows
+    /// or others: rows with label -1, such as new ones, get the label of their nearest centroid
+    /// first. Then the run goes on until it converges.
     ///
-    /// The labels (one per row) decide ties, so an earlier run that had converged stays as it was. With
-    /// `n_init` 1 only; [`Params::init`] is not used.
+    /// The labels (one per row) decide ties, so an earlier run that had converged stays as it was.
+    /// With `n_init` 1 only; [`Params::init`] is not used.
     ///
     /// ```
     /// use docsphere::{FitOptions, Labels, SparseRows, SphericalKMeans, UnitRows};
@@ -89,8 +91,8 @@ impl<'a> FitOptions<'a> {
     /// // Two documents more.
     /// let mut labels: Vec<i32> = fit.labels.into();
     /// labels.extend([-1, -1]);
-    /// let options =
-    ///     FitOptions::default().continue_from(fit.model.centroids().clone(), Labels::from(labels));
+    /// let centroids = fit.model.centroids().clone();
+    /// let options = FitOptions::default().continue_from(centroids, Labels::from(labels));
     /// let grown = params.fit_with(&rows(4), options)?;
     /// assert_eq!(grown.labels.as_slice()[1], grown.labels.as_slice()[2]);
     /// # Ok::<(), docsphere::Error>(())
@@ -101,7 +103,9 @@ impl<'a> FitOptions<'a> {
         self
     }
 
-    /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An observer stops a run after an iteration, with the result so far.
+    /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no
+    /// result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An observer
+    /// stops a run after an iteration, with the result so far.
     #[must_use]
     pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
         self.cancel = Some(cancel);
@@ -110,7 +114,8 @@ impl<'a> FitOptions<'a> {
 }
 
 impl FitOptions<'_> {
-    /// Divides the rows into shards before each of these rows, which ascend: for tests, since it changes no bit of the result.
+    /// Divides the rows into shards before each of these rows, which ascend: for tests, since it
+    /// changes no bit of the result.
     #[doc(hidden)]
     #[must_use]
     pub fn cuts(mut self, cuts: Vec<usize>) -> Self {
@@ -134,7 +139,8 @@ impl std::fmt::Debug for FitOptions<'_> {
     }
 }
 
-/// The result of a fit. Labels, centroids and objective belong together: each label is the best for the returned centroids.
+/// The result of a fit. Labels, centroids and objective belong together: each label is the best for
+/// the returned centroids.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fit {
@@ -150,7 +156,8 @@ pub struct Fit {
     pub n_iter: usize,
     /// Why the run ended.
     pub stop: StopReason,
-    /// Clusters without any document. There are some if k is above the number of distinct rows, or if the run was stopped before an empty cluster could be refilled.
+    /// Clusters without any document. There are some if k is above the number of distinct rows, or
+    /// if the run was stopped before an empty cluster could be refilled.
     pub n_empty_clusters: usize,
     /// Rows that are not zero, but have no similarity above 0 to any centroid: they belong nowhere.
     pub n_outliers: usize,
@@ -221,7 +228,8 @@ impl ValidParams {
     /// Clusters the rows, with row weights or an observer.
     ///
     /// # Errors
-    /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one for each row; a stop by the observer before there was a result.
+    /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one for
+    /// each row; a stop by the observer before there was a result.
     pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
         driver::fit(rows, &self.0, options)
     }

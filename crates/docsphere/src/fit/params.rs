@@ -150,7 +150,8 @@ impl Params {
         self
     }
 
-    /// Which vector instructions may be used: the widest by default. There for tests and comparisons; never changes the result.
+    /// Which vector instructions may be used: the widest by default. There for tests and
+    /// comparisons; never changes the result.
     #[must_use]
     pub fn simd(mut self, simd: Simd) -> Self {
         self.simd = simd;
@@ -167,7 +168,8 @@ impl Params {
     /// Checks every option by itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of its range.
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of
+    /// its range.
     pub fn check(mut self) -> Result<ValidParams> {
         let fits = (1..=MAX_CLUSTERS).contains(&self.n_clusters);
         Error::unless(fits, "n_clusters", "from 1 to 16777216", self.n_clusters)?;
@@ -223,7 +225,8 @@ impl Params {
         self.check()?.fit(rows)
     }
 
-    /// Checks the options, then clusters the rows with row weights, an observer or checkpoints. See [`ValidParams::fit_with`].
+    /// Checks the options, then clusters the rows with row weights, an observer or checkpoints. See
+    /// [`ValidParams::fit_with`].
     ///
     /// # Errors
     /// As [`Params::check`] and [`ValidParams::fit_with`].

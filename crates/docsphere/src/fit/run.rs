@@ -11,9 +11,9 @@ use crate::update::{Sums, Touched};
 pub(super) enum Start {
     /// From seeds, drawn as [`Params::init`](crate::Params::init) says.
     Seeds,
-    /// From centroids, and labels for those documents that have one. A run that was interrupted comes
-    /// with its history; without one, the first iteration finds every document's label, and keeps the
-    /// given one on ties.
+    /// From centroids, and labels for those documents that have one. A run that was interrupted
+    /// comes with its history; without one, the first iteration finds every document's label, and
+    /// keeps the given one on ties.
     Continue { centroids: Centroids, labels: Vec<u32>, history: History },
 }
 

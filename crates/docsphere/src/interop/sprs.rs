@@ -8,8 +8,8 @@ use crate::centroids::Centroids;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vectors::SparseRows;
 
-/// Without a copy: these are the types of [`SparseRows`]. (The offsets of a slice that does not begin
-/// with the first row are copied.)
+/// Without a copy: these are the types of [`SparseRows`]. (The offsets of a slice that does not
+/// begin with the first row are copied.)
 ///
 /// ```
 /// use docsphere::{SparseRows, SphericalKMeans, UnitRows};
@@ -26,7 +26,8 @@ use crate::vectors::SparseRows;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Mismatch`] for a matrix that is stored by columns; and as [`SparseRows::from_parts`].
+/// [`ErrorKind::Mismatch`] for a matrix that is stored by columns; and as
+/// [`SparseRows::from_parts`].
 impl<'a> TryFrom<CsMatViewI<'a, f32, u32, u64>> for SparseRows<'a> {
     type Error = Error;
 
@@ -45,7 +46,8 @@ impl<'a> TryFrom<CsMatViewI<'a, f32, u32, u64>> for SparseRows<'a> {
 /// A copy, with the smaller numbers of [`SparseRows`].
 ///
 /// # Errors
-/// [`ErrorKind::Mismatch`] for a matrix that is stored by columns; and as [`SparseRows::from_parts`].
+/// [`ErrorKind::Mismatch`] for a matrix that is stored by columns; and as
+/// [`SparseRows::from_parts`].
 impl TryFrom<CsMatView<'_, f32>> for SparseRows<'static> {
     type Error = Error;
 
@@ -57,8 +59,8 @@ impl TryFrom<CsMatView<'_, f32>> for SparseRows<'static> {
 /// A copy, with values rounded to 32 bits; those that become zero are dropped.
 ///
 /// # Errors
-/// [`ErrorKind::Mismatch`] for a matrix that is stored by columns; and as [`SparseRows::from_parts`],
-/// also for values that are too large for 32 bits.
+/// [`ErrorKind::Mismatch`] for a matrix that is stored by columns; and as
+/// [`SparseRows::from_parts`], also for values that are too large for 32 bits.
 impl TryFrom<CsMatView<'_, f64>> for SparseRows<'static> {
     type Error = Error;
 

@@ -3,13 +3,15 @@
 //! A [container](crate::container) with the sections
 //!
 //! - `info`: [`ModelInfo`] as JSON;
-//! - `centroids`: number of clusters, number of terms, number of entries (8 bytes each), then the offsets (8 bytes each, one more than clusters), the
-//!   term ids (4 bytes each) and the values (32-bit floats);
+//! - `centroids`: number of clusters, number of terms, number of entries (8 bytes each), then the
+//!   offsets (8 bytes each, one more than clusters), the term ids (4 bytes each) and the values
+//!   (32-bit floats);
 //! - `text`, if the model was made from text: options, vocabulary and document frequencies;
-//! - `terms`, if it was made from a matrix with a vocabulary: the names of the terms as a JSON list.
+//! - `terms`, if it was made from a matrix with a vocabulary: the names of the terms as a JSON
+//!   list.
 //!
-//! Sections that a build does not know are ignored, so they can be added without a new version; a change that older builds
-//! would misread raises [`FORMAT_VERSION`].
+//! Sections that a build does not know are ignored, so they can be added without a new version; a
+//! change that older builds would misread raises [`FORMAT_VERSION`].
 
 use std::path::Path;
 
@@ -30,8 +32,9 @@ const KIND: Kind = Kind {
     version: FORMAT_VERSION,
 };
 
-/// Bytes of a model for each byte of its file, while it is made from it: entries of the centroids first as a matrix, then as a list each;
-/// a weight and a place in a hash table for each term of a vocabulary, which has 12 bytes and its text in the file.
+/// Bytes of a model for each byte of its file, while it is made from it: entries of the centroids
+/// first as a matrix, then as a list each; a weight and a place in a hash table for each term of a
+/// vocabulary, which has 12 bytes and its text in the file.
 const DECODED: u64 = 3;
 
 const INFO: &str = "info";
@@ -40,7 +43,8 @@ const TEXT: &str = "text";
 const TERMS: &str = "terms";
 
 impl Model {
-    /// Writes the model to a file. The file appears whole or not at all; one that was there before stays until then.
+    /// Writes the model to a file. The file appears whole or not at all; one that was there before
+    /// stays until then.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be written.
@@ -86,7 +90,8 @@ impl Model {
     /// Reads a model from a file within a limit of memory.
     ///
     /// # Errors
-    /// As [`load`](Self::load), and [`ErrorKind::Memory`](crate::ErrorKind::Memory) for a file that is too large.
+    /// As [`load`](Self::load), and [`ErrorKind::Memory`](crate::ErrorKind::Memory) for a file that
+    /// is too large.
     pub fn load_within(path: impl AsRef<Path>, memory: &MemoryLimit) -> Result<Model> {
         let path = path.as_ref();
         let container = Container::read(path, &KIND, DECODED, memory)?;

@@ -20,7 +20,8 @@ use crate::vectors::{TextModel, UnitRows};
 /// ```
 /// use docsphere::{Model, SparseRows, SphericalKMeans, UnitRows};
 ///
-/// let rows = SparseRows::from_parts(3, vec![0, 1, 3, 4], vec![0, 0, 1, 2], vec![1.0, 3.0, 1.0, 1.0])?;
+/// let (terms, values) = (vec![0, 0, 1, 2], vec![1.0, 3.0, 1.0, 1.0]);
+/// let rows = SparseRows::from_parts(3, vec![0, 1, 3, 4], terms, values)?;
 /// let rows = UnitRows::new(rows);
 /// let fit = SphericalKMeans::params(2).fit(&rows)?;
 ///
@@ -147,8 +148,9 @@ impl Model {
         self.predictor().predict(rows)
     }
 
-    /// The `m` most similar other clusters of each cluster, most similar first, on ties in ascending order; fewer if there are fewer, none for clusters that are empty. Threads are those of the
-    /// rayon pool that it is called in.
+    /// The `m` most similar other clusters of each cluster, most similar first, on ties in
+    /// ascending order; fewer if there are fewer, none for clusters that are empty. Threads are
+    /// those of the rayon pool that it is called in.
     ///
     /// ```
     /// use docsphere::{SphericalKMeans, Vectorizer};

@@ -1,9 +1,14 @@
 //! Centroids against centroids.
 //!
-//! Centroids have many terms, and share many: so a handful of them go through the posting lists together. A list is read once for all of them, and their sums lie side by side in memory, so that
-//! the processor adds to several at once. A centroid without the term adds zero, which changes no bit of a sum; so every similarity has the summation order of the reference, and is the same in both directions.
+//! Centroids have many terms, and share many: so a handful of them go through the posting lists
+//! together. A list is read once for all of them, and their sums lie side by side in memory, so
+//! that the processor adds to several at once. A centroid without the term adds zero, which changes
+//! no bit of a sum; so every similarity has the summation order of the reference, and is the same
+//! in both directions.
 //!
-//! **Cost.** For 5,000 centroids of 6 million entries half the time of one centroid after the other: 5 s on two threads for all neighbours and, once more, each pair once for the merge tree. Memory: [`Postings`], and `8 * LANES * k` bytes a thread.
+//! **Cost.** For 5,000 centroids of 6 million entries half the time of one centroid after the
+//! other: 5 s on two threads for all neighbours and, once more, each pair once for the merge tree.
+//! Memory: [`Postings`], and `8 * LANES * k` bytes a thread.
 
 use rayon::prelude::*;
 
@@ -31,8 +36,9 @@ impl<'a> Pairs<'a> {
         &self.live
     }
 
-    /// Calls `work` with every item of `items`, one for each live cluster, the cluster's position among the live ones, and its similarities to all clusters: minus infinity for empty ones. With `is_half` only
-    /// those to greater clusters are right.
+    /// Calls `work` with every item of `items`, one for each live cluster, the cluster's position
+    /// among the live ones, and its similarities to all clusters: minus infinity for empty ones.
+    /// With `is_half` only those to greater clusters are right.
     pub(crate) fn for_each<T: Send>(
         &self,
         is_half: bool,

@@ -1,6 +1,7 @@
 //! Labels for new rows.
 //!
-//! All similarities of a row at once through posting lists, as the strategy `inverted` does. A tie goes to the smallest cluster id; a row without a similarity above 0 gets no label.
+//! All similarities of a row at once through posting lists, as the strategy `inverted` does. A tie
+//! goes to the smallest cluster id; a row without a similarity above 0 gets no label.
 
 use rayon::prelude::*;
 
@@ -11,7 +12,8 @@ use crate::ids::{ClusterId, DocId};
 use crate::labels::Labels;
 use crate::vectors::{Row, UnitRows};
 
-/// Searches the centroids of a [`Model`]: build once, ask often. Takes 8 bytes an entry of the centroids and 8 a term.
+/// Searches the centroids of a [`Model`]: build once, ask often. Takes 8 bytes an entry of the
+/// centroids and 8 a term.
 pub struct Predictor {
     postings: Postings,
     n_terms: usize,
@@ -22,7 +24,8 @@ pub struct Predictor {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// The cluster of each row; -1 for zero rows, and for rows without a similarity above 0 to any centroid.
+    /// The cluster of each row; -1 for zero rows, and for rows without a similarity above 0 to any
+    /// centroid.
     pub labels: Labels,
     /// The similarity to its centroid; 0 where there is no label.
     pub similarities: Vec<f64>,
@@ -46,7 +49,8 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// The nearest clusters of a row, most similar first, on ties in ascending order of cluster. None for a row without a similarity above 0.
+    /// The nearest clusters of a row, most similar first, on ties in ascending order of cluster.
+    /// None for a row without a similarity above 0.
     ///
     /// # Panics
     /// If there is no such row.
@@ -102,7 +106,8 @@ impl Predictor {
         Ok(Prediction { labels: labels.into(), similarities })
     }
 
-    /// The similarity of each row to each centroid, row by row: `n_rows * n_clusters` numbers, 0 for clusters that are empty.
+    /// The similarity of each row to each centroid, row by row: `n_rows * n_clusters` numbers, 0
+    /// for clusters that are empty.
     ///
     /// # Errors
     /// As [`Predictor::predict`].
@@ -197,7 +202,8 @@ impl Predictor {
     }
 }
 
-/// The `m` clusters with the greatest similarities, sorted. No more may be asked for than are greater than minus infinity. `order` only lends its memory.
+/// The `m` clusters with the greatest similarities, sorted. No more may be asked for than are
+/// greater than minus infinity. `order` only lends its memory.
 pub(super) fn first(m: usize, similarities: &[f64], order: &mut Vec<u32>) -> Vec<Neighbour> {
     if m == 0 {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Stage 10: clusters seen from afar. A merge tree that joins similar clusters to groups, names for groups, and places on a map.
+//! Stage 10: clusters seen from afar. A merge tree that joins similar clusters to groups, names for
+//! groups, and places on a map.
 //!
 //! All of it is made of the centroids alone, and none of it changes a label.
 

@@ -7,10 +7,13 @@ use crate::ids::TermId;
 use crate::model::Model;
 use crate::summary::ClusterSummary;
 
-/// The keywords of every node of a tree, best first: of clusters their own, of merges what many of their clusters have in common, and few others.
+/// The keywords of every node of a tree, best first: of clusters their own, of merges what many of
+/// their clusters have in common, and few others.
 ///
-/// A term weighs in a cluster as much as in its centroid, times the documents, and in a node as much as in its clusters together. Its score is that weight, times the share of its weight in all
-/// clusters that is here, times the share of the node's documents whose clusters have it. Only keywords of clusters count. `summaries` are those of all clusters of the model.
+/// A term weighs in a cluster as much as in its centroid, times the documents, and in a node as
+/// much as in its clusters together. Its score is that weight, times the share of its weight in all
+/// clusters that is here, times the share of the node's documents whose clusters have it. Only
+/// keywords of clusters count. `summaries` are those of all clusters of the model.
 pub fn group_keywords(
     model: &Model,
     summaries: &[ClusterSummary],

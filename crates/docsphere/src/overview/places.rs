@@ -1,9 +1,13 @@
-//! Places of clusters on a map: similar ones near each other, by t-SNE (Barnes-Hut, by the crate bhtsne).
+//! Places of clusters on a map: similar ones near each other, by t-SNE (Barnes-Hut, by the crate
+//! bhtsne).
 //!
-//! The nearest clusters of each are given, so nothing is compared in a dense space. The same model and seed give the same map: the first places come from our own random
-//! numbers, and a single thread does the rest. (Another processor may differ in the last bits of logarithms, and with them in places.)
+//! The nearest clusters of each are given, so nothing is compared in a dense space. The same model
+//! and seed give the same map: the first places come from our own random numbers, and a single
+//! thread does the rest. (Another processor may differ in the last bits of logarithms, and with
+//! them in places.)
 //!
-//! **Cost.** t-SNE on one thread: 0.2 s for 500 clusters of 200,000 abstracts, 5 s for 5,000. Memory: 16 bytes for each of at most 60 neighbours of a cluster, and what bhtsne holds.
+//! **Cost.** t-SNE on one thread: 0.2 s for 500 clusters of 200,000 abstracts, 5 s for 5,000.
+//! Memory: 16 bytes for each of at most 60 neighbours of a cluster, and what bhtsne holds.
 //!
 //! Reference: van der Maaten, Accelerating t-SNE using tree-based algorithms, JMLR 15, 2014.
 
@@ -14,7 +18,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::model::Neighbour;
 use crate::threads::on_threads;
 
-/// Neighbours that a cluster is drawn to, at most: the number to ask [`summarize`](crate::summarize) for. A third of it is the perplexity.
+/// Neighbours that a cluster is drawn to, at most: the number to ask
+/// [`summarize`](crate::summarize) for. A third of it is the perplexity.
 pub const MAP_NEIGHBOURS: usize = 60;
 
 /// In a small model, a quarter of all clusters, but not fewer than this.
@@ -31,14 +36,18 @@ const WITHIN: f32 = 0.9;
 /// The radius of the map, in radii of the circle that has those.
 const RING: f32 = 1.2;
 
-/// The place of every cluster, both coordinates from -1 to 1; the middle for clusters without neighbours.
+/// The place of every cluster, both coordinates from -1 to 1; the middle for clusters without
+/// neighbours.
 ///
-/// `neighbours` are the nearest clusters of each, nearest first, [`MAP_NEIGHBOURS`] of them (with fewer the map shows less); none for clusters that are empty.
+/// `neighbours` are the nearest clusters of each, nearest first, [`MAP_NEIGHBOURS`] of them (with
+/// fewer the map shows less); none for clusters that are empty.
 ///
 /// ```
-/// use docsphere::{MAP_NEIGHBOURS, SphericalKMeans, SummaryOptions, Vectorizer, cluster_places, summarize};
+/// use docsphere::{MAP_NEIGHBOURS, SphericalKMeans, SummaryOptions, Vectorizer};
+/// use docsphere::{cluster_places, summarize};
 ///
-/// let text = Vectorizer::new().fit_texts(&["cats purr", "cats hunt", "stocks fall", "stocks rise", "rain falls"])?;
+/// let texts = ["cats purr", "cats hunt", "stocks fall", "stocks rise", "rain falls"];
+/// let text = Vectorizer::new().fit_texts(&texts)?;
 /// let fit = SphericalKMeans::params(4).fit(&text.rows)?;
 /// let options = SummaryOptions::default().n_neighbours(MAP_NEIGHBOURS);
 /// let summaries = summarize(&text.rows, &fit.labels, &fit.similarities, &fit.model, options)?;
@@ -82,8 +91,9 @@ fn embedded(neighbours: &[Vec<Neighbor<f32>>], seed: u64) -> Vec<[f32; 2]> {
     flat.chunks_exact(2).map(|place| [place[0], place[1]]).collect()
 }
 
-/// The nearest live clusters of each live cluster, numbered by their positions among the live ones; of all equally many. The distance is one minus the similarity: with its root, the chord,
-/// which is much the same for all pairs, neighbours on the map lay nearly twice as far apart.
+/// The nearest live clusters of each live cluster, numbered by their positions among the live ones;
+/// of all equally many. The distance is one minus the similarity: with its root, the chord, which
+/// is much the same for all pairs, neighbours on the map lay nearly twice as far apart.
 fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Neighbor<f32>>> {
     let mut positions = vec![None; neighbours.len()];
     live.iter().enumerate().for_each(|(position, &cluster)| positions[cluster] = Some(position));
@@ -103,7 +113,8 @@ fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Neighbor<f32>
     found
 }
 
-/// Clusters that resemble no other are thrown far out by t-SNE, and leave little room for all others. Those outside of a circle around nearly all are drawn in to a ring around it.
+/// Clusters that resemble no other are thrown far out by t-SNE, and leave little room for all
+/// others. Those outside of a circle around nearly all are drawn in to a ring around it.
 fn drawn_in(mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let n = places.len() as f32;
     let middle = [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f32>() / n);

@@ -1,11 +1,13 @@
 //! The merge tree: clusters joined to groups, two at a time, the most similar ones first.
 //!
-//! Ward's method on the chords between unit centroids, whose squares are `2 - 2 cos`: each merge is the one that adds the least to the squared distances of centroids to the mean of their group. All
-//! pairs count, nothing is approximated. The groups are of similar size; with average linkage, which was tried first, 500 clusters of abstracts gave one group of 496 and four of one.
-//! A merge never costs less than an earlier one, so the first merges give the finest groups.
+//! Ward's method on the chords between unit centroids, whose squares are `2 - 2 cos`: each merge is
+//! the one that adds the least to the squared distances of centroids to the mean of their group.
+//! All pairs count, nothing is approximated. The groups are of similar size; with average linkage,
+//! which was tried first, 500 clusters of abstracts gave one group of 496 and four of one. A merge
+//! never costs less than an earlier one, so the first merges give the finest groups.
 //!
-//! **Cost.** All pairs of centroids, each once (`model/pairs.rs`); then `O(k^2)` (nearest-neighbour chains, by the crate kodama).
-//! Memory: `2 k^2` bytes.
+//! **Cost.** All pairs of centroids, each once (`model/pairs.rs`); then `O(k^2)` (nearest-neighbour
+//! chains, by the crate kodama). Memory: `2 k^2` bytes.
 
 use kodama::{Method, Step, linkage};
 use serde::{Deserialize, Serialize};
@@ -15,7 +17,8 @@ use crate::model::{Model, Pairs};
 
 /// Which clusters join to groups, in what order.
 ///
-/// Nodes of the tree are numbered: a cluster has its own number, and the merge at position i of [`merges`](Self::merges) makes the node k + i. Empty clusters are in no group.
+/// Nodes of the tree are numbered: a cluster has its own number, and the merge at position i of
+/// [`merges`](Self::merges) makes the node k + i. Empty clusters are in no group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergeTree {
     n_clusters: usize,
@@ -42,7 +45,8 @@ pub struct Merge {
     pub left: u32,
     /// The other node.
     pub right: u32,
-    /// How far apart they are: the root of twice what the merge adds to the squared distances. For two clusters, the chord between their centroids.
+    /// How far apart they are: the root of twice what the merge adds to the squared distances. For
+    /// two clusters, the chord between their centroids.
     pub height: f64,
 }
 
@@ -105,7 +109,8 @@ impl MergeTree {
     /// A tree that was written down: its leaves, ascending, and its merges, in order.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`] if that is no tree: a leaf or merge that is no node yet, a node that is merged twice, or more or fewer merges than join all leaves.
+    /// [`ErrorKind::Mismatch`] if that is no tree: a leaf or merge that is no node yet, a node that
+    /// is merged twice, or more or fewer merges than join all leaves.
     pub fn from_merges(n_clusters: usize, live: Vec<u32>, merges: Vec<Merge>) -> Result<Self> {
         let wrong = |expected: &str, got: String| {
             let expected = expected.to_owned();
@@ -155,7 +160,8 @@ impl MergeTree {
     /// The groups if there are to be so many.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] unless there is at least one group and at most one for each cluster that is not empty.
+    /// [`ErrorKind::Parameter`] unless there is at least one group and at most one for each cluster
+    /// that is not empty.
     pub fn cut(&self, n_groups: usize) -> Result<Groups> {
         if n_groups == 0 || n_groups > self.live.len() {
             return Err(ErrorKind::Parameter {

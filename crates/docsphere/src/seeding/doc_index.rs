@@ -1,18 +1,21 @@
-//! An inverted index over the documents: which documents would a new seed bring nearer than any seed so far?
+//! An inverted index over the documents: which documents would a new seed bring nearer than any
+//! seed so far?
 //!
-//! Documents stand in blocks; each block has its own posting lists, so blocks can be worked on at the same time and a block's accumulators
-//! stay in cache.
+//! Documents stand in blocks; each block has its own posting lists, so blocks can be worked on at
+//! the same time and a block's accumulators stay in cache.
 //!
-//! **Levels.** Most of the postings that a seed meets belong to a few frequent terms, which weigh little. At level l the most frequent
-//! terms are left out, so many that the others cost `LEVEL_SHARE^l` of a query on average. Each document has, for each level, the length of
-//! what is left out of it, rounded up to a byte: by Cauchy-Schwarz the terms left out of seed c and row x add at most
-//! `|c_out| * |x_out|` to their similarity. At level 0 nothing is left out.
+//! **Levels.** Most of the postings that a seed meets belong to a few frequent terms, which weigh
+//! little. At level l the most frequent terms are left out, so many that the others cost
+//! `LEVEL_SHARE^l` of a query on average. Each document has, for each level, the length of what is
+//! left out of it, rounded up to a byte: by Cauchy-Schwarz the terms left out of seed c and row x
+//! add at most `|c_out| * |x_out|` to their similarity. At level 0 nothing is left out.
 //!
-//! **Common terms.** Of the 64 most frequent terms each document has a bit that says whether it has it. Of what is left out of the seed only the terms count that both
-//! have, and those without a bit: with `c_both` for these, `|c_both| * |x_out|` is a tighter bound.
+//! **Common terms.** Of the 64 most frequent terms each document has a bit that says whether it has
+//! it. Of what is left out of the seed only the terms count that both have, and those without a
+//! bit: with `c_both` for these, `|c_both| * |x_out|` is a tighter bound.
 //!
-//! **Cost.** Memory: 6 bytes a nonzero, 14 for each distinct term of each block, 8 and [`N_LEVELS`] bytes a document, 5 a
-//! term; while it is built, 8 bytes a term and thread.
+//! **Cost.** Memory: 6 bytes a nonzero, 14 for each distinct term of each block, 8 and [`N_LEVELS`]
+//! bytes a document, 5 a term; while it is built, 8 bytes a term and thread.
 
 use std::cmp::Reverse;
 use std::ops::{AddAssign, Range};
@@ -29,10 +32,12 @@ pub(super) const N_LEVELS: usize = 8;
 /// Each level leaves this share of the postings of the level before it.
 const LEVEL_SHARE: f64 = 0.7;
 
-/// Lengths of what is left out are multiples of one over this, rounded up; a length may exceed one a little.
+/// Lengths of what is left out are multiples of one over this, rounded up; a length may exceed one
+/// a little.
 const LENGTH_STEPS: f64 = 254.0;
 
-/// The beginning of a list is asked for while so many others are gone through: so many cache lines of values.
+/// The beginning of a list is asked for while so many others are gone through: so many cache lines
+/// of values.
 const LISTS_AHEAD: usize = 3;
 const LINES_AHEAD: usize = 8;
 
@@ -70,7 +75,8 @@ struct Lists {
     terms: Vec<u32>,
     /// Where the list of each term begins; one more at the end.
     starts: Vec<u64>,
-    /// Terms that agree in all but their lowest `group_shift` bits are a group: where each begins among the terms, and one more.
+    /// Terms that agree in all but their lowest `group_shift` bits are a group: where each begins
+    /// among the terms, and one more.
     groups: Vec<u32>,
     group_shift: u32,
     /// Positions within the block.
@@ -85,7 +91,8 @@ pub(super) type FoundLists = Vec<(Range<usize>, f32)>;
 pub(super) struct Split {
     pub(super) level: usize,
     pub(super) entries: Vec<(u32, f32)>,
-    /// One step of a document's length times this is the most that what is left out can add. Rounded up.
+    /// One step of a document's length times this is the most that what is left out can add.
+    /// Rounded up.
     pub(super) out_per_step: f32,
     /// Which of the most frequent terms were left out.
     pub(super) common: u64,
@@ -175,7 +182,8 @@ impl DocIndex {
         &self.blocks
     }
 
-    /// For each level, from 0: the postings that a query for the row goes through, and `out_per_step` as in [`Split`].
+    /// For each level, from 0: the postings that a query for the row goes through, and
+    /// `out_per_step` as in [`Split`].
     pub(super) fn levels(&self, row: Row<'_>) -> [(u64, f32); N_LEVELS + 1] {
         let mut postings = [0; N_LEVELS + 2];
         for &term in row.terms {
@@ -220,7 +228,8 @@ impl DocIndex {
     }
 }
 
-/// What a length has for one step of a document's length, and 5e-6 of it more: f32 sums of [`N_COMMON`] squares err by less.
+/// What a length has for one step of a document's length, and 5e-6 of it more: f32 sums of
+/// [`N_COMMON`] squares err by less.
 const PER_STEP: f32 = ((1.0 + 5e-6) / LENGTH_STEPS) as f32;
 
 /// The length of a part of a seed with this sum of squares, for one step of a document's length.
@@ -233,7 +242,8 @@ fn docs_of(rows: &UnitRows<'_>, first_doc: usize) -> Range<usize> {
     first_doc..rows.n_rows().min(first_doc + BLOCK_DOCS)
 }
 
-/// For each level the sum of the squares of what it is the first to leave out; after the last, of what is never left out.
+/// For each level the sum of the squares of what it is the first to leave out; after the last, of
+/// what is never left out.
 fn squares(row: Row<'_>, first_level_without: &[u8]) -> [f64; N_LEVELS + 2] {
     let mut squares = [0.0; N_LEVELS + 2];
     for (term, value) in row.iter() {
@@ -243,7 +253,8 @@ fn squares(row: Row<'_>, first_level_without: &[u8]) -> [f64; N_LEVELS + 2] {
 }
 
 impl DocBlock {
-    /// Adds to the sum of each document its similarity to the entries of the seed that were not left out: in ascending order of term.
+    /// Adds to the sum of each document its similarity to the entries of the seed that were not
+    /// left out: in ascending order of term.
     pub(super) fn accumulate<T: AddAssign>(
         &self,
         split: &Split,
@@ -251,7 +262,8 @@ impl DocBlock {
         sums: &mut [T; BLOCK_DOCS],
         product: impl Fn(f32, f32) -> T,
     ) {
-        // All lists are found before the first is read: one search need not wait for another, nor for the memory.
+        // All lists are found before the first is read: one search need not wait for another, nor
+        // for the memory.
         let found = split.entries.iter().filter_map(|&(term, c)| Some((self.lists.range(term)?, c)));
         lists.clear();
         lists.extend(found);
@@ -356,9 +368,11 @@ impl Lists {
     }
 }
 
-/// Chooses the terms that each level leaves out: the most frequent ones, until the rest costs a query as little as it should.
+/// Chooses the terms that each level leaves out: the most frequent ones, until the rest costs a
+/// query as little as it should.
 fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
-    // A document is drawn, and has term t, in proportion to t's document frequency: so often its list is gone through.
+    // A document is drawn, and has term t, in proportion to t's document frequency: so often its
+    // list is gone through.
     let mut by_frequency: Vec<u32> = doc_frequency.to_vec();
     by_frequency.sort_unstable_by(|a, b| b.cmp(a));
     let cost = |frequency: u32| u128::from(frequency) * u128::from(frequency);
@@ -390,7 +404,8 @@ fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
 fn lengths_out(rows: &UnitRows<'_>, first_doc: usize, first_level_without: &[u8]) -> Vec<Vec<u8>> {
     let docs = docs_of(rows, first_doc);
     let mut lengths = vec![vec![0; docs.len()]; N_LEVELS];
-    // A millionth more than computed covers the rounding. At most 254.001: unit rows are that near to one.
+    // A millionth more than computed covers the rounding. At most 254.001: unit rows are that near
+    // to one.
     let in_steps = |square: f64| (f64::sqrt(square) * (1.0 + 1e-6) * LENGTH_STEPS).ceil() as u8;
     for (position, doc) in docs.enumerate() {
         let squares = squares(rows.row(doc), first_level_without);
@@ -411,7 +426,8 @@ mod tests {
     #[test]
     fn levels_leave_out_the_most_frequent_terms_first() {
         let first = first_levels_without(&[10, 1, 100, 0, 30]);
-        // The squares are 100, 1, 10,000, 0 and 900. Without term 2 a share of 0.091 is left, enough for 0.7^6; without term 4 0.009.
+        // The squares are 100, 1, 10,000, 0 and 900. Without term 2 a share of 0.091 is left,
+        // enough for 0.7^6; without term 4 0.009.
         assert_eq!(first, [NEVER, NEVER, 1, NEVER, 7]);
         assert_eq!(first_levels_without(&[5, 5, 5]), [1; 3], "equal terms stay together");
         assert_eq!(first_levels_without(&[0, 0]), [NEVER; 2]);
@@ -441,7 +457,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_counts_if_it_is_not_common_or_both_have_it() {
-        // A row of all 100 terms beside one of the first 70: these are left out first, and 64 of them have a bit.
+        // A row of all 100 terms beside one of the first 70: these are left out first, and 64 of
+        // them have a bit.
         let terms: Vec<u32> = (0..100).chain(0..70).collect();
         let rows = SparseRows::from_parts(100, vec![0, 100, 170], terms, vec![1.0; 170]).unwrap();
         let index = DocIndex::new(&UnitRows::new(rows.clone()));

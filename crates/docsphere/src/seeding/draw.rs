@@ -1,7 +1,8 @@
 //! Random numbers and weighted draws, all in integers.
 //!
-//! A document's seed weight is an integer, so totals do not depend on the order of addition: keeping totals up to date and adding
-//! everything up anew give the same draws. Documents are drawn in an order of their own ([`order.rs`](super::order)), not that of the input.
+//! A document's seed weight is an integer, so totals do not depend on the order of addition:
+//! keeping totals up to date and adding everything up anew give the same draws. Documents are drawn
+//! in an order of their own ([`order.rs`](super::order)), not that of the input.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -23,7 +24,8 @@ impl SeedRng {
         SeedRng(rng)
     }
 
-    /// A number below `n`. Of 128 random bits times n, the part above bit 128: the bias is below 2^-64.
+    /// A number below `n`. Of 128 random bits times n, the part above bit 128: the bias is below
+    /// 2^-64.
     fn below(&mut self, n: u64) -> u64 {
         let (high, low) = (u128::from(self.0.next_u64()), u128::from(self.0.next_u64()));
         let n = u128::from(n);
@@ -44,7 +46,8 @@ impl Totals {
         Totals { buckets, spans }
     }
 
-    /// Draws a document with a probability proportional to its weight; `None` if nothing has weight.
+    /// Draws a document with a probability proportional to its weight; `None` if nothing has
+    /// weight.
     pub(super) fn draw(&self, source: &dyn SeedSource, rng: &mut SeedRng) -> Result<Option<Seed>> {
         let total: u64 = self.spans.iter().sum();
         if total == 0 {
@@ -70,7 +73,8 @@ impl Totals {
     }
 }
 
-/// Draws up to `k` seeds, one after the other; fewer if nothing has weight any more. `make_seed` says what a new seed lowers.
+/// Draws up to `k` seeds, one after the other; fewer if nothing has weight any more. `make_seed`
+/// says what a new seed lowers.
 pub(super) fn one_by_one(
     source: &mut dyn SeedSource,
     mut totals: Totals,
@@ -89,7 +93,8 @@ pub(super) fn one_by_one(
     Ok(seeds)
 }
 
-/// The number of the first weight at which the running total exceeds `rest`, from which all weights before it are taken.
+/// The number of the first weight at which the running total exceeds `rest`, from which all weights
+/// before it are taken.
 fn first_past(rest: &mut u64, mut weights: impl Iterator<Item = u64>) -> Option<usize> {
     weights.position(|weight| {
         let here = *rest < weight;

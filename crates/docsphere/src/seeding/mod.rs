@@ -7,7 +7,8 @@
 //! | `PlainPlusPlus` | plain k-means++: one document at each step, those far from the seeds so far are likelier |
 //! | `Given` | centroids from the caller |
 //!
-//! Every draw follows from the seed (a `u64`), the number of the run and the rows, but not from the order of the rows.
+//! Every draw follows from the seed (a `u64`), the number of the run and the rows, but not from the
+//! order of the rows.
 
 mod doc_index;
 mod draw;
@@ -41,8 +42,10 @@ use crate::names;
 pub enum Init {
     /// Documents drawn at random, each at most once.
     Random,
-    /// Spherical k-means++ in its greedy form, as scikit-learn's `k-means++` is: each step draws several candidates, and the best of all candidates so far becomes a seed.
-    /// The default: on 200,000 abstracts it ends with a greater objective than random seeds, in the same time in all (k = 500) or two fifths more (k = 5,000).
+    /// Spherical k-means++ in its greedy form, as scikit-learn's `k-means++` is: each step draws
+    /// several candidates, and the best of all candidates so far becomes a seed. The default: on
+    /// 200,000 abstracts it ends with a greater objective than random seeds, in the same time in
+    /// all (k = 500) or two fifths more (k = 5,000).
     PlusPlus {
         /// Candidates drawn in each step; `None` for [`Init::DEFAULT_CANDIDATES`].
         candidates: Option<usize>,
@@ -60,8 +63,9 @@ impl Default for Init {
 }
 
 impl Init {
-    /// Candidates drawn in each step of the greedy form, unless the caller says how many. Candidates that lose stay in the running, so a few are enough:
-    /// twice as many take twice as long and gain little.
+    /// Candidates drawn in each step of the greedy form, unless the caller says how many.
+    /// Candidates that lose stay in the running, so a few are enough: twice as many take twice as
+    /// long and gain little.
     pub const DEFAULT_CANDIDATES: usize = 4;
 
     /// Candidates a step, for the greedy form.
@@ -75,7 +79,8 @@ impl Init {
     /// The names of the ways that need nothing from the caller: those that `FromStr` knows.
     pub const NAMES: &'static [&'static str] = &["random", "plain-k-means++", "k-means++"];
 
-    /// The name on the command line and in files. For given centroids it is `given`, which `FromStr` does not know.
+    /// The name on the command line and in files. For given centroids it is `given`, which
+    /// `FromStr` does not know.
     pub const fn name(&self) -> &'static str {
         match self {
             Init::Random => "random",
@@ -112,8 +117,8 @@ impl FromStr for Init {
     }
 }
 
-/// What seeding holds at the most: the index over the documents by blocks, in its greedy form with the
-/// lists of candidates, and the weights and order of the documents.
+/// What seeding holds at the most: the index over the documents by blocks, in its greedy form with
+/// the lists of candidates, and the weights and order of the documents.
 pub(crate) fn most_bytes(n_rows: u64, nnz: u64, n_terms: u64) -> u64 {
     let n_blocks = n_rows.div_ceil(seed_weights::BLOCK_DOCS as u64);
     10 * nnz + 14 * nnz.min(n_terms.saturating_mul(n_blocks)) + 34 * n_rows + 5 * n_terms

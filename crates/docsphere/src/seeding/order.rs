@@ -1,12 +1,15 @@
-//! An order of the documents that depends on their content alone: that of a fixed hash of their terms.
+//! An order of the documents that depends on their content alone: that of a fixed hash of their
+//! terms.
 //!
-//! Draws run through the documents in this order. So it does not matter in which order they came, and rows that are equal
-//! stand side by side: a row of weight 3 is drawn as often, and by the same random numbers, as three rows. Rows with the same
-//! terms have the same hash; they ascend by their values, as words in a dictionary do by their letters, and equal rows stand
-//! as they came. Values do not enter the hash, so that rounding can only exchange rows with the same terms.
+//! Draws run through the documents in this order. So it does not matter in which order they came,
+//! and rows that are equal stand side by side: a row of weight 3 is drawn as often, and by the same
+//! random numbers, as three rows. Rows with the same terms have the same hash; they ascend by their
+//! values, as words in a dictionary do by their letters, and equal rows stand as they came. Values
+//! do not enter the hash, so that rounding can only exchange rows with the same terms.
 //!
-//! A hash needs nothing but the row: documents in different places can be brought into one order without a row changing its
-//! place. Different terms may have the same hash; that is decided by the values, too, and nothing depends on it.
+//! A hash needs nothing but the row: documents in different places can be brought into one order
+//! without a row changing its place. Different terms may have the same hash; that is decided by the
+//! values, too, and nothing depends on it.
 //!
 //! **Cost.** Memory: 8 bytes per document, 16 more while it is made. Time: sorting numbers.
 
@@ -104,9 +107,11 @@ impl Ordered<'_> {
     }
 }
 
-/// The hash of a row's terms, the same on every machine: ARCHITECTURE.md, "Seeding draws". The mixer is that of SplitMix64.
+/// The hash of a row's terms, the same on every machine: ARCHITECTURE.md, "Seeding draws". The
+/// mixer is that of SplitMix64.
 ///
-/// Reference: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, doi:10.1145/2660193.2660195.
+/// Reference: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014,
+/// doi:10.1145/2660193.2660195.
 pub(crate) fn content_hash(row: Row<'_>) -> u64 {
     row.terms.iter().fold(0, |hash, &term| mix(hash ^ (u64::from(term) + 1)))
 }

@@ -1,20 +1,27 @@
-//! Spherical k-means++ in its greedy form: many candidates for each seed, the one that helps most is kept.
+//! Spherical k-means++ in its greedy form: many candidates for each seed, the one that helps most
+//! is kept.
 //!
-//! Each step draws a few documents as plain k-means++ does. They join the *pool* of all documents drawn so far that are not seeds. The one
-//! whose seed would lower the total weight most becomes the seed; the others stay, for later steps.
+//! Each step draws a few documents as plain k-means++ does. They join the *pool* of all documents
+//! drawn so far that are not seeds. The one whose seed would lower the total weight most becomes
+//! the seed; the others stay, for later steps.
 //!
-//! **Lazy judging.** The *gain* of a candidate, by how much it would lower the total weight, never grows: every new seed only lowers weights. So the gain
-//! found in an earlier step is an upper bound. The pool is a heap of such bounds: the top is judged anew until the top is one that
-//! was judged in this step. Nothing below it can be better. All gains are integers, so nothing is lost to rounding.
+//! **Lazy judging.** The *gain* of a candidate, by how much it would lower the total weight, never
+//! grows: every new seed only lowers weights. So the gain found in an earlier step is an upper
+//! bound. The pool is a heap of such bounds: the top is judged anew until the top is one that was
+//! judged in this step. Nothing below it can be better. All gains are integers, so nothing is lost
+//! to rounding.
 //!
-//! **Shrinking lists.** The documents that a candidate improves also only become fewer. A candidate keeps their list: judging it again means
-//! going through the list, not through the index, and the list of the winner is all that has to be done for the new seed.
+//! **Shrinking lists.** The documents that a candidate improves also only become fewer. A candidate
+//! keeps their list: judging it again means going through the list, not through the index, and the
+//! list of the winner is all that has to be done for the new seed.
 //!
-//! **Cost.** Time: a query of the index for each document drawn (see [`search`](super::search)), and little more. Memory, beside the index: 24 bytes per
-//! document drawn, and the lists, which stay with the documents ([`Pooled`](super::pooled::Pooled)).
+//! **Cost.** Time: a query of the index for each document drawn (see [`search`](super::search)),
+//! and little more. Memory, beside the index: 24 bytes per document drawn, and the lists, which
+//! stay with the documents ([`Pooled`](super::pooled::Pooled)).
 //!
-//! References: Minoux, "Accelerated greedy algorithms for maximizing submodular set functions", 1978, doi:10.1007/BFb0006528;
-//! Bhattacharya, Eube, Röglin, Schmidt, "Noisy, greedy and not so greedy k-means++", ESA 2020, doi:10.4230/LIPIcs.ESA.2020.18.
+//! References: Minoux, "Accelerated greedy algorithms for maximizing submodular set functions",
+//! 1978, doi:10.1007/BFb0006528; Bhattacharya, Eube, Röglin, Schmidt, "Noisy, greedy and not so
+//! greedy k-means++", ESA 2020, doi:10.4230/LIPIcs.ESA.2020.18.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

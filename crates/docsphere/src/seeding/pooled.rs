@@ -1,8 +1,10 @@
 //! What a shard keeps of the members of a greedy pool: the documents that each would improve.
 //!
-//! The lists only become shorter: judging a member again means going through its list, not through the index, and the list of the winner is all
-//! that has to be done for the new seed. They may take up to 4 bytes per nonzero of the rows, beside the lists of the newest candidates; beyond that the members with the lowest gains lose
-//! theirs, and are looked up through the index should they come up again.
+//! The lists only become shorter: judging a member again means going through its list, not through
+//! the index, and the list of the winner is all that has to be done for the new seed. They may take
+//! up to 4 bytes per nonzero of the rows, beside the lists of the newest candidates; beyond that
+//! the members with the lowest gains lose theirs, and are looked up through the index should they
+//! come up again.
 //!
 //! **Cost.** 16 bytes per entry of a list.
 
@@ -36,8 +38,8 @@ impl Pooled {
         Pooled { lists: BTreeMap::new(), n_entries: 0, max_entries: nnz / NONZEROS_PER_ENTRY }
     }
 
-    /// If there are too many entries, the lists with the lowest gains go until they take half the room. Those of members from
-    /// `newest` on stay: the next seed may be one of them.
+    /// If there are too many entries, the lists with the lowest gains go until they take half the
+    /// room. Those of members from `newest` on stay: the next seed may be one of them.
     pub(super) fn make_room(&mut self, newest: u32) {
         if self.n_entries <= self.max_entries {
             return;

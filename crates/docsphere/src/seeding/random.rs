@@ -1,4 +1,5 @@
-//! Uniform random seeds: documents drawn without replacement, with a probability proportional to their row weight.
+//! Uniform random seeds: documents drawn without replacement, with a probability proportional to
+//! their row weight.
 
 use super::draw::{SeedRng, Totals, one_by_one};
 use super::source::SeedSource;

@@ -6,7 +6,8 @@ use super::seed_weights::{BLOCK_DOCS, SeedWeights};
 /// Documents in the sample that chooses the level.
 const SAMPLE_DOCS: usize = 4096;
 
-/// The time that a pass over a document takes longer in f64, in postings gone through: as a fraction.
+/// The time that a pass over a document takes longer in f64, in postings gone through: as a
+/// fraction.
 const EXACT_PASS_COST: (u64, u64) = (1, 3);
 
 /// The time of one exact similarity, in postings gone through.

@@ -1,29 +1,39 @@
 //! Which documents would a new seed bring nearer than any seed so far, and how near?
 //!
-//! Only these matter: a seed changes the weight of no other document. Late in a run they are one in a thousand, so a seed is first
-//! compared with all documents roughly, and exactly with those that may be *improved*.
+//! Only these matter: a seed changes the weight of no other document. Late in a run they are one in
+//! a thousand, so a seed is first compared with all documents roughly, and exactly with those that
+//! may be *improved*.
 //!
-//! 1. Choose a level of the index (see [`doc_index`](super::doc_index)): how many frequent terms of the seed to leave out.
+//! 1. Choose a level of the index (see [`doc_index`](super::doc_index)): how many frequent terms of
+//!    the seed to leave out.
 //! 2. Add up the other terms in 16-bit integers, list by list.
-//! 3. A document can be improved only if its sum, and the most that the terms left out can add, exceed its best similarity so far.
-//!    That is one pass over the block.
+//! 3. A document can be improved only if its sum, and the most that the terms left out can add,
+//!    exceed its best similarity so far. That is one pass over the block.
 //! 4. For those that pass, which terms left out do both have? That is a tighter bound.
 //! 5. For those that pass again, compute the similarity by its definition, and compare.
 //!
-//! **Rounding.** Sums are in steps of `1/S` with `S` = [`SIMILARITY_STEPS`]; the best similarity is rounded down to a step. The seed is made longer by a hundred-thousandth, which covers
-//! all roundings of f32 in steps 2 to 4 and those of the definition. Then every product is rounded up by half a step or more. So with `s` for the sum and `o` for the most that is left out, in steps,
-//! similarity > best implies `s + o > floor(S best)`: step 3 rounds `o` up to a step, and step 4 compares in f32, which is exact if `s = 0`, and otherwise errs by far less than the half step.
+//! **Rounding.** Sums are in steps of `1/S` with `S` = [`SIMILARITY_STEPS`]; the best similarity is
+//! rounded down to a step. The seed is made longer by a hundred-thousandth, which covers all
+//! roundings of f32 in steps 2 to 4 and those of the definition. Then every product is rounded up
+//! by half a step or more. So with `s` for the sum and `o` for the most that is left out, in steps,
+//! similarity > best implies `s + o > floor(S best)`: step 3 rounds `o` up to a step, and step 4
+//! compares in f32, which is exact if `s = 0`, and otherwise errs by far less than the half step.
 //! Nothing is added to a document that shares no term with the seed: it is not looked at again.
-//! (Products may underflow in f32: then they are far below 2^-34, and what a similarity below 2^-34 adds to or takes from a seed weight is rounded away.)
-//! A sum is at most `S (1 + 2e-5)` by Cauchy-Schwarz, and 3/2 more for each term of the seed: so it fits into 16 bits for seeds of up to [`MAX_ROUGH_TERMS`] terms, even with what is left out.
-//! Longer seeds, and all if there are negative values, take level 0: nothing is left out, and sums are computed by the definition.
+//! (Products may underflow in f32: then they are far below 2^-34, and what a similarity below 2^-34
+//! adds to or takes from a seed weight is rounded away.) A sum is at most `S (1 + 2e-5)` by
+//! Cauchy-Schwarz, and 3/2 more for each term of the seed: so it fits into 16 bits for seeds of up
+//! to [`MAX_ROUGH_TERMS`] terms, even with what is left out. Longer seeds, and all if there are
+//! negative values, take level 0: nothing is left out, and sums are computed by the definition.
 //!
-//! **The level** changes the time, never the outcome. A sample of the documents says how many would pass step 3 at each level even
-//! if they shared no other term with the seed; this and the lengths of the lists are the cost that is made smallest.
+//! **The level** changes the time, never the outcome. A sample of the documents says how many would
+//! pass step 3 at each level even if they shared no other term with the seed; this and the lengths
+//! of the lists are the cost that is made smallest.
 //!
-//! **Cost.** Time of a query: the document frequencies of the terms that are not left out, 5 bytes read for each document, and a dot
-//! product for each document that may be improved. Memory: 10 bytes a document, 320 KiB a thread, and the sample. On 200,000 abstracts of 61 terms
-//! each, 4,700 of 5,000 seeds leave terms out; of the documents 505 pass step 3, 260 pass step 4, and 124 are improved by such a seed, in the mean.
+//! **Cost.** Time of a query: the document frequencies of the terms that are not left out, 5 bytes
+//! read for each document, and a dot product for each document that may be improved. Memory: 10
+//! bytes a document, 320 KiB a thread, and the sample. On 200,000 abstracts of 61 terms each, 4,700
+//! of 5,000 seeds leave terms out; of the documents 505 pass step 3, 260 pass step 4, and 124 are
+//! improved by such a seed, in the mean.
 
 use rayon::prelude::*;
 
@@ -50,7 +60,8 @@ const SLACK: f32 = 1e-5;
 /// A row is asked for while so many others are compared exactly.
 const READ_AHEAD: usize = 8;
 
-/// The weights of the documents of a shard, and what it takes to find the improved ones. Every call comes with the same rows.
+/// The weights of the documents of a shard, and what it takes to find the improved ones. Every call
+/// comes with the same rows.
 pub(crate) struct Search<'a> {
     /// `None` if nothing will be searched.
     index: Option<Index>,
@@ -107,8 +118,8 @@ impl<'a> Search<'a> {
         lowered
     }
 
-    /// Finds the documents that each of these would improve as the next seed, and keeps their lists. By how much each would lower the
-    /// weights.
+    /// Finds the documents that each of these would improve as the next seed, and keeps their
+    /// lists. By how much each would lower the weights.
     pub(crate) fn join(&mut self, rows: &UnitRows<'_>, first_member: u32, seeds: &[Row<'_>]) -> Vec<u64> {
         let lists = self.improved(rows, seeds);
         let gains: Vec<u64> = lists.iter().map(|improved| self.gain(improved)).collect();
@@ -133,7 +144,8 @@ impl<'a> Search<'a> {
         self.pooled.contains(member)
     }
 
-    /// Notes that a member of the pool became a seed: which weights that lowers. Its list must be there.
+    /// Notes that a member of the pool became a seed: which weights that lowers. Its list must be
+    /// there.
     pub(crate) fn absorb_member(&mut self, member: u32) -> Vec<Lowered> {
         let improved = self.pooled.remove(member).unwrap_or_default();
         let lowered = improved.iter().map(|entry| self.weights.raise(entry.doc, entry.similarity)).collect();
@@ -213,7 +225,8 @@ impl Default for Scratch {
 struct Candidate {
     split: Split,
     table: SeedTable,
-    /// Twice what is left out can add to the steps, for each step of a document's length. Rounded up.
+    /// Twice what is left out can add to the steps, for each step of a document's length. Rounded
+    /// up.
     out_per_step: u16,
 }
 
@@ -309,7 +322,8 @@ impl Candidate {
 
 /// A product in steps, rounded up: by at least 1/2 and at most 3/2.
 ///
-/// A number of 2^23 or more has no fraction: the sum is rounded to an integer, whose low bits are those of the number.
+/// A number of 2^23 or more has no fraction: the sum is rounded to an integer, whose low bits are
+/// those of the number.
 #[inline]
 fn steps(x: f32, c: f32) -> u16 {
     const ONE_AND_NO_FRACTION: f32 = (1 << 23) as f32 + 1.0;

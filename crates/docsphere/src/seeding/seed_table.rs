@@ -1,14 +1,15 @@
 //! One seed against many rows.
 //!
-//! Not the tables of `assign/lookup.rs`: those are many, one per centroid, and must be small; here there
-//! is one at a time, whose bitmap may be large, and the rows come in no order that a cache would like.
+//! Not the tables of `assign/lookup.rs`: those are many, one per centroid, and must be small; here
+//! there is one at a time, whose bitmap may be large, and the rows come in no order that a cache
+//! would like.
 
 use crate::vectors::Row;
 
 /// The entries of a seed as a hash table.
 ///
-/// Most terms of a row are not in it: a bit for each of many hash values says so. Terms that pass are
-/// gathered without a branch, for whether one passes is hard to predict.
+/// Most terms of a row are not in it: a bit for each of many hash values says so. Terms that pass
+/// are gathered without a branch, for whether one passes is hard to predict.
 pub(super) struct SeedTable {
     slots: Box<[(u32, f32)]>,
     present: Box<[u64]>,
@@ -59,8 +60,8 @@ impl SeedTable {
         slot
     }
 
-    /// The similarity to a row: see ARCHITECTURE.md, definition 2. A free slot has value 0, which adds
-    /// nothing.
+    /// The similarity to a row: see ARCHITECTURE.md, definition 2. A free slot has value 0, which
+    /// adds nothing.
     pub(super) fn similarity(&self, row: Row<'_>) -> f64 {
         let mut sum = 0.0;
         let mut gathered = [0; Self::GATHERED];

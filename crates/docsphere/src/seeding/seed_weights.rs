@@ -6,10 +6,12 @@ use super::order::{Buckets, RowOrder};
 use super::source::{Drawable, Lowered};
 use crate::vectors::{COINCIDENT, RowWeights, UnitRows};
 
-/// Documents a block: their accumulators fit into a core's second-level cache, their numbers within a block into 16 bits.
+/// Documents a block: their accumulators fit into a core's second-level cache, their numbers within
+/// a block into 16 bits.
 pub(super) const BLOCK_DOCS: usize = 1 << 15;
 
-/// Rough similarities are multiples of one over this. Chosen so that twice as much, and what is rounded up, fit into 16 bits.
+/// Rough similarities are multiples of one over this. Chosen so that twice as much, and what is
+/// rounded up, fit into 16 bits.
 pub(super) const SIMILARITY_STEPS: f32 = 32000.0;
 
 /// A similarity in steps, rounded down; infinity becomes the greatest number.
@@ -27,7 +29,8 @@ pub(super) struct SeedWeights<'a> {
 /// The documents of one block.
 pub(super) struct WeightBlock {
     first_doc: usize,
-    /// The greatest similarity to a seed so far, at least 0; infinite for documents that cannot be drawn.
+    /// The greatest similarity to a seed so far, at least 0; infinite for documents that cannot be
+    /// drawn.
     best: Vec<f64>,
     /// The same in [`SIMILARITY_STEPS`], rounded down: what most documents are compared with.
     rough_best: Vec<u16>,
@@ -54,7 +57,8 @@ impl<'a> SeedWeights<'a> {
 
     /// The documents of a bucket with weight, in order.
     ///
-    /// A bucket has about as many documents as there are distinct rows in it, unless a row is repeated very often.
+    /// A bucket has about as many documents as there are distinct rows in it, unless a row is
+    /// repeated very often.
     pub(super) fn drawable(&self, bucket: usize) -> Vec<Drawable> {
         let drawable = |&doc: &u32| Drawable { doc, weight: self.weight(doc) };
         let docs = self.order.docs_of(bucket).par_iter().with_min_len(1 << 12);
@@ -78,7 +82,8 @@ impl<'a> SeedWeights<'a> {
         self.in_bucket(lowered)
     }
 
-    /// Calls `improve` for each block, on many threads; it notes similarities to a new seed, and returns by how much that lowered which weights.
+    /// Calls `improve` for each block, on many threads; it notes similarities to a new seed, and
+    /// returns by how much that lowered which weights.
     pub(super) fn raise_blocks(
         &mut self,
         improve: impl Fn(usize, &mut WeightBlock, &RowWeights<'_>) -> Vec<LoweredDoc> + Sync,
@@ -123,12 +128,14 @@ impl WeightBlock {
         self.first_doc
     }
 
-    /// The greatest similarity of each document to a seed so far, in [`SIMILARITY_STEPS`], rounded down; `u16::MAX` for documents that cannot be drawn.
+    /// The greatest similarity of each document to a seed so far, in [`SIMILARITY_STEPS`], rounded
+    /// down; `u16::MAX` for documents that cannot be drawn.
     pub(super) fn rough_best(&self) -> &[u16] {
         &self.rough_best
     }
 
-    /// The greatest similarity of each document to a seed so far; infinite for documents that cannot be drawn.
+    /// The greatest similarity of each document to a seed so far; infinite for documents that
+    /// cannot be drawn.
     pub(super) fn best(&self) -> &[f64] {
         &self.best
     }

@@ -27,9 +27,10 @@ pub(crate) struct Lowered {
 
 /// What the draws ask of the documents. Every answer is an integer, or about one document.
 ///
-/// Buckets divide the documents by the first bits of their content hash ([`Buckets`](super::order::Buckets)). The members of a greedy
-/// pool have numbers; what is known of each, the documents that it improves, stays with the documents, and may be dropped there
-/// when it takes too much memory.
+/// Buckets divide the documents by the first bits of their content hash
+/// ([`Buckets`](super::order::Buckets)). The members of a greedy pool have numbers; what is known
+/// of each, the documents that it improves, stays with the documents, and may be dropped there when
+/// it takes too much memory.
 pub(crate) trait SeedSource {
     /// Begins to seed a run. The total seed weight of each bucket.
     ///
@@ -48,14 +49,16 @@ pub(crate) trait SeedSource {
     /// Makes a document a seed.
     fn absorb(&mut self, seed: &Seed) -> Result<Vec<Lowered>>;
 
-    /// Finds the documents that each of these would improve as the next seed, and keeps their lists under consecutive numbers. By how much each
-    /// would lower the total weight.
+    /// Finds the documents that each of these would improve as the next seed, and keeps their lists
+    /// under consecutive numbers. By how much each would lower the total weight.
     fn join(&mut self, first_member: u32, seeds: &[Seed]) -> Result<Vec<u64>>;
 
-    /// By how much a member of the pool would lower the total weight now; `None` if its list has been dropped.
+    /// By how much a member of the pool would lower the total weight now; `None` if its list has
+    /// been dropped.
     fn judge(&mut self, member: u32) -> Result<Option<u64>>;
 
-    /// Makes a member of the pool that was judged since the last seed a seed; `None`, and nothing done, if its list has been dropped.
+    /// Makes a member of the pool that was judged since the last seed a seed; `None`, and nothing
+    /// done, if its list has been dropped.
     fn absorb_member(&mut self, member: u32, doc: u32) -> Result<Option<Vec<Lowered>>>;
 
     /// Gives back what seeding holds.

@@ -2,8 +2,9 @@
 //!
 //! One shard is the usual case. They are passed one after the other, each on all threads.
 //!
-//! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12 more for the best of several
-//! runs; 16, and a copy of each row that is offered, while empty clusters are refilled.
+//! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12
+//! more for the best of several runs; 16, and a copy of each row that is offered, while empty
+//! clusters are refilled.
 
 use std::ops::{Range, RangeInclusive};
 use std::time::Instant;
@@ -45,7 +46,8 @@ struct LocalShard<'a> {
     summed: Vec<u32>,
     /// The moves that are not in the sums yet.
     changes: Changes,
-    /// Documents that were given to an empty cluster since the last pass, and the labels they had before.
+    /// Documents that were given to an empty cluster since the last pass, and the labels they had
+    /// before.
     refilled: Vec<(u32, u32)>,
     kept: Option<Assignment>,
     scratch: DeltaScratch,

@@ -1,7 +1,8 @@
 //! Stage 8: the rows of a run, and all that is known of each, wherever they live.
 //!
-//! The loop holds centroids and integer sums, and never sees a row. It asks [`Shards`], which answer with integers, or with
-//! facts about single documents: how rows are divided among shards cannot change a bit.
+//! The loop holds centroids and integer sums, and never sees a row. It asks [`Shards`], which
+//! answer with integers, or with facts about single documents: how rows are divided among shards
+//! cannot change a bit.
 //!
 //! | down | up |
 //! |---|---|
@@ -36,7 +37,8 @@ pub(crate) struct RowFacts {
     pub(crate) n_usable: usize,
 }
 
-/// Checksums of rows and of their weights, as if they were written one after the other: those of consecutive shards combine.
+/// Checksums of rows and of their weights, as if they were written one after the other: those of
+/// consecutive shards combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checksums {
     pub(crate) rows: u32,
@@ -46,9 +48,11 @@ pub(crate) struct Checksums {
 /// What one pass over all documents came to.
 #[derive(Debug)]
 pub(crate) struct Passed {
-    /// The clusters that documents joined or left since the last pass (and the refills since), ascending.
+    /// The clusters that documents joined or left since the last pass (and the refills since),
+    /// ascending.
     pub(crate) touched: Vec<Touched>,
-    /// The weighted sum of the similarities in fixed point; see [`WeightScale`](crate::vectors::WeightScale).
+    /// The weighted sum of the similarities in fixed point; see
+    /// [`WeightScale`](crate::vectors::WeightScale).
     pub(crate) objective: i128,
     /// Documents whose label is not the one of the last pass.
     pub(crate) moved_docs: u64,
@@ -109,7 +113,8 @@ pub(crate) trait Shards: SeedSource + Send {
     /// Fails with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) once the step is cancelled.
     fn pass(&mut self, step: &Step<'_>) -> Result<Passed>;
 
-    /// The `n` worst-fitting documents after `after` that have weight and do not sit on their centroid, worst first.
+    /// The `n` worst-fitting documents after `after` that have weight and do not sit on their
+    /// centroid, worst first.
     fn worst(&self, after: Option<Fitting>, n: usize) -> Result<Vec<Candidate>>;
 
     /// Gives documents to empty clusters. The clusters that this touches, ascending.

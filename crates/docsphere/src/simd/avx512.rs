@@ -19,7 +19,8 @@ pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums]
             let weight = _mm512_set1_epi16(weight as i16);
             // SAFETY: a line has 64 bytes, and stands at a multiple of 64.
             let bytes = unsafe { _mm512_load_si512(tile.lines[usize::from(row)].0.as_ptr().cast()) };
-            // A byte in the upper half of a 16-bit lane is 256 times the byte; the upper half of the product divides by 65,536.
+            // A byte in the upper half of a 16-bit lane is 256 times the byte; the upper half of
+            // the product divides by 65,536.
             let products = _mm512_mulhi_epu16(_mm512_unpacklo_epi8(zero, bytes), weight);
             low = _mm512_adds_epu16(low, products);
             let products = _mm512_mulhi_epu16(_mm512_unpackhi_epi8(zero, bytes), weight);
@@ -78,7 +79,9 @@ pub(super) fn weigh(
         assert!(placed == used, "a term has no place");
         let (zero, twice) = (_mm512_setzero_si512(), _mm512_slli_epi32::<1>(term));
         let (low, high) = (_mm512_castsi512_si256(twice), _mm512_extracti64x4_epi64::<1>(twice));
-        // SAFETY: all terms in `used` are lookups, of which there are at most 2^30, so that twice their numbers are not negative; a place is twice eight bytes, and lanes that are not used are not read.
+        // SAFETY: all terms in `used` are lookups, of which there are at most 2^30, so that twice
+        // their numbers are not negative; a place is twice eight bytes, and lanes that are not used
+        // are not read.
         let (low, high) = unsafe {
             let base = lookups.as_ptr().cast();
             (
@@ -99,7 +102,8 @@ pub(super) fn weigh(
         let others = used & !in_rows;
         let (term, weight) =
             (_mm512_maskz_compress_epi32(others, term), _mm512_maskz_compress_epi32(others, weight));
-        // SAFETY: both lists hold no more than `start` entries so far, and have room for SPARE more than there are terms.
+        // SAFETY: both lists hold no more than `start` entries so far, and have room for SPARE more
+        // than there are terms.
         unsafe {
             _mm512_storeu_si512(
                 rows.as_mut_ptr().add(n_in_rows).cast(),

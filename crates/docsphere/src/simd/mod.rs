@@ -1,11 +1,13 @@
 //! Vector kernels for tables of bytes, for every machine; and prefetching.
 //!
-//! Each kernel is integer arithmetic with one defined result, so that all levels return the same bits; the plain one in `scalar.rs` is the definition. The
-//! level is found at run time, once, or forced by [`Simd`] for tests and comparisons.
+//! Each kernel is integer arithmetic with one defined result, so that all levels return the same
+//! bits; the plain one in `scalar.rs` is the definition. The level is found at run time, once, or
+//! forced by [`Simd`] for tests and comparisons.
 //!
-//! This is the only module with `unsafe`: instructions beyond the build's target may only be called where the machine has them, and vector loads and stores take
-//! pointers. Every function that is called from outside is safe: it holds the proof that the machine has the instructions (a [`Level`] can only be made by asking the
-//! machine) and checks all lengths.
+//! This is the only module with `unsafe`: instructions beyond the build's target may only be called
+//! where the machine has them, and vector loads and stores take pointers. Every function that is
+//! called from outside is safe: it holds the proof that the machine has the instructions (a
+//! [`Level`] can only be made by asking the machine) and checks all lengths.
 
 #![allow(unsafe_code)]
 
@@ -31,9 +33,9 @@ pub(crate) use tile::{
     Line, Lookup, Rest, Span, Spans, TILE, Tile, TileSums, Weighted, byte_of, greatest_of_eights,
 };
 
-/// For each span: adds to each of its sums in this tile, for every row of the span, `byte * weight / 256`
-/// (rounded down), and stops at 65,535. Writes the greatest of these sums to `greatest`, at the same
-/// index.
+/// For each span: adds to each of its sums in this tile, for every row of the span,
+/// `byte * weight / 256` (rounded down), and stops at 65,535. Writes the greatest of these sums to
+/// `greatest`, at the same index.
 ///
 /// # Panics
 /// If a row or a sum does not exist.
@@ -61,11 +63,13 @@ pub(crate) fn accumulate(
 /// Places beyond the last that [`weigh`] may write to.
 pub(crate) const SPARE: usize = 16;
 
-/// Weighs the terms of a document: `value * scale`, rounded down, plus 1, must fit into 16 bits. Those with a table row below `n_rows` go to `rows`, the others to `rest`, both in order.
-/// Returns how many went to `rows`, and the sum of all weights.
+/// Weighs the terms of a document: `value * scale`, rounded down, plus 1, must fit into 16 bits.
+/// Those with a table row below `n_rows` go to `rows`, the others to `rest`, both in order. Returns
+/// how many went to `rows`, and the sum of all weights.
 ///
 /// # Panics
-/// If a term has no place, or `rows` and `rest` have not [`SPARE`] lookups more than there are terms.
+/// If a term has no place, or `rows` and `rest` have not [`SPARE`] lookups more than there are
+/// terms.
 #[inline]
 pub(crate) fn weigh(
     level: Level,

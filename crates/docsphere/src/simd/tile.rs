@@ -2,8 +2,8 @@
 
 use super::prefetch::{prefetch, prefetch_second};
 
-/// Columns of a tile. The bytes of one row in one tile are a cache line. Their order within it suits
-/// vector instructions: see [`byte_of`].
+/// Columns of a tile. The bytes of one row in one tile are a cache line. Their order within it
+/// suits vector instructions: see [`byte_of`].
 pub(crate) const TILE: usize = 64;
 
 /// The bytes of one row in one tile.
@@ -24,7 +24,8 @@ pub(crate) struct Weighted {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(16))]
 pub(crate) struct Lookup {
-    /// The number of its table row; [`weigh`](super::weigh)'s `n_rows` or more if the table has none.
+    /// The number of its table row; [`weigh`](super::weigh)'s `n_rows` or more if the table has
+    /// none.
     pub(crate) row: u32,
     /// What values are to be multiplied by.
     pub(crate) scale: f32,
@@ -80,8 +81,8 @@ pub(crate) struct Span {
 /// Where the byte of a column stands in its line.
 ///
 /// A vector instruction that interleaves the low (or high) halves of 16 bytes with zeros widens the
-/// eight bytes from `16 l` (or `16 l + 8`) on. So those are columns `8 l` to `8 l + 7`, and those 32
-/// further on: then both results are sums in their natural order, for any width of vectors.
+/// eight bytes from `16 l` (or `16 l + 8`) on. So those are columns `8 l` to `8 l + 7`, and those
+/// 32 further on: then both results are sums in their natural order, for any width of vectors.
 #[inline]
 pub(crate) fn byte_of(column: usize) -> usize {
     let column = column % TILE;
@@ -104,8 +105,8 @@ const AHEAD: i32 = 64;
 /// Lines of the next tile to prefetch: its first ones, half of a second-level cache of 1 MiB.
 const NEXT_LINES: usize = 8192;
 
-/// Calls `add` for every span, with the positions of its rows, its sums in this tile, and the column
-/// whose sum is to be blank. It returns the greatest sum.
+/// Calls `add` for every span, with the positions of its rows, its sums in this tile, and the
+/// column whose sum is to be blank. It returns the greatest sum.
 #[inline(always)]
 pub(super) fn for_each_span(
     tile: Tile<'_>,

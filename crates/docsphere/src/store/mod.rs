@@ -1,8 +1,9 @@
 //! The texts of a corpus, kept while they are read: documents in, in order; any of them out again.
 //!
-//! A run needs texts twice: all of them once, to become rows, and a few (or all, for a search index)
-//! after it has ended. [`TextStoreWriter`] writes them to a file on the way, so that the input is
-//! read once: it may be a pipe, and may change or vanish meanwhile. [`TextStore`] reads them back.
+//! A run needs texts twice: all of them once, to become rows, and a few (or all, for a search
+//! index) after it has ended. [`TextStoreWriter`] writes them to a file on the way, so that the
+//! input is read once: it may be a pipe, and may change or vanish meanwhile. [`TextStore`] reads
+//! them back.
 //!
 //! # The file
 //!
@@ -21,9 +22,9 @@
 //! | 4 | `END.` |
 //!
 //! A block is a zstd frame. Unpacked, it holds the id and the text of each document, one after the
-//! other, and then the length of each id (4) and text (4). A block has up to 1 MiB of ids and texts,
-//! or one document that is longer. All blocks end where chunks of the corpus end, so threads pack
-//! blocks independently, and the file does not depend on their number.
+//! other, and then the length of each id (4) and text (4). A block has up to 1 MiB of ids and
+//! texts, or one document that is longer. All blocks end where chunks of the corpus end, so threads
+//! pack blocks independently, and the file does not depend on their number.
 //!
 //! # Cost
 //!

@@ -34,7 +34,8 @@ pub struct DocumentText {
     pub text: String,
 }
 
-/// The ids and texts of a corpus in a file, open for reading. [`TextStoreWriter`](crate::TextStoreWriter) writes it.
+/// The ids and texts of a corpus in a file, open for reading.
+/// [`TextStoreWriter`](crate::TextStoreWriter) writes it.
 pub struct TextStore {
     file: Mutex<File>,
     path: PathBuf,
@@ -94,7 +95,8 @@ impl TextStore {
         Self::open_within(path, &NO_LIMIT)
     }
 
-    /// As [`open`](Self::open), within a limit on memory, which also holds for all that is read later.
+    /// As [`open`](Self::open), within a limit on memory, which also holds for all that is read
+    /// later.
     ///
     /// # Errors
     /// As [`open`](Self::open); [`ErrorKind::Memory`] if the table takes too much.
@@ -129,17 +131,19 @@ impl TextStore {
         self.blocks.last().map_or(0, |block| block.docs().end)
     }
 
-    /// A document by its number. Unpacks its block: for many documents use [`get_many`](Self::get_many).
+    /// A document by its number. Unpacks its block: for many documents use
+    /// [`get_many`](Self::get_many).
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`] if there is no such document; a file that cannot be read or is damaged.
+    /// [`ErrorKind::Mismatch`] if there is no such document; a file that cannot be read or is
+    /// damaged.
     pub fn get(&self, doc: DocId) -> Result<DocumentText> {
         let mut found = self.get_many(&[doc])?;
         Ok(found.pop().expect("one was asked for"))
     }
 
-    /// Documents by their numbers, in the order of the numbers. Unpacks each block that is needed once, on
-    /// the current rayon pool.
+    /// Documents by their numbers, in the order of the numbers. Unpacks each block that is needed
+    /// once, on the current rayon pool.
     ///
     /// # Errors
     /// As [`get`](Self::get); [`ErrorKind::Memory`] if the texts take too much.
@@ -188,8 +192,8 @@ impl TextStore {
         block.unpacked_bytes.saturating_mul(copies)
     }
 
-    /// Calls `document` for every document, in order, on this thread; blocks are unpacked on the current
-    /// rayon pool.
+    /// Calls `document` for every document, in order, on this thread; blocks are unpacked on the
+    /// current rayon pool.
     ///
     /// # Errors
     /// A file that cannot be read or is damaged.
@@ -197,10 +201,12 @@ impl TextStore {
         self.for_each_document_watched(&mut Silent, document)
     }
 
-    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the reading.
+    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the
+    /// reading.
     ///
     /// # Errors
-    /// As [`for_each_document`](Self::for_each_document), and [`ErrorKind::Stopped`] if the observer stops the reading.
+    /// As [`for_each_document`](Self::for_each_document), and [`ErrorKind::Stopped`] if the
+    /// observer stops the reading.
     pub fn for_each_document_watched(
         &self,
         observer: &mut dyn Observer,

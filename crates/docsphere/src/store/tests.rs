@@ -196,7 +196,8 @@ fn sizes_that_a_table_claims_are_not_believed() {
     assert!(matches!(error.kind(), ErrorKind::Malformed { .. }), "{error}");
 }
 
-/// The file with checksums that match whatever its blocks and its table hold now, as far as the table makes sense.
+/// The file with checksums that match whatever its blocks and its table hold now, as far as the
+/// table makes sense.
 fn resealed(mut bytes: Vec<u8>, n_blocks: usize) -> Vec<u8> {
     let footer = bytes.len() - block::FOOTER_BYTES;
     let table = footer - n_blocks * block::ENTRY_BYTES;

@@ -1,9 +1,12 @@
 //! Keywords: terms that are heavy in a cluster's centroid and light in the others.
 //!
-//! With p the term's share in this centroid and q its share in the size-weighted sum of all other centroids, the score is `p / (p + q)`. Ranking by it alone would
-//! bring up rare words that only this cluster happens to have, even among the heavier terms; so terms are ranked by `p * score`: weight times contrast.
+//! With p the term's share in this centroid and q its share in the size-weighted sum of all other
+//! centroids, the score is `p / (p + q)`. Ranking by it alone would bring up rare words that only
+//! this cluster happens to have, even among the heavier terms; so terms are ranked by `p * score`:
+//! weight times contrast.
 //!
-//! The idea is that of the Python library soyclustering (Kim, Kim, Cho: "Improving spherical k-means for document clustering", Expert Systems with Applications 150, 2020,
+//! The idea is that of the Python library soyclustering (Kim, Kim, Cho: "Improving spherical
+//! k-means for document clustering", Expert Systems with Applications 150, 2020,
 //! doi:10.1016/j.eswa.2020.113288).
 
 use super::Keyword;

@@ -1,7 +1,8 @@
-//! Stage 9: what people read. Size, cohesion, keywords, representative and least typical documents, a histogram and neighbours of every cluster.
+//! Stage 9: what people read. Size, cohesion, keywords, representative and least typical documents,
+//! a histogram and neighbours of every cluster.
 //!
-//! **Cost.** Keywords: one pass over the centroids, 8 bytes a term. Representatives: one pass over the documents. Neighbours: each centroid against all
-//! others (`model/pairs.rs`).
+//! **Cost.** Keywords: one pass over the centroids, 8 bytes a term. Representatives: one pass over
+//! the documents. Neighbours: each centroid against all others (`model/pairs.rs`).
 
 mod keywords;
 mod representatives;
@@ -85,7 +86,8 @@ pub struct ClusterSummary {
     pub representatives: Vec<Representative>,
     /// Documents farthest from its centroid that are not among the representatives, farthest first.
     pub least_typical: Vec<Representative>,
-    /// Its documents by their similarity to its centroid, in [`HISTOGRAM_STEPS`] equal steps from 0 to 1.
+    /// Its documents by their similarity to its centroid, in [`HISTOGRAM_STEPS`] equal steps from 0
+    /// to 1.
     pub histogram: Vec<u32>,
     /// The clusters with the most similar centroids, most similar first.
     pub neighbours: Vec<Neighbour>,
@@ -99,7 +101,8 @@ pub struct Keyword {
     pub term: TermId,
     /// Its value in the centroid, whose length is 1.
     pub weight: f64,
-    /// From 0 to 1: its share in this centroid against its share in all others; 1 for a term that no other centroid has.
+    /// From 0 to 1: its share in this centroid against its share in all others; 1 for a term that
+    /// no other centroid has.
     pub score: f64,
 }
 
@@ -113,7 +116,8 @@ pub struct Representative {
     pub similarity: f64,
 }
 
-/// Summarises every cluster of a model, in the order of their numbers. `labels` and `similarities` are those of `rows`.
+/// Summarises every cluster of a model, in the order of their numbers. `labels` and `similarities`
+/// are those of `rows`.
 ///
 /// ```
 /// use docsphere::{SphericalKMeans, SummaryOptions, Vectorizer, summarize};
@@ -122,7 +126,8 @@ pub struct Representative {
 /// let text = Vectorizer::new().fit_texts(&texts)?;
 /// let fit = SphericalKMeans::params(2).seed(1).fit(&text.rows)?;
 /// let model = fit.model.with_text(text.model)?;
-/// let summary = summarize(&text.rows, &fit.labels, &fit.similarities, &model, SummaryOptions::default())?;
+/// let options = SummaryOptions::default();
+/// let summary = summarize(&text.rows, &fit.labels, &fit.similarities, &model, options)?;
 /// let of_stocks = &summary[fit.labels.as_slice()[2] as usize];
 /// assert_eq!(of_stocks.size, 2);
 /// assert_eq!(model.term_name(of_stocks.keywords[0].term), Some("stocks"));
@@ -130,8 +135,8 @@ pub struct Representative {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Mismatch`] if the rows are over another number of terms than the model, if there is not one label and one similarity a row, or if a
-/// label is neither a cluster nor -1.
+/// [`ErrorKind::Mismatch`] if the rows are over another number of terms than the model, if there is
+/// not one label and one similarity a row, or if a label is neither a cluster nor -1.
 pub fn summarize(
     rows: &UnitRows<'_>,
     labels: &Labels,

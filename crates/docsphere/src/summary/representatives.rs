@@ -1,4 +1,5 @@
-//! Representative documents: those nearest to the centroid, but no two that say the same. And those farthest from it.
+//! Representative documents: those nearest to the centroid, but no two that say the same. And those
+//! farthest from it.
 
 use super::Representative;
 use crate::ids::DocId;
@@ -7,7 +8,8 @@ use crate::vectors::UnitRows;
 /// Two documents with this similarity or more say the same.
 const NEAR_DUPLICATE: f64 = 0.9;
 
-/// How many documents are looked at for each that is wanted, so that a heap of duplicates costs no more.
+/// How many documents are looked at for each that is wanted, so that a heap of duplicates costs no
+/// more.
 const LOOKED_AT_A_PLACE: usize = 20;
 
 /// The documents nearest to the centroid, nearest first, on ties by number.
@@ -39,7 +41,8 @@ pub(super) fn choose(
     chosen
 }
 
-/// The documents farthest from the centroid, farthest first, on ties by number, without those that represent the cluster.
+/// The documents farthest from the centroid, farthest first, on ties by number, without those that
+/// represent the cluster.
 pub(super) fn least(
     docs: &[u32],
     similarities: &[f64],

@@ -6,7 +6,8 @@ use super::stop_words::{self, StopWords};
 use crate::error::{Error, Result};
 use crate::names::impl_names;
 
-/// How text becomes terms. Stored in model files, so that new documents are read as the old ones were.
+/// How text becomes terms. Stored in model files, so that new documents are read as the old ones
+/// were.
 ///
 /// | option | default | meaning |
 /// |---|---|---|
@@ -48,7 +49,8 @@ pub struct TextOptions {
     pub stop_words: StopWords,
     /// How many words make a term.
     pub ngrams: Ngrams,
-    /// The language whose endings are cut off, by English name or ISO 639 code; `None` for no stemming.
+    /// The language whose endings are cut off, by English name or ISO 639 code; `None` for no
+    /// stemming.
     pub stemmer: Option<String>,
 }
 
@@ -68,7 +70,8 @@ impl Default for TextOptions {
 }
 
 impl TextOptions {
-    /// The options under which the terms are those of scikit-learn's `TfidfVectorizer` with its defaults.
+    /// The options under which the terms are those of scikit-learn's `TfidfVectorizer` with its
+    /// defaults.
     pub fn sklearn() -> Self {
         TextOptions {
             segmentation: Segmentation::SkLearn,
@@ -138,7 +141,8 @@ impl TextOptions {
     /// Checks every option.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of its range.
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of
+    /// its range.
     pub fn check(&self) -> Result<()> {
         Error::unless((1..=100).contains(&self.min_chars), "min_chars", "from 1 to 100", self.min_chars)?;
         let Ngrams { lo, hi } = self.ngrams;
@@ -169,10 +173,12 @@ impl TextOptions {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Segmentation {
-    /// The word boundaries of Unicode ([UAX #29](https://www.unicode.org/reports/tr29/)): `don't`, `3.14` and `e.g` are one word each.
+    /// The word boundaries of Unicode ([UAX #29](https://www.unicode.org/reports/tr29/)): `don't`,
+    /// `3.14` and `e.g` are one word each.
     #[default]
     Unicode,
-    /// Runs of two or more letters, digits and underscores, as scikit-learn's default `token_pattern` `(?u)\b\w\w+\b`.
+    /// Runs of two or more letters, digits and underscores, as scikit-learn's default
+    /// `token_pattern` `(?u)\b\w\w+\b`.
     SkLearn,
 }
 

@@ -1,7 +1,8 @@
 //! Words too common to tell documents apart, by language.
 //!
-//! The lists are those of NLTK (crate `stop-words`): short, function words only. The far longer ISO lists of the same crate also hold
-//! words with a meaning ("system", "world"), which clusters are made of.
+//! The lists are those of NLTK (crate `stop-words`): short, function words only. The far longer ISO
+//! lists of the same crate also hold words with a meaning ("system", "world"), which clusters are
+//! made of.
 
 use std::borrow::Cow;
 

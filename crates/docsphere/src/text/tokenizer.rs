@@ -51,8 +51,8 @@ impl Tokenizer {
         &self.options
     }
 
-    /// Bytes of scratch for each byte of a text, at most: the text in lower case, which may be longer; with n-grams its
-    /// words, and the places of those, two bytes each at the least.
+    /// Bytes of scratch for each byte of a text, at most: the text in lower case, which may be
+    /// longer; with n-grams its words, and the places of those, two bytes each at the least.
     pub(crate) fn bytes_per_byte(&self) -> u64 {
         if self.options.ngrams.hi > 1 { 2 + 2 + 16 } else { 2 }
     }

@@ -1,7 +1,8 @@
 //! Web addresses: found so that they can be left out.
 //!
-//! An address begins with `http://` or `https://`, wherever that stands, or with `www.` where a word begins; it ends before the
-//! next white space or one of `<>"`. Addresses without any of these beginnings (`example.org/x`) are taken for words.
+//! An address begins with `http://` or `https://`, wherever that stands, or with `www.` where a
+//! word begins; it ends before the next white space or one of `<>"`. Addresses without any of these
+//! beginnings (`example.org/x`) are taken for words.
 
 use memchr::memmem;
 

@@ -1,15 +1,17 @@
 //! What the moves of some documents change, in integers.
 //!
-//! [`Touched`] says how the number of members of a cluster changes; a [`Delta`] holds the changes of the sums of some clusters
-//! (sparse vectors of `i64`, see `vectors/weights.rs` for the fixed point). Integers: those of any documents, from any shard,
-//! may be added in any order. Deltas are made for a few clusters at a time, so that there is never a second set of all sums.
+//! [`Touched`] says how the number of members of a cluster changes; a [`Delta`] holds the changes
+//! of the sums of some clusters (sparse vectors of `i64`, see `vectors/weights.rs` for the fixed
+//! point). Integers: those of any documents, from any shard, may be added in any order. Deltas are
+//! made for a few clusters at a time, so that there is never a second set of all sums.
 //!
-//! If many documents of a cluster moved, their entries are added in a dense scratch row, one per thread and as long as
-//! the vocabulary, and a bitmap of the touched terms gives them back in ascending order. If few moved, their entries
-//! are sorted.
+//! If many documents of a cluster moved, their entries are added in a dense scratch row, one per
+//! thread and as long as the vocabulary, and a bitmap of the touched terms gives them back in
+//! ascending order. If few moved, their entries are sorted.
 //!
-//! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta; `8.125 * n_terms` per
-//! thread for the scratch; 12 bytes per moved document while they are grouped.
+//! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta;
+//! `8.125 * n_terms` per thread for the scratch; 12 bytes per moved document while they are
+//! grouped.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -131,7 +133,8 @@ fn merged<T>(a: Vec<T>, b: Vec<T>, cluster: impl Fn(&T) -> u32, join: impl Fn(T,
 pub(crate) struct Changes(Vec<Change>);
 
 impl Changes {
-    /// Who joined and who left, from one set of labels to the next; and the clusters that this touches.
+    /// Who joined and who left, from one set of labels to the next; and the clusters that this
+    /// touches.
     pub(crate) fn between(before: &[u32], after: &[u32], weights: &RowWeights<'_>) -> (Self, Vec<Touched>) {
         let mut changes = Changes::default();
         let touched = changes.add(Change::between(before, after), weights);
@@ -264,10 +267,11 @@ impl Scratch {
     }
 }
 
-/// The sum of two sparse vectors without zeros: its terms, or `None` if they are those of the first; and its values.
+/// The sum of two sparse vectors without zeros: its terms, or `None` if they are those of the
+/// first; and its values.
 ///
-/// Entries of the first vector between two terms of the second are copied as they are, and found by galloping: cheap
-/// whether the second is short or long.
+/// Entries of the first vector between two terms of the second are copied as they are, and found by
+/// galloping: cheap whether the second is short or long.
 pub(super) fn sum_of(
     terms: &[u32],
     values: &[i64],

@@ -1,11 +1,13 @@
 //! What happens to empty clusters: each takes the worst-fitting document that may be taken.
 //!
-//! A document may be taken if it has weight, if it does not sit on its own centroid (else a heap of equal rows would
-//! only be split), if its cluster keeps a member, and if no equal row has been taken in the same update. Worst first, then
-//! by document number; clusters in ascending order. Documents without a label have similarity 0, so they come before all
-//! others, and no cluster loses them. So the outcome depends on labels and similarities alone.
+//! A document may be taken if it has weight, if it does not sit on its own centroid (else a heap of
+//! equal rows would only be split), if its cluster keeps a member, and if no equal row has been
+//! taken in the same update. Worst first, then by document number; clusters in ascending order.
+//! Documents without a label have similarity 0, so they come before all others, and no cluster
+//! loses them. So the outcome depends on labels and similarities alone.
 //!
-//! The documents come in pages, worst first, from wherever they live: any number of them may turn out not to be allowed.
+//! The documents come in pages, worst first, from wherever they live: any number of them may turn
+//! out not to be allowed.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -32,17 +34,20 @@ impl Fitting {
     }
 }
 
-/// A document that may be taken as far as its shard can tell: it has weight and does not sit on its centroid.
+/// A document that may be taken as far as its shard can tell: it has weight and does not sit on its
+/// centroid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Candidate {
     pub(crate) fitting: Fitting,
-    /// [`NO_LABEL`](crate::labels::Assignment::NO_LABEL) if it has none: then no cluster loses a member.
+    /// [`NO_LABEL`](crate::labels::Assignment::NO_LABEL) if it has none: then no cluster loses a
+    /// member.
     pub(crate) label: u32,
     pub(crate) terms: Box<[u32]>,
     pub(crate) values: Box<[f32]>,
 }
 
-/// Chooses a document for each empty cluster, as long as there are any. `n_members` is kept up to date.
+/// Chooses a document for each empty cluster, as long as there are any. `n_members` is kept up to
+/// date.
 ///
 /// `page` gives some candidates that come after one, worst first; none if there are no more.
 pub(crate) fn choose(

@@ -1,9 +1,10 @@
 //! Integer sums of the members of each cluster, kept up to date by [`Delta`]s.
 //!
-//! A cluster's sum is a sparse vector of `i64`. Only clusters that a document joined or left are touched.
+//! A cluster's sum is a sparse vector of `i64`. Only clusters that a document joined or left are
+//! touched.
 //!
-//! **Cost.** Time: the entries of the touched sums and of the delta. Memory: 12 bytes per entry, shared terms included;
-//! 4 bytes per cluster.
+//! **Cost.** Time: the entries of the touched sums and of the delta. Memory: 12 bytes per entry,
+//! shared terms included; 4 bytes per cluster.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -60,11 +61,13 @@ impl Sums {
 
     /// Brings the sums up to date, and moves `centroids` to their directions.
     ///
-    /// A cluster without members gets an empty centroid. If the members cancel out, the centroid stays where it was. A refilled
-    /// cluster counts as changed even if its centroid does not: the document in it is new.
+    /// A cluster without members gets an empty centroid. If the members cancel out, the centroid
+    /// stays where it was. A refilled cluster counts as changed even if its centroid does not: the
+    /// document in it is new.
     ///
-    /// Works in batches of clusters, so that old and new sums stand side by side only for a few of them: `delta` gives what
-    /// changes in those of a range. No other clusters than `touched` change, which ascend.
+    /// Works in batches of clusters, so that old and new sums stand side by side only for a few of
+    /// them: `delta` gives what changes in those of a range. No other clusters than `touched`
+    /// change, which ascend.
     pub(crate) fn apply(
         &mut self,
         touched: &[Touched],

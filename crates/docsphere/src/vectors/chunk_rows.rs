@@ -11,8 +11,8 @@ pub(super) const MATRIX: &str = "the matrix";
 /// Texts given directly are handed to threads in groups of this many.
 pub(super) const TEXTS_PER_CHUNK: usize = 1024;
 
-/// Unit rows of a chunk, as [`weigh_row`](super::tfidf::TfidfOptions::weigh_row) makes them: terms ascend, values are above
-/// zero.
+/// Unit rows of a chunk, as [`weigh_row`](super::tfidf::TfidfOptions::weigh_row) makes them: terms
+/// ascend, values are above zero.
 #[derive(Default)]
 pub(super) struct ChunkRows {
     pub(super) ids: Vec<String>,

@@ -1,10 +1,13 @@
 //! Counts terms in all documents at once, on all threads.
 //!
-//! Each chunk of documents is counted with a small table of its own, which stays in the cache. When the chunk is done, its distinct terms are
-//! looked up in one table of the whole corpus, in 64 parts with a lock each, which hands out provisional numbers. At the
-//! end the terms are sorted and the numbers replaced: which number a term had meanwhile, and so the order in which threads came, leaves no trace.
+//! Each chunk of documents is counted with a small table of its own, which stays in the cache. When
+//! the chunk is done, its distinct terms are looked up in one table of the whole corpus, in 64
+//! parts with a lock each, which hands out provisional numbers. At the end the terms are sorted and
+//! the numbers replaced: which number a term had meanwhile, and so the order in which threads came,
+//! leaves no trace.
 //!
-//! Memory: 8 bytes for each distinct term of each document (number and count), and one copy of each term plus 56 bytes.
+//! Memory: 8 bytes for each distinct term of each document (number and count), and one copy of each
+//! term plus 56 bytes.
 
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,10 +29,12 @@ const TERMS: &str = "the terms of the documents";
 /// Lists that are shorter grow without asking.
 const ASKED_BYTES: usize = 1 << 20;
 
-/// Bytes for each new term of the corpus: its entry, and its place in a hash table that is at most half empty.
+/// Bytes for each new term of the corpus: its entry, and its place in a hash table that is at most
+/// half empty.
 const PUBLISHED_TERM_BYTES: usize = 64;
 
-/// Bytes for each term beside the list of terms: its place in the hash table, its final number, an entry of a row.
+/// Bytes for each term beside the list of terms: its place in the hash table, its final number, an
+/// entry of a row.
 const BESIDE_TERM_BYTES: usize = 24;
 
 /// Counts the terms of documents.
@@ -94,7 +99,8 @@ struct LocalTerm {
     length: u32,
     n_docs: u32,
     n_occurrences: u64,
-    /// Where the count for the current document is; below the row's start if the document has not had the term.
+    /// Where the count for the current document is; below the row's start if the document has not
+    /// had the term.
     slot: u32,
 }
 
@@ -179,7 +185,8 @@ fn ask_for_text(text: &String, more: usize, memory: &MemoryLimit) -> Result<()> 
     memory.check(TERMS, 2 * len as u64)
 }
 
-/// Asks before a list of terms and what goes with it (a hash table, numbers and counts) grow, if it is long.
+/// Asks before a list of terms and what goes with it (a hash table, numbers and counts) grow, if it
+/// is long.
 fn ask_for_terms(capacity: usize, len: usize, term_bytes: usize, memory: &MemoryLimit) -> Result<()> {
     if len < capacity || capacity * term_bytes < ASKED_BYTES {
         return Ok(());
@@ -315,7 +322,8 @@ impl ChunkWork for Counting<'_> {
     }
 }
 
-/// The content of a lock. A thread that panicked while it held it ends the whole run, so nobody sees half a change.
+/// The content of a lock. A thread that panicked while it held it ends the whole run, so nobody
+/// sees half a change.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

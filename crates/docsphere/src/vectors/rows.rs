@@ -1,7 +1,8 @@
 //! Checked sparse rows: the form in which every matrix enters the library.
 //!
-//! Compressed sparse rows (CSR) with 64-bit offsets, 32-bit term ids and 32-bit floats: 8 bytes a nonzero and 8 bytes a
-//! row. The parts may be borrowed, so that a matrix owned by somebody else (NumPy, a memory map) need not be copied.
+//! Compressed sparse rows (CSR) with 64-bit offsets, 32-bit term ids and 32-bit floats: 8 bytes a
+//! nonzero and 8 bytes a row. The parts may be borrowed, so that a matrix owned by somebody else
+//! (NumPy, a memory map) need not be copied.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,8 @@ pub const MAX_ROWS: u64 = 1 << 30;
 /// The largest number of terms (columns) a matrix may have: term directories stay below 2 GiB.
 pub const MAX_TERMS: u64 = 1 << 28;
 
-/// Sparse rows that have been checked: in every row the term ids ascend strictly and are in range, values are finite and not zero.
+/// Sparse rows that have been checked: in every row the term ids ascend strictly and are in range,
+/// values are finite and not zero.
 ///
 /// ```
 /// use docsphere::SparseRows;
@@ -23,7 +25,8 @@ pub const MAX_TERMS: u64 = 1 << 28;
 /// let rows = SparseRows::from_parts(4, vec![0, 3, 4], vec![3, 0, 3], vec![1.0, 2.0, 1.0]);
 /// assert!(rows.is_err(), "offsets promise four nonzeros");
 ///
-/// let rows = SparseRows::from_parts(4, vec![0, 3, 4], vec![3, 0, 3, 1], vec![1.0, 2.0, 1.0, 5.0])?;
+/// let (terms, values) = (vec![3, 0, 3, 1], vec![1.0, 2.0, 1.0, 5.0]);
+/// let rows = SparseRows::from_parts(4, vec![0, 3, 4], terms, values)?;
 /// assert_eq!(rows.row(0).terms, [0, 3]);
 /// assert_eq!(rows.row(0).values, [2.0, 2.0]);
 /// # Ok::<(), docsphere::Error>(())
@@ -82,12 +85,14 @@ impl<'a> Row<'a> {
 impl<'a> SparseRows<'a> {
     /// Builds rows from CSR parts, checking everything.
     ///
-    /// Row `i` has the nonzeros `offsets[i]..offsets[i + 1]`. Rows that are not sorted are sorted, terms that occur several times
-    /// in a row are added up, explicit zeros are dropped; parts that need none of this are kept as they are, without a copy.
+    /// Row `i` has the nonzeros `offsets[i]..offsets[i + 1]`. Rows that are not sorted are sorted,
+    /// terms that occur several times in a row are added up, explicit zeros are dropped; parts that
+    /// need none of this are kept as they are, without a copy.
     ///
     /// # Errors
-    /// Offsets that do not start at 0, fall, or do not end at the number of nonzeros; parts of different lengths; a term id not
-    /// below `n_terms`; a value that is not finite; more than [`MAX_ROWS`] rows or [`MAX_TERMS`] terms.
+    /// Offsets that do not start at 0, fall, or do not end at the number of nonzeros; parts of
+    /// different lengths; a term id not below `n_terms`; a value that is not finite; more than
+    /// [`MAX_ROWS`] rows or [`MAX_TERMS`] terms.
     pub fn from_parts(
         n_terms: usize,
         offsets: impl Into<Cow<'a, [u64]>>,
@@ -112,7 +117,8 @@ impl<'a> SparseRows<'a> {
         if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised(memory) }
     }
 
-    /// Rows that were made so that every check of [`from_parts`](Self::from_parts) holds. Only their number is checked.
+    /// Rows that were made so that every check of [`from_parts`](Self::from_parts) holds. Only
+    /// their number is checked.
     #[cfg(feature = "text")]
     pub(super) fn trusted(
         n_terms: usize,
@@ -215,7 +221,8 @@ impl<'a> SparseRows<'a> {
         }
     }
 
-    /// The same rows with other finite values, one for each nonzero. What has become zero is dropped.
+    /// The same rows with other finite values, one for each nonzero. What has become zero is
+    /// dropped.
     pub(crate) fn with_values(self, values: Vec<f32>, memory: &MemoryLimit) -> Result<Self> {
         debug_assert_eq!(values.len(), self.terms.len());
         let has_zero = values.contains(&0.0);

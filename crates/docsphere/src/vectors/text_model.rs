@@ -1,4 +1,5 @@
-//! What was learnt from a corpus about turning text into rows: options, vocabulary, document frequencies.
+//! What was learnt from a corpus about turning text into rows: options, vocabulary, document
+//! frequencies.
 
 use std::ops::ControlFlow;
 
@@ -39,7 +40,8 @@ pub struct TextModel {
 pub struct Transformed {
     /// One row for each document.
     pub rows: UnitRows<'static>,
-    /// For each document the share of its terms that the model does not know, repeated ones counted each time; 0 for a document without terms.
+    /// For each document the share of its terms that the model does not know, repeated ones counted
+    /// each time; 0 for a document without terms.
     pub unknown_shares: Vec<f32>,
 }
 
@@ -130,15 +132,18 @@ impl TextModel {
     /// Rows for the documents of a corpus, on the current rayon pool.
     ///
     /// # Errors
-    /// As [`Corpus::for_each_document`], and [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`] documents.
+    /// As [`Corpus::for_each_document`], and [`ErrorKind::TooLarge`] for more than [`MAX_ROWS`]
+    /// documents.
     pub fn transform_corpus(&self, corpus: &Corpus) -> Result<TransformedCorpus> {
         self.transform_corpus_watched(corpus, &mut Silent)
     }
 
-    /// As [`transform_corpus`](Self::transform_corpus), with an observer, which may stop the reading.
+    /// As [`transform_corpus`](Self::transform_corpus), with an observer, which may stop the
+    /// reading.
     ///
     /// # Errors
-    /// As [`transform_corpus`](Self::transform_corpus), and [`ErrorKind::Stopped`] if the observer stops the reading.
+    /// As [`transform_corpus`](Self::transform_corpus), and [`ErrorKind::Stopped`] if the observer
+    /// stops the reading.
     pub fn transform_corpus_watched(
         &self,
         corpus: &Corpus,
@@ -168,8 +173,9 @@ impl TextModel {
         Ok((Transformed { rows, unknown_shares }, ids))
     }
 
-    /// The model as bytes, little endian: version (4), length of the description (8), the description as JSON, the number of terms (8), the document
-    /// frequency of each (4 each), the vocabulary.
+    /// The model as bytes, little endian: version (4), length of the description (8), the
+    /// description as JSON, the number of terms (8), the document frequency of each (4 each), the
+    /// vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
         let description =
             Description { text: self.text_options().clone(), tfidf: self.tfidf, n_docs: self.n_docs };
@@ -186,8 +192,9 @@ impl TextModel {
     /// The model that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`ErrorKind::NewerFormat`] for bytes of a later version; else [`ErrorKind::Malformed`], or an option's own error, for bytes that
-    /// it did not write. Never takes more memory than in proportion to the bytes.
+    /// [`ErrorKind::NewerFormat`] for bytes of a later version; else [`ErrorKind::Malformed`], or
+    /// an option's own error, for bytes that it did not write. Never takes more memory than in
+    /// proportion to the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut rest = bytes;
         let found = u32::from_le_bytes(take(&mut rest)?);

@@ -1,6 +1,7 @@
 //! How much a term weighs in a document, and which terms are kept.
 //!
-//! The weight is `tf * idf`, and every row is brought to length one. With N documents, of which df have the term:
+//! The weight is `tf * idf`, and every row is brought to length one. With N documents, of which df
+//! have the term:
 //!
 //! | [`IdfKind`] | idf | where from |
 //! |---|---|---|
@@ -8,7 +9,8 @@
 //! | `Smooth` | `ln((1 + N) / (1 + df)) + 1` | scikit-learn's default |
 //! | `PlusOne` | `ln(N / df) + 1` | scikit-learn with `smooth_idf=False` |
 //!
-//! tf is the count, or `1 + ln(count)` with `sublinear_tf`. All arithmetic is in f64 in ascending order of term, rounded to f32 once at the end.
+//! tf is the count, or `1 + ln(count)` with `sublinear_tf`. All arithmetic is in f64 in ascending
+//! order of term, rounded to f32 once at the end.
 
 use serde::{Deserialize, Serialize};
 
@@ -194,7 +196,8 @@ impl TfidfOptions {
         Ok(move |df: u64| (lo..=hi).contains(&(df as f64)) && !(drop_all_documents && df == n_docs))
     }
 
-    /// Turns sorted pairs of term and count, packed as `term << 32 | count`, into a unit row: `entry` gets each term and value.
+    /// Turns sorted pairs of term and count, packed as `term << 32 | count`, into a unit row:
+    /// `entry` gets each term and value.
     pub(super) fn weigh_row(&self, counts: &[u64], idf: &[f64], mut entry: impl FnMut(u32, f32)) {
         let weight = |packed: u64| {
             let (term, count) = ((packed >> 32) as usize, f64::from(packed as u32));

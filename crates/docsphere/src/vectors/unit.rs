@@ -5,10 +5,12 @@ use crate::error::Result;
 use crate::ids::DocId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 
-/// A row whose length differs from one by no more than this is taken to have length one and is not touched.
+/// A row whose length differs from one by no more than this is taken to have length one and is not
+/// touched.
 ///
-/// Rounding a normalised row to f32 changes its length by at most 6e-8, and rows that other programs normalised in f32
-/// come with a few 1e-7. So normalising is idempotent, and a matrix that is already normalised is not copied.
+/// Rounding a normalised row to f32 changes its length by at most 6e-8, and rows that other
+/// programs normalised in f32 come with a few 1e-7. So normalising is idempotent, and a matrix that
+/// is already normalised is not copied.
 pub const UNIT_TOLERANCE: f64 = 5e-7;
 
 /// Two unit vectors whose similarity falls short of one by less than this are taken to coincide.
@@ -17,8 +19,8 @@ pub const UNIT_TOLERANCE: f64 = 5e-7;
 /// can explain, twice.
 pub(crate) const COINCIDENT: f64 = 2e-6;
 
-/// Sparse rows of length one, and apart from them the *zero rows*: documents without any term, which have no direction
-/// and cannot be clustered.
+/// Sparse rows of length one, and apart from them the *zero rows*: documents without any term,
+/// which have no direction and cannot be clustered.
 ///
 /// ```
 /// use docsphere::{DocId, SparseRows, UnitRows};
@@ -47,8 +49,8 @@ impl<'a> UnitRows<'a> {
     /// As [`new`](Self::new), and asks before it copies.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the limit leaves no room for a copy of the values, or of the
-    /// whole matrix where values vanish.
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the limit leaves no room for a copy of
+    /// the values, or of the whole matrix where values vanish.
     pub fn new_within(rows: SparseRows<'a>, memory: &MemoryLimit) -> Result<Self> {
         let mut zero_rows = Vec::new();
         let mut scaled: Option<Vec<f32>> = None;

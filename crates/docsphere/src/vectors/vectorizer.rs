@@ -1,9 +1,12 @@
 //! From a corpus to unit rows: count, choose the terms, weigh.
 //!
-//! Terms are numbered in ascending order, so the matrix does not depend on threads, on chunks, or on the order of anything but the documents.
+//! Terms are numbered in ascending order, so the matrix does not depend on threads, on chunks, or
+//! on the order of anything but the documents.
 //!
-//! Memory: 8 bytes for each distinct term of each document, counts first, weights later in the same place, then once more while the chunks are put
-//! together; the ids; and the vocabulary (see `vocabulary.rs`). The texts are not kept in memory: [`Vectorizer::fit_with_texts`] writes them to a file.
+//! Memory: 8 bytes for each distinct term of each document, counts first, weights later in the same
+//! place, then once more while the chunks are put together; the ids; and the vocabulary (see
+//! `vocabulary.rs`). The texts are not kept in memory: [`Vectorizer::fit_with_texts`] writes them
+//! to a file.
 
 use std::ops::ControlFlow;
 
@@ -31,7 +34,8 @@ const DROPPED: u32 = u32::MAX;
 /// ```
 /// use docsphere::{SphericalKMeans, Vectorizer};
 ///
-/// let texts = ["cats purr and cats sleep", "a cat may purr", "stocks fall", "stocks rise and fall"];
+/// let texts =
+///     ["cats purr and cats sleep", "a cat may purr", "stocks fall", "stocks rise and fall"];
 /// let vectorized = Vectorizer::new().fit_texts(&texts)?;
 /// assert_eq!(vectorized.rows.n_rows(), 4);
 /// let fit = SphericalKMeans::params(2).seed(1).fit(&vectorized.rows)?;
@@ -98,8 +102,9 @@ impl Vectorizer {
     /// Reads a corpus and turns it into rows.
     ///
     /// # Errors
-    /// Options out of range; all errors of reading, see [`Corpus::for_each_document`]; `min_df` above `max_df`; more documents or terms than
-    /// [`MAX_ROWS`](crate::MAX_ROWS) and [`MAX_TERMS`](crate::MAX_TERMS).
+    /// Options out of range; all errors of reading, see [`Corpus::for_each_document`]; `min_df`
+    /// above `max_df`; more documents or terms than [`MAX_ROWS`](crate::MAX_ROWS) and
+    /// [`MAX_TERMS`](crate::MAX_TERMS).
     pub fn fit(&self, corpus: &Corpus) -> Result<Vectorized> {
         self.fit_watched(corpus, &mut Silent)
     }
@@ -107,7 +112,8 @@ impl Vectorizer {
     /// As [`fit`](Self::fit), with an observer, which may stop the reading.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer stops the reading.
+    /// As [`fit`](Self::fit), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer
+    /// stops the reading.
     pub fn fit_watched(&self, corpus: &Corpus, observer: &mut dyn Observer) -> Result<Vectorized> {
         self.run(&corpus.options().memory, move |counting| {
             let mut chunks = Vec::new();
@@ -119,7 +125,8 @@ impl Vectorizer {
         })
     }
 
-    /// As [`fit`](Self::fit), and writes the texts to a store on the way, so that the corpus need not be read again.
+    /// As [`fit`](Self::fit), and writes the texts to a store on the way, so that the corpus need
+    /// not be read again.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and a store that cannot be written.
@@ -130,8 +137,8 @@ impl Vectorizer {
     /// As [`fit_with_texts`](Self::fit_with_texts), with an observer, which may stop the reading.
     ///
     /// # Errors
-    /// As [`fit_with_texts`](Self::fit_with_texts), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer stops the
-    /// reading.
+    /// As [`fit_with_texts`](Self::fit_with_texts), and
+    /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer stops the reading.
     pub fn fit_with_texts_watched(
         &self,
         corpus: &Corpus,
@@ -213,7 +220,8 @@ struct Chosen {
     final_numbers: Vec<u32>,
 }
 
-/// Bytes for each term that is kept while they are chosen: twice in a list that is sorted, in the vocabulary, and in the model.
+/// Bytes for each term that is kept while they are chosen: twice in a list that is sorted, in the
+/// vocabulary, and in the model.
 const CHOSEN_TERM_BYTES: usize = 40 + 48 + 8 + 10 + 12;
 
 /// What weighing takes: the longest row of a document, on each thread.

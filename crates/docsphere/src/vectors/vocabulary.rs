@@ -1,7 +1,8 @@
 //! The terms of a matrix: term to column and back.
 //!
-//! All terms stand one after the other in one text, in ascending order, with the ends of each: the length of the term plus 8 bytes, and 5 to 10 more
-//! for the hash table that finds them. The order of bytes is the order of code points, so it is also that of Python.
+//! All terms stand one after the other in one text, in ascending order, with the ends of each: the
+//! length of the term plus 8 bytes, and 5 to 10 more for the hash table that finds them. The order
+//! of bytes is the order of code points, so it is also that of Python.
 
 use std::fmt;
 use std::hash::BuildHasher;
@@ -40,7 +41,8 @@ impl Vocabulary {
     /// A vocabulary of these terms, in any order; repeated ones count once.
     ///
     /// # Errors
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for more than [`MAX_TERMS`](crate::MAX_TERMS) terms.
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for more than
+    /// [`MAX_TERMS`](crate::MAX_TERMS) terms.
     pub fn from_terms<S: AsRef<str>>(terms: impl IntoIterator<Item = S>) -> Result<Self> {
         let mut terms: Vec<S> = terms.into_iter().collect();
         terms.sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));
@@ -113,7 +115,8 @@ impl Vocabulary {
         &self.text[start as usize..self.ends[index] as usize]
     }
 
-    /// The vocabulary as bytes, little endian: the number of terms (8), the end of each term (8 each), the terms.
+    /// The vocabulary as bytes, little endian: the number of terms (8), the end of each term (8
+    /// each), the terms.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(8 + 8 * self.len() + self.text.len());
         bytes.extend((self.len() as u64).to_le_bytes());
@@ -125,7 +128,8 @@ impl Vocabulary {
     /// The vocabulary that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that it did not write. Never takes more memory than in proportion to the bytes.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that it did not write. Never
+    /// takes more memory than in proportion to the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let damaged = |expected: &str, found: String| Error::malformed(FORMAT, expected, found);
         let size = || damaged("a table of the size that it states", format!("{} bytes", bytes.len()));

@@ -1,12 +1,15 @@
 //! Row weights, and the fixed point in which rows enter sums.
 //!
-//! Integer sums do not depend on the order of addition: documents can join and leave for ever, and threads or machines can
-//! add in any order, without changing a bit. A value `x` of a unit row counts as `q = round(x * 2^32)`; with row weights as
-//! `round(q * w * 2^e)`, where the power of two `2^e` brings the total weight (a sum of integers, too) into `(2^29, 2^30]`. So
+//! Integer sums do not depend on the order of addition: documents can join and leave for ever, and
+//! threads or machines can add in any order, without changing a bit. A value `x` of a unit row
+//! counts as `q = round(x * 2^32)`; with row weights as `round(q * w * 2^e)`, where the power of
+//! two `2^e` brings the total weight (a sum of integers, too) into `(2^29, 2^30]`. So
 //!
 //! - no sum can overflow: its magnitude stays below `2^30 * 2^32 * (1 + 5e-7) < 2^63`;
-//! - weights of one give the same centroids as no weights, bit for bit, for a power of two cancels out in `sum / |sum|`;
-//! - an integer weight (below 2^21, so that `q * w` is exact in f64) gives the same centroid as repeating the row.
+//! - weights of one give the same centroids as no weights, bit for bit, for a power of two cancels
+//!   out in `sum / |sum|`;
+//! - an integer weight (below 2^21, so that `q * w` is exact in f64) gives the same centroid as
+//!   repeating the row.
 
 use rayon::prelude::*;
 
@@ -96,9 +99,11 @@ impl<'a> RowWeights<'a> {
         self.scale
     }
 
-    /// The sum over documents of weight times value, in integers ([`PLACES`]): independent of order.
+    /// The sum over documents of weight times value, in integers ([`PLACES`]): independent of
+    /// order.
     pub(crate) fn fixed_sum(&self, values: &[f64]) -> i128 {
-        // Similarities are below 2, so that so many of them stay below 2^63 in fixed point; with weights, each may need more.
+        // Similarities are below 2, so that so many of them stay below 2^63 in fixed point; with
+        // weights, each may need more.
         const CHUNK: usize = 1 << 20;
         let size = CHUNK.min(values.len() / 64 + 1);
         let chunks = values.par_chunks(size).enumerate();
@@ -127,7 +132,8 @@ impl<'a> RowWeights<'a> {
     }
 }
 
-/// The nearest integer, half away from zero: as `f64::round`, which is a call where the machine has no instruction for it.
+/// The nearest integer, half away from zero: as `f64::round`, which is a call where the machine has
+/// no instruction for it.
 #[inline]
 fn rounded(value: f64) -> i64 {
     let whole = value as i64;
@@ -135,7 +141,8 @@ fn rounded(value: f64) -> i64 {
     whole.saturating_add(i64::from(rest >= 0.5)).saturating_sub(i64::from(rest <= -0.5))
 }
 
-/// The total of some weights as an integer: totals of parts, each with the same ceiling, add up to that of the whole in any order.
+/// The total of some weights as an integer: totals of parts, each with the same ceiling, add up to
+/// that of the whole in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WeightTotal {
     /// The least p for which no weight is above `2^p`.
@@ -145,7 +152,8 @@ struct WeightTotal {
 }
 
 impl WeightTotal {
-    /// The least p for which none of these is above `2^p`; of parts, the greatest is that of the whole.
+    /// The least p for which none of these is above `2^p`; of parts, the greatest is that of the
+    /// whole.
     fn ceiling(weights: &[f64]) -> i32 {
         let greatest = weights.iter().copied().fold(0.0, f64::max);
         if greatest == 0.0 {

@@ -1,9 +1,12 @@
 //! Rows for scanning: in the order of their clusters, with terms numbered by frequency.
 //!
-//! Documents of one cluster share terms, so what is looked up for one is still in cache for the next; and rows that stand side by side are read ahead by the machine. Frequent terms have
-//! the smallest numbers, so that what is known of them stands together, too. The terms of a row keep their order, so that sums over them keep their bits.
+//! Documents of one cluster share terms, so what is looked up for one is still in cache for the
+//! next; and rows that stand side by side are read ahead by the machine. Frequent terms have the
+//! smallest numbers, so that what is known of them stands together, too. The terms of a row keep
+//! their order, so that sums over them keep their bits.
 //!
-//! **Cost.** 8 bytes a nonzero, 16 a row and 8 a term. Arranging copies the rows once; it is done again only after many documents have moved.
+//! **Cost.** 8 bytes a nonzero, 16 a row and 8 a term. Arranging copies the rows once; it is done
+//! again only after many documents have moved.
 
 use rayon::prelude::*;
 

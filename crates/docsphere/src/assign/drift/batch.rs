@@ -1,10 +1,13 @@
 //! Some documents against columns: who may win them, and a bound for all others.
 //!
-//! [`Batch::clear`], then [`Batch::add`] documents, those that look at more tiles first; then [`Batch::scan`], which bounds every column of the tiles that they look at, or [`Batch::scan_groups`], which looks at groups of columns first
-//! and then only at the tiles of groups that may hold a winner. [`columns.rs`](super::columns) has the proof of the bounds.
+//! [`Batch::clear`], then [`Batch::add`] documents, those that look at more tiles first; then
+//! [`Batch::scan`], which bounds every column of the tiles that they look at, or
+//! [`Batch::scan_groups`], which looks at groups of columns first and then only at the tiles of
+//! groups that may hold a winner. [`columns.rs`](super::columns) has the proof of the bounds.
 //!
-//! **Cost.** A batch of 1,024 documents has 5 MB of sums, and up to 36 bytes for each term of its documents: twice 4 for its table row, and 12 for its
-//! posting list in a vector that may be copied while it doubles.
+//! **Cost.** A batch of 1,024 documents has 5 MB of sums, and up to 36 bytes for each term of its
+//! documents: twice 4 for its table row, and 12 for its posting list in a vector that may be copied
+//! while it doubles.
 
 use std::ops::Range;
 
@@ -22,7 +25,8 @@ const BLOCK_TILES: usize = 40;
 /// See the [module](self).
 #[derive(Default)]
 pub(super) struct Batch {
-    /// The table rows of all documents, for each those of columns before those of groups only; the first `n_rows` are in use.
+    /// The table rows of all documents, for each those of columns before those of groups only; the
+    /// first `n_rows` are in use.
     rows: Vec<Weighted>,
     n_rows: usize,
     /// The terms of one document that columns have no row for.
@@ -133,7 +137,8 @@ impl Batch {
         }
     }
 
-    /// Adds a document: it looks at the columns of the first tiles, but not at `own_column`, for candidates that reach the similarity `own`.
+    /// Adds a document: it looks at the columns of the first tiles, but not at `own_column`, for
+    /// candidates that reach the similarity `own`.
     ///
     /// The row's terms are ranks.
     #[inline]
@@ -181,7 +186,8 @@ impl Batch {
         });
     }
 
-    /// Bounds the similarities of all documents to all columns that they look at. Calls `found` with document and column of every candidate, document by document.
+    /// Bounds the similarities of all documents to all columns that they look at. Calls `found`
+    /// with document and column of every candidate, document by document.
     ///
     /// Columns whose bit is set in `masks` (one for each tile, or none at all) are not looked at.
     pub(super) fn scan(
@@ -204,7 +210,8 @@ impl Batch {
         self.settle(found);
     }
 
-    /// The same, but looks at groups first, and at the columns of those tiles only in which a group may hold a candidate.
+    /// The same, but looks at groups first, and at the columns of those tiles only in which a group
+    /// may hold a candidate.
     pub(super) fn scan_groups(
         &mut self,
         columns: &Columns,
@@ -227,7 +234,8 @@ impl Batch {
         self.settle(found);
     }
 
-    /// Sums up some tiles at a time, and calls `collect` with these, the sums that each document has, and the number of documents that look at them.
+    /// Sums up some tiles at a time, and calls `collect` with these, the sums that each document
+    /// has, and the number of documents that look at them.
     fn sweep(
         &mut self,
         columns: &Columns,
@@ -388,7 +396,8 @@ impl Batch {
         self.remaining = remaining;
     }
 
-    /// Calls `found` with document and column of every candidate, document by document, heavy ones left out.
+    /// Calls `found` with document and column of every candidate, document by document, heavy ones
+    /// left out.
     fn settle(&mut self, mut found: impl FnMut(usize, usize)) {
         self.candidates.sort_unstable_by_key(|candidate| (candidate.doc, candidate.column));
         for candidate in &self.candidates {
@@ -406,7 +415,8 @@ impl Batch {
 }
 
 impl List {
-    /// Calls `add` with column, counted from the first, and amount for each posting from the first column on to the last. Returns how many there were.
+    /// Calls `add` with column, counted from the first, and amount for each posting from the first
+    /// column on to the last. Returns how many there were.
     #[inline]
     fn add(
         &self,
@@ -467,7 +477,8 @@ mod tests {
     }
 
     proptest! {
-        /// Both inequalities of `columns.rs`, for every column, in the table or in lists, through groups or not, on every level.
+        /// Both inequalities of `columns.rs`, for every column, in the table or in lists, through
+        /// groups or not, on every level.
         #[test]
         fn sums_bound_similarities_from_both_sides(
             centroids in prop_oneof![
@@ -520,7 +531,8 @@ mod tests {
                         prop_assert!(similarity < best || best < own, "the best is a candidate");
                         prop_assert!(similarity <= bounds.loser_bound(), "a loser is bounded");
                     }
-                    // Tight, too: the best sum is no further above the best similarity than stated, unless it is of a masked column that decides nothing.
+                    // Tight, too: the best sum is no further above the best similarity than stated,
+                    // unless it is of a masked column that decides nothing.
                     if bounds.best >= bounds.reaches_own {
                         prop_assert!(f64::from(bounds.best) <= UNITS * best * (1.0 + 4e-6) + f64::from(bounds.above));
                     }

@@ -1,32 +1,47 @@
 //! The centroids in bytes, rounded up: upper bounds of many similarities at once.
 //!
-//! Each centroid is a *column*; the order of columns is the caller's. A term that occurs in a good share of the centroids has a *table row*: one byte a column, the value
-//! divided by the greatest value of that term, in units of 1/255, rounded up. Rarer terms have a list of columns and bytes. For a document, `value * greatest` of each term is a 16-bit weight,
-//! rounded up; adding `byte * weight` over its terms in 16-bit integers (`simd/`) gives, but for known rounding, an upper bound of every similarity.
+//! Each centroid is a *column*; the order of columns is the caller's. A term that occurs in a good
+//! share of the centroids has a *table row*: one byte a column, the value divided by the greatest
+//! value of that term, in units of 1/255, rounded up. Rarer terms have a list of columns and bytes.
+//! For a document, `value * greatest` of each term is a 16-bit weight, rounded up; adding
+//! `byte * weight` over its terms in 16-bit integers (`simd/`) gives, but for known rounding, an
+//! upper bound of every similarity.
 //!
 //! # Groups
 //!
-//! Consecutive columns form *groups*: a table of groups has one byte for each, the greatest of its columns. The sum over these bytes bounds every similarity to a centroid of the group. It is
-//! far from tight, but a document has few terms and its own centroid is much more similar than most: of 312 random groups of 16 among 5,000 centroids, all but two or three are left out by it, and one of these is that of the own centroid. So
-//! a document looks at all groups first, and then only at the tiles of those that remain ([`batch.rs`](super::batch)).
+//! Consecutive columns form *groups*: a table of groups has one byte for each, the greatest of its
+//! columns. The sum over these bytes bounds every similarity to a centroid of the group. It is far
+//! from tight, but a document has few terms and its own centroid is much more similar than most: of
+//! 312 random groups of 16 among 5,000 centroids, all but two or three are left out by it, and one
+//! of these is that of the own centroid. So a document looks at all groups first, and then only at
+//! the tiles of those that remain ([`batch.rs`](super::batch)).
 //!
 //! # Proof
 //!
-//! Let `S` = [`UNITS`]. For a term with the greatest centroid value `r`, a centroid value `c <= r` and a row value `x`, all not negative:
+//! Let `S` = [`UNITS`]. For a term with the greatest centroid value `r`, a centroid value `c <= r`
+//! and a row value `x`, all not negative:
 //!
-//! - the byte `q` satisfies `255 c / r <= q <= 255 c / r + 1 + 2^-10`: it is the ceiling of `c * inverse` with `inverse >= 255 / r`, or 255 if that is less, and `255 c / r` never exceeds 255;
-//! - the weight `w` satisfies `256/255 S x r (1 + 1e-6) <= w <= 256/255 S x r (1 + 3e-6) + 1`: three roundings to f32 err by less than 2e-7 in all;
+//! - the byte `q` satisfies `255 c / r <= q <= 255 c / r + 1 + 2^-10`: it is the ceiling of
+//!   `c * inverse` with `inverse >= 255 / r`, or 255 if that is less, and `255 c / r` never exceeds
+//!   255;
+//! - the weight `w` satisfies `256/255 S x r (1 + 1e-6) <= w <= 256/255 S x r (1 + 3e-6) + 1`:
+//!   three roundings to f32 err by less than 2e-7 in all;
 //! - so `q w / 256 >= S x c (1 + 1e-6)`, and the product rounded down is less by less than 1.
 //!
-//! Adding up over the n terms of a row that have a weight: `sum + n >= S * similarity`, where the factor `1 + 1e-6` covers the rounding of the computed similarity
-//! for rows of up to 2^30 terms. Sums that reach 65,535 stop there and bound nothing: callers take such columns as candidates. In the other direction
-//! `q w / 256 <= S x c (1 + 4e-6) + w / 256 + 2`, so `sum <= S * similarity * (1 + 4e-6) + E` with `E = sum of (w / 256 + 2)`.
+//! Adding up over the n terms of a row that have a weight: `sum + n >= S * similarity`, where the
+//! factor `1 + 1e-6` covers the rounding of the computed similarity for rows of up to 2^30 terms.
+//! Sums that reach 65,535 stop there and bound nothing: callers take such columns as candidates. In
+//! the other direction `q w / 256 <= S x c (1 + 4e-6) + w / 256 + 2`, so
+//! `sum <= S * similarity * (1 + 4e-6) + E` with `E = sum of (w / 256 + 2)`.
 //!
-//! A group's byte for a term is at least that of each of its columns, and where a term has a list, the products of all columns of a group are added to the group's sum: so a group's sum is at least
-//! the sum of each of its columns.
+//! A group's byte for a term is at least that of each of its columns, and where a term has a list,
+//! the products of all columns of a group are added to the group's sum: so a group's sum is at
+//! least the sum of each of its columns.
 //!
-//! **Cost.** Memory: a table row is k bytes (rounded up to whole tiles) for a term with at least `k / `[`MIN_SHARE`] entries, so at most [`MIN_SHARE`] bytes for each of these; the same for groups, with
-//! [`MIN_GROUP_SHARE`]; at most 65,536 rows; 4 bytes for every other entry; 32 bytes a term.
+//! **Cost.** Memory: a table row is k bytes (rounded up to whole tiles) for a term with at least
+//! `k / `[`MIN_SHARE`] entries, so at most [`MIN_SHARE`] bytes for each of these; the same for
+//! groups, with [`MIN_GROUP_SHARE`]; at most 65,536 rows; 4 bytes for every other entry; 32 bytes a
+//! term.
 
 use rayon::prelude::*;
 
@@ -37,7 +52,8 @@ use crate::centroids::Centroids;
 use crate::simd::{self, Line, Lookup, TILE};
 use crate::vectors::Row;
 
-/// What a similarity of 1 is in the integers of the bounds. Weights, which may exceed this by a part in 200, fit into 16 bits.
+/// What a similarity of 1 is in the integers of the bounds. Weights, which may exceed this by a
+/// part in 200, fit into 16 bits.
 pub(super) const UNITS: f64 = 65_000.0;
 
 /// A term has a table row if at least one column in so many has an entry.
@@ -56,7 +72,9 @@ const TASK_ROWS: usize = 1024;
 #[derive(Default)]
 pub(super) struct Columns {
     pub(super) n_columns: usize,
-    /// By rank: the number of the table row, or [`NO_ROW`], the greatest value in the units of weights, and where the postings are. From the number of rows of the table on, only groups have the row.
+    /// By rank: the number of the table row, or [`NO_ROW`], the greatest value in the units of
+    /// weights, and where the postings are. From the number of rows of the table on, only groups
+    /// have the row.
     pub(super) lookups: Vec<Lookup>,
     /// By term; used while columns are built.
     by_term: Vec<Term>,
@@ -162,7 +180,8 @@ impl Columns {
         self.fill_groups(&only_groups);
     }
 
-    /// Gives table rows to frequent terms, in the order of ranks. Returns the terms that only groups have a row for.
+    /// Gives table rows to frequent terms, in the order of ranks. Returns the terms that only
+    /// groups have a row for.
     fn number_rows(&mut self, ranks: &TermRanks) -> Vec<u32> {
         let min_len = (self.n_columns / MIN_SHARE).max(2) as u32;
         let mut n_rows = 0;
@@ -252,7 +271,8 @@ impl Columns {
         });
     }
 
-    /// The bytes of groups: from those of columns, or from the lists of terms that columns have no row for.
+    /// The bytes of groups: from those of columns, or from the lists of terms that columns have no
+    /// row for.
     fn fill_groups(&mut self, only_groups: &[u32]) {
         let (table, group_len) = (&self.table, self.group_len);
         let (by_term, postings) = (&self.by_term, &self.postings);
@@ -300,7 +320,8 @@ impl Columns {
         self.n_columns.div_ceil(TILE)
     }
 
-    /// How many tiles a document looks at, if it needs so many of them: with groups, those of whole tiles of groups. And whether it looks at groups.
+    /// How many tiles a document looks at, if it needs so many of them: with groups, those of whole
+    /// tiles of groups. And whether it looks at groups.
     pub(super) fn tiles_looked_at(&self, n_needed: usize) -> (usize, bool) {
         let grouped = self.group_len > 0 && n_needed * TILE >= GROUPED_FROM;
         let n_tiles = if grouped { n_needed.next_multiple_of(self.group_len) } else { n_needed };
@@ -333,7 +354,8 @@ fn byte_above(value: f32, greatest: f32) -> u8 {
     (floor + i32::from(units > floor as f32)) as u8
 }
 
-/// `256/255 UNITS greatest` and a little more. A value times this, rounded down, plus 1 is its weight.
+/// `256/255 UNITS greatest` and a little more. A value times this, rounded down, plus 1 is its
+/// weight.
 #[inline]
 fn scale_of(greatest: f32) -> f32 {
     const ABOVE: f32 = (UNITS * 256.0 / 255.0 * (1.0 + 2e-6)) as f32;

@@ -15,9 +15,11 @@ pub(super) struct Comparer {
 }
 
 impl Comparer {
-    /// Calls `visit` with the similarity of each document to the centroid, in order: ARCHITECTURE.md, definition 2.
+    /// Calls `visit` with the similarity of each document to the centroid, in order:
+    /// ARCHITECTURE.md, definition 2.
     ///
-    /// For many documents the centroid is spread over a dense row first; for a few its entries are searched.
+    /// For many documents the centroid is spread over a dense row first; for a few its entries are
+    /// searched.
     pub(super) fn similarities(
         &self,
         rows: &UnitRows<'_>,

@@ -1,7 +1,7 @@
 //! What follows the documents: their rows, their labels, and what is known of their similarities.
 //!
-//! This file keeps it up to date between two assignments; [`look.rs`](super::look) chooses and scans,
-//! [`settle.rs`](super::settle) computes similarities and labels.
+//! This file keeps it up to date between two assignments; [`look.rs`](super::look) chooses and
+//! scans, [`settle.rs`](super::settle) computes similarities and labels.
 
 use rayon::prelude::*;
 
@@ -45,7 +45,8 @@ impl Followers {
         self.group_members(step);
     }
 
-    /// Takes in what happened since the last assignment, and sorts the rows again if much has moved.
+    /// Takes in what happened since the last assignment, and sorts the rows again if much has
+    /// moved.
     pub(super) fn bring_up_to_date(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, labels: &[u32]) {
         // Nothing is known of the similarities of documents that were given to empty clusters.
         for &doc in step.refilled {

@@ -37,8 +37,8 @@ pub(super) enum Plan {
     Pairs,
     /// Build the columns of the first tiles.
     Fresh { n_tiles: usize },
-    /// Build the first tiles, which hold all that has changed; take the others as they were kept, for
-    /// documents that look further than `n_changed` tiles.
+    /// Build the first tiles, which hold all that has changed; take the others as they were kept,
+    /// for documents that look further than `n_changed` tiles.
     FreshAndKept { n_tiles: usize, n_changed: usize, needs_kept: bool },
     /// Build all columns, and keep them.
     Keep,
@@ -100,7 +100,8 @@ impl Front {
         }
     }
 
-    /// Whether these documents look at so few columns that it is not worth building `n_columns` for them.
+    /// Whether these documents look at so few columns that it is not worth building `n_columns` for
+    /// them.
     fn is_cheap_by_pairs(&self, step: &ShardStep<'_>, needs: &[Need], n_columns: usize) -> bool {
         let n_pairs: usize = needs.iter().map(|need| step.live.len().min(need.n_tiles as usize * TILE)).sum();
         n_pairs * mean_nnz(step.rows) < self.pair_worth * n_columns * (step.centroids.nnz() / step.live.len())

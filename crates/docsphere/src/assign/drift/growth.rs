@@ -1,9 +1,11 @@
 //! How far centroids may have come closer to any document since some earlier iteration.
 //!
-//! A bound that was made in iteration s and holds for all centroids but one is raised by the greatest *sum* of growths of any centroid since then, which is far less than the sum of
-//! the greatest growths: in late iterations it is another small cluster that jumps each time.
+//! A bound that was made in iteration s and holds for all centroids but one is raised by the
+//! greatest *sum* of growths of any centroid since then, which is far less than the sum of the
+//! greatest growths: in late iterations it is another small cluster that jumps each time.
 //!
-//! **Cost.** 4 bytes a cluster for each of the last [`WINDOW`] iterations; time, as many operations an iteration.
+//! **Cost.** 4 bytes a cluster for each of the last [`WINDOW`] iterations; time, as many operations
+//! an iteration.
 
 use std::collections::VecDeque;
 
@@ -18,11 +20,13 @@ pub(super) const WINDOW: usize = 32;
 /// The sums of growths as of the last iterations.
 #[derive(Default)]
 pub(super) struct Growths {
-    /// The oldest first; the last stands for the centroids of the present assignment. One number a cluster.
+    /// The oldest first; the last stands for the centroids of the present assignment. One number a
+    /// cluster.
     history: VecDeque<Vec<f32>>,
 }
 
-/// Centroids in the order of their growth since the last assignment, the fastest first; tiles of these are the columns to scan.
+/// Centroids in the order of their growth since the last assignment, the fastest first; tiles of
+/// these are the columns to scan.
 pub(super) struct Ranking {
     pub(super) clusters: Vec<u32>,
     pub(super) column_of: Vec<u32>,
@@ -69,7 +73,8 @@ impl Growths {
         self.history.push_back(vec![0.0; n_clusters]);
     }
 
-    /// Adds a movement, and ranks the centroids. Without one, nothing has grown. Of those that did not grow, the ones in `sooner` come first.
+    /// Adds a movement, and ranks the centroids. Without one, nothing has grown. Of those that did
+    /// not grow, the ones in `sooner` come first.
     pub(super) fn follow(
         &mut self,
         step: &ShardStep<'_>,
@@ -176,7 +181,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Centroids on a random walk: documents change clusters at random. No similarity ever grows by more than is said, over any number of iterations.
+        /// Centroids on a random walk: documents change clusters at random. No similarity ever
+        /// grows by more than is said, over any number of iterations.
         #[test]
         fn no_similarity_grows_by_more_than_its_drift(
             docs in prop::collection::vec(prop::collection::btree_map(0u32..20, 1u8..5, 1..8), 8..20),

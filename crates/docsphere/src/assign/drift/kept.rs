@@ -1,7 +1,9 @@
 //! Columns of all centroids that are kept from one iteration to the next.
 //!
-//! In late iterations few centroids change, but some documents still have to look at all of them: those whose own centroid got less similar. Columns of centroids that did not change are
-//! as good as new. So all columns are built once and kept; what has changed since stands in other columns, and is masked here. When much has changed, all are built anew.
+//! In late iterations few centroids change, but some documents still have to look at all of them:
+//! those whose own centroid got less similar. Columns of centroids that did not change are as good
+//! as new. So all columns are built once and kept; what has changed since stands in other columns,
+//! and is masked here. When much has changed, all are built anew.
 //!
 //! **Cost.** As much memory as [`columns.rs`](super::columns) says, once more.
 
@@ -53,7 +55,8 @@ impl Kept {
         self.column_of.clone_from(&ranking.column_of);
     }
 
-    /// A bit for each column, tile by tile: whether it has changed, or is among the first columns of this ranking.
+    /// A bit for each column, tile by tile: whether it has changed, or is among the first columns
+    /// of this ranking.
     pub(super) fn masks(&self, ranking: &Ranking, n_columns: usize) -> Vec<u64> {
         let is_masked = |cluster: u32| {
             self.changed[cluster as usize] || (ranking.column_of(cluster) as usize) < n_columns

@@ -20,7 +20,8 @@ use crate::simd::{Level, TILE};
 /// Documents per task of choosing.
 const TASK_DOCS: usize = 1 << 14;
 
-/// Documents per task of scanning: enough that a table line is read several times while it is in cache.
+/// Documents per task of scanning: enough that a table line is read several times while it is in
+/// cache.
 pub(super) const SCAN_DOCS: usize = 1024;
 
 /// Terms of documents that are scanned together: rows of up to 128 terms on average fill a batch,
@@ -111,12 +112,13 @@ impl Set<'_> {
 }
 
 impl Followers {
-    /// The documents that have to look at some columns; and the positions of those that are compared
-    /// with all centroids: those that have nothing in common with their own centroid any more, and
-    /// those without a label that may get one.
+    /// The documents that have to look at some columns; and the positions of those that are
+    /// compared with all centroids: those that have nothing in common with their own centroid any
+    /// more, and those without a label that may get one.
     ///
-    /// Without negative values a document has a similarity above 0 just to the centroids with which it
-    /// shares a term. So one without a label stays so unless it shares a term with a changed centroid.
+    /// Without negative values a document has a similarity above 0 just to the centroids with which
+    /// it shares a term. So one without a label stays so unless it shares a term with a changed
+    /// centroid.
     pub(super) fn choose(
         &self,
         ranks: &TermRanks,
@@ -152,7 +154,8 @@ impl Followers {
         (needs.concat(), open.concat())
     }
 
-    /// How many tiles of the ranking may hold a centroid that wins the document; `None` if none does.
+    /// How many tiles of the ranking may hold a centroid that wins the document; `None` if none
+    /// does.
     #[inline]
     fn needed_tiles(
         &self,
@@ -230,8 +233,8 @@ impl Followers {
                     }
                 }
                 if sets.len() > 1 {
-                    // One document after the other, as if it were one set; and nothing of those that
-                    // will be compared with all.
+                    // One document after the other, as if it were one set; and nothing of those
+                    // that will be compared with all.
                     let heavy: HashSet<u32> = scanned.heavy.iter().copied().collect();
                     scanned.pairs.retain(|pair| !heavy.contains(&pair.position));
                     scanned.pairs.sort_by_key(|pair| pair.position);
@@ -308,7 +311,8 @@ impl Followers {
     }
 }
 
-/// Cuts a list into parts of at most [`SCAN_TERMS`] terms each; an item with more is alone in its part.
+/// Cuts a list into parts of at most [`SCAN_TERMS`] terms each; an item with more is alone in its
+/// part.
 fn of_few_terms<T>(mut items: &[T], n_terms: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let mut sum = 0;

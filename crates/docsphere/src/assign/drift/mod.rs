@@ -1,32 +1,33 @@
 //! `drift`: a document looks only at centroids that moved further than its slack.
 //!
-//! Each document keeps `own`, the similarity to its own centroid, and `other`, an upper bound of the
-//! similarity to every other centroid as of the iteration in which it was made. A centroid that moved
-//! since then may have come closer by its *growth* at most. So with `slack = own - other` a document
-//! has to look only at centroids that grew by `slack` or more; if there are none, nothing is done for
-//! it but comparing two numbers. The paper's non-changing clusters are the special case of growth 0.
+//! Each document keeps `own`, the similarity to its own centroid, and `other`, an upper bound of
+//! the similarity to every other centroid as of the iteration in which it was made. A centroid that
+//! moved since then may have come closer by its *growth* at most. So with `slack = own - other` a
+//! document has to look only at centroids that grew by `slack` or more; if there are none, nothing
+//! is done for it but comparing two numbers. The paper's non-changing clusters are the special case
+//! of growth 0.
 //!
 //! # Proof
 //!
-//! Let `U >= sim(x, c_j)` for every centroid j but the own one, in computed similarities, before some
-//! movements; let the own similarity be `own` after them. For a row x without negative values and
-//! centroids `c_j`, `c_j'` before and after one movement,
-//! `x . c_j' = x . c_j + x . (c_j' - c_j) <= x . c_j + x . max(c_j' - c_j, 0)
-//! <= x . c_j + |x| |max(c_j' - c_j, 0)|` (Cauchy-Schwarz).
-//! [`growth`](super::bounds::growth) is the last term with slack for the rounding of both similarities
-//! and of itself, so computed similarities grow by no more than it. Over several movements growths add
-//! up, for each centroid by itself: [`growth.rs`](growth) keeps these sums `G_j`. If `U + G_j < own`,
-//! centroid j is less similar than the own one and can be left out, ties included.
+//! Let `U >= sim(x, c_j)` for every centroid j but the own one, in computed similarities, before
+//! some movements; let the own similarity be `own` after them. For a row x without negative values
+//! and centroids `c_j`, `c_j'` before and after one movement, `x . c_j' = x . c_j + x . (c_j' -
+//! c_j) <= x . c_j + x . max(c_j' - c_j, 0) <= x . c_j + |x| |max(c_j' - c_j,
+//! 0)|` (Cauchy-Schwarz). [`growth`](super::bounds::growth) is the last term with slack for the
+//! rounding of both similarities and of itself, so computed similarities grow by no more than it.
+//! Over several movements growths add up, for each centroid by itself: [`growth.rs`](growth) keeps
+//! these sums `G_j`. If `U + G_j < own`, centroid j is less similar than the own one and can be
+//! left out, ties included.
 //!
 //! For the centroids that cannot be left out so, [`columns.rs`](columns) bounds all similarities at
-//! once in small integers, and [`batch.rs`](batch) leaves out those below `own`, or below a lower bound
-//! of the best of them. What remains are *candidates*: their similarities are computed as the
+//! once in small integers, and [`batch.rs`](batch) leaves out those below `own`, or below a lower
+//! bound of the best of them. What remains are *candidates*: their similarities are computed as the
 //! reference does ([`comparer.rs`](comparer)), and the tie rule decides among them and the own
 //! centroid. Every centroid is then in one of four classes, each with a bound: not looked at
 //! (`U + G_j`), looked at and left out (the bound of `columns.rs`), candidate that lost, or old own
 //! centroid (their similarities). The greatest of these is the new `U`, but never less than 0: an
-//! empty centroid has similarity 0 to every document, is looked at by none, and grows from there once
-//! its cluster is refilled.
+//! empty centroid has similarity 0 to every document, is looked at by none, and grows from there
+//! once its cluster is refilled.
 //!
 //! # What else makes it fast
 //!
@@ -35,8 +36,8 @@
 //! - A document that looks at many columns looks at *groups* of 8 to 32 of them first. Hardly any
 //!   group but that of its own centroid can hold a winner, so it looks at two or three tiles of
 //!   columns instead of all.
-//! - Documents are scanned in the order of their clusters ([`arranged.rs`](arranged)): neighbours share
-//!   terms, so table lines and lists are in cache.
+//! - Documents are scanned in the order of their clusters ([`arranged.rs`](arranged)): neighbours
+//!   share terms, so table lines and lists are in cache.
 //! - Own similarities are computed one centroid at a time, and only for clusters that changed.
 //! - In late iterations most documents look at a tile or two. They get small columns of their own,
 //!   which are built quickly; and columns of centroids that did not change are kept
@@ -45,26 +46,27 @@
 //! # Two halves
 //!
 //! [`Front`] is what follows the centroids: growths, ranking, columns. It depends on no document.
-//! [`Followers`] is what follows the documents: their rows, labels and bounds. It sees centroids only
-//! through the step and the front. [`Drift`] holds one of each.
+//! [`Followers`] is what follows the documents: their rows, labels and bounds. It sees centroids
+//! only through the step and the front. [`Drift`] holds one of each.
 //!
 //! In iteration 0, and whenever it is not known what happened since the last assignment, `own` is
 //! computed for all, `other` is infinite, and every document looks at all columns. With negative
 //! values, or with more than 32 candidates (many equal centroids, or a document that shares no term
-//! with any), posting lists give all similarities, as in `inverted`. So they do for a document whose
-//! own similarity is 0, and for one without a label that shares a term with a changed centroid.
+//! with any), posting lists give all similarities, as in `inverted`. So they do for a document
+//! whose own similarity is 0, and for one without a label that shares a term with a changed
+//! centroid.
 //!
-//! **Cost.** Memory: 8 bytes per nonzero and 16 per document for the arranged rows, 21 per document for
-//! what is known of it, 16 more while documents are chosen and scanned; 8 bytes per term, and 4 per
-//! term and thread; 141 per cluster, most of it for the growths of 32 iterations; the columns, twice
-//! (see there); 10 MB per thread for a batch, or 36 bytes for each term of the longest row if that has
-//! more than 131,072. `docs/strategies.md` has it as one formula.
+//! **Cost.** Memory: 8 bytes per nonzero and 16 per document for the arranged rows, 21 per document
+//! for what is known of it, 16 more while documents are chosen and scanned; 8 bytes per term, and 4
+//! per term and thread; 141 per cluster, most of it for the growths of 32 iterations; the columns,
+//! twice (see there); 10 MB per thread for a batch, or 36 bytes for each term of the longest row if
+//! that has more than 131,072. `docs/strategies.md` has it as one formula.
 //!
 //! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one
-//! bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that may
-//! have come closer); Aoyama, Saito, "Structured inverted-file k-means clustering for high-dimensional
-//! sparse data", 2021, doi:10.48550/arXiv.2103.16141 (invariant centroids; upper bounds term at a
-//! time).
+//! bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that
+//! may have come closer); Aoyama, Saito, "Structured inverted-file k-means clustering for
+//! high-dimensional sparse data", 2021, doi:10.48550/arXiv.2103.16141 (invariant centroids; upper
+//! bounds term at a time).
 
 mod arranged;
 mod batch;
@@ -188,7 +190,8 @@ impl Assigner for Drift {
     }
 }
 
-/// What the strategy holds at the most, from "Cost" above: both halves, and the scratch of each thread.
+/// What the strategy holds at the most, from "Cost" above: both halves, and the scratch of each
+/// thread.
 pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     let Sizes { n_rows, nnz, n_terms, n_clusters, n_threads, .. } = *sizes;
     let followers = 8 * nnz + 53 * n_rows;
@@ -198,8 +201,8 @@ pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     followers + front + n_threads * by_thread
 }
 
-/// Divides the documents: those that look at a few tiles only get small columns of their own. With each
-/// part comes the number of tiles that is enough for it.
+/// Divides the documents: those that look at a few tiles only get small columns of their own. With
+/// each part comes the number of tiles that is enough for it.
 fn in_two(needs: &[Need]) -> [(Vec<Need>, usize); 2] {
     let n_tiles = needs.iter().map(|need| need.n_tiles as usize).max().unwrap_or(0);
     let n_few = few_tiles(needs, n_tiles);
@@ -207,7 +210,8 @@ fn in_two(needs: &[Need]) -> [(Vec<Need>, usize); 2] {
     [(few, n_few), (rest, n_tiles)]
 }
 
-/// The least number of tiles that is enough for most documents, if it is a small part of all; else 0.
+/// The least number of tiles that is enough for most documents, if it is a small part of all; else
+/// 0.
 fn few_tiles(needs: &[Need], n_tiles: usize) -> usize {
     let mut counts = vec![0; n_tiles + 1];
     needs.iter().for_each(|need| counts[need.n_tiles as usize] += 1);
@@ -257,8 +261,8 @@ mod tests {
         UnitRows::new(SparseRows::from_parts(2000, offsets, terms, values).unwrap())
     }
 
-    /// Many clusters until few of them change, with columns for all that is looked at, however little it
-    /// is: groups, columns that are kept, and what has changed since.
+    /// Many clusters until few of them change, with columns for all that is looked at, however
+    /// little it is: groups, columns that are kept, and what has changed since.
     #[test]
     fn columns_are_as_good_as_posting_lists_to_the_end() {
         for seed in 0..20 {

@@ -42,8 +42,8 @@ impl Followers {
         tasks.iter().map(|(_, members)| members.len() as u64).sum()
     }
 
-    /// Documents that are compared with a centroid in one task: spreading the centroid must not be the
-    /// greater part of it.
+    /// Documents that are compared with a centroid in one task: spreading the centroid must not be
+    /// the greater part of it.
     fn task_docs(step: &ShardStep<'_>, cluster: usize) -> usize {
         TASK_DOCS.max(4 * step.centroids.row(cluster).nnz() / mean_nnz(step.rows))
     }

@@ -1,6 +1,7 @@
 //! What `drift` knows of each document, by position.
 //!
-//! Atomic, since documents are worked on by cluster and by batch, in parallel; no two tasks of a stage have the same document.
+//! Atomic, since documents are worked on by cluster and by batch, in parallel; no two tasks of a
+//! stage have the same document.
 //!
 //! **Cost.** 17 bytes a document.
 
@@ -10,7 +11,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 #[derive(Default)]
 pub(super) struct States {
     pub(super) labels: Vec<u32>,
-    /// The similarity to the own centroid, as bits; minus infinity if that is empty, or nothing is known; 0 without a label.
+    /// The similarity to the own centroid, as bits; minus infinity if that is empty, or nothing is
+    /// known; 0 without a label.
     pub(super) own: Vec<AtomicU64>,
     /// At least the similarity to any other centroid as of some iteration, as bits. Never below 0.
     pub(super) other: Vec<AtomicU32>,

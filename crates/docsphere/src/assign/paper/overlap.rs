@@ -1,17 +1,22 @@
-//! The paper's dot-product index: the general map G and, for each threshold, the map P (section 3.2).
+//! The paper's dot-product index: the general map G and, for each threshold, the map P (section
+//! 3.2).
 //!
-//! G lists for each term the centroids that have it. `P(lambda)` lists for each term the centroids for which a row that
-//! has this term could reach a similarity of lambda, each with the *minimum overlap count*: how many terms the row must share
-//! with the centroid if this is the shared term with the greatest centroid value.
+//! G lists for each term the centroids that have it. `P(lambda)` lists for each term the centroids
+//! for which a row that has this term could reach a similarity of lambda, each with the *minimum
+//! overlap count*: how many terms the row must share with the centroid if this is the shared term
+//! with the greatest centroid value.
 //!
-//! A query counts overlaps through G, then reads `P(lambda)` and keeps the centroids whose count is met. Every
-//! centroid with a similarity of at least lambda is among them: by the lemma in `bounds.rs` the squares of the shared entries reach
-//! the threshold; let p be the shared entry that stands first in the centroid's order. All shared entries stand at p or
-//! later, and no selection of entries from p onwards reaches the threshold with fewer entries than the window that starts at p,
-//! for the entries descend. So the minimum count at p is met, and p is one of the row's terms.
+//! A query counts overlaps through G, then reads `P(lambda)` and keeps the centroids whose count is
+//! met. Every centroid with a similarity of at least lambda is among them: by the lemma in
+//! `bounds.rs` the squares of the shared entries reach the threshold; let p be the shared entry
+//! that stands first in the centroid's order. All shared entries stand at p or later, and no
+//! selection of entries from p onwards reaches the threshold with fewer entries than the window
+//! that starts at p, for the entries descend. So the minimum count at p is met, and p is one of the
+//! row's terms.
 //!
-//! **Cost.** Build: `O(m log m)` for a centroid with m entries, for the sorting; the windows are linear. Memory: 4 bytes an entry
-//! for G, 8 for each threshold that the entry can serve, and `8 * (n_terms + 1)` for each map's directory.
+//! **Cost.** Build: `O(m log m)` for a centroid with m entries, for the sorting; the windows are
+//! linear. Memory: 4 bytes an entry for G, 8 for each threshold that the entry can serve, and
+//! `8 * (n_terms + 1)` for each map's directory.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -64,7 +69,8 @@ pub(in crate::assign) struct Query<'a> {
 }
 
 impl OverlapIndex {
-    /// Builds G, and P for each of the ascending `lambdas`. `max_row_nnz` bounds the terms of the rows that will be asked for.
+    /// Builds G, and P for each of the ascending `lambdas`. `max_row_nnz` bounds the terms of the
+    /// rows that will be asked for.
     pub(in crate::assign) fn build(centroids: &Centroids, lambdas: &[f64], max_row_nnz: usize) -> Self {
         let start = Instant::now();
         let n_terms = centroids.n_terms();
@@ -141,8 +147,9 @@ impl Ordered {
 }
 
 impl Query<'_> {
-    /// Every cluster whose centroid may have a similarity of at least `own` with the row, each once; without `own`, or below the smallest lambda: every cluster that
-    /// shares a term. And the number of postings read.
+    /// Every cluster whose centroid may have a similarity of at least `own` with the row, each
+    /// once; without `own`, or below the smallest lambda: every cluster that shares a term. And the
+    /// number of postings read.
     pub(in crate::assign) fn candidates(&mut self, row: Row<'_>, own: Option<f64>) -> (&mut Vec<u32>, u64) {
         self.candidates.clear();
         // #1: count overlaps through G.
@@ -234,7 +241,8 @@ mod tests {
     }
 
     proptest! {
-        /// The index's promise: whoever reaches the baseline similarity is a candidate, and nobody twice.
+        /// The index's promise: whoever reaches the baseline similarity is a candidate, and nobody
+        /// twice.
         #[test]
         fn no_centroid_that_reaches_the_similarity_is_missed(
             rows in matrix(1..8),

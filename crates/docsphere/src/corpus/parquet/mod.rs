@@ -14,9 +14,9 @@
 //! | `column.rs` | a column of a row group, one value after the other |
 //!
 //! **Memory.** For each column that is read: one page, packed and unpacked, and one dictionary,
-//! unpacked, with 8 bytes for each of its texts. A page may unpack to [`pages::FREE_PAGE_BYTES`], or
-//! to [`pages::MAX_PAGE_RATIO`] times its size in the file: what is larger is refused. Values that
-//! repeat, by a dictionary or a prefix, are handed on one at a time.
+//! unpacked, with 8 bytes for each of its texts. A page may unpack to [`pages::FREE_PAGE_BYTES`],
+//! or to [`pages::MAX_PAGE_RATIO`] times its size in the file: what is larger is refused. Values
+//! that repeat, by a dictionary or a prefix, are handed on one at a time.
 
 mod codecs;
 mod column;

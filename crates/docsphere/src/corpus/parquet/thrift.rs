@@ -171,8 +171,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Begins a field that is a list of structs: how many there are. Each takes at least
-    /// [`MIN_STRUCT_BYTES`] of the bytes that are left, as every struct that means something does: so
-    /// what is made of them is a small multiple of their bytes.
+    /// [`MIN_STRUCT_BYTES`] of the bytes that are left, as every struct that means something does:
+    /// so what is made of them is a small multiple of their bytes.
     pub(super) fn structures(&mut self, field: Field) -> Result<u64> {
         if field.kind != Kind::LIST {
             return Err(ThriftFault::Bad("a field that should be a list and is not"));

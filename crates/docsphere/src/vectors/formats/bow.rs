@@ -8,16 +8,18 @@
 //! 3 4 1
 //! ```
 //!
-//! The vocabulary has a word on each line, the first line for word 1. Entries may come in any order, those of the same
-//! place add up, and there must be as many as promised. Counts are usually whole, but any number is read and written, so
-//! that tf-idf weights survive too.
+//! The vocabulary has a word on each line, the first line for word 1. Entries may come in any
+//! order, those of the same place add up, and there must be as many as promised. Counts are usually
+//! whole, but any number is read and written, so that tf-idf weights survive too.
 //!
-//! A file may claim a million documents freely; above that it must have an entry for every 64 documents.
+//! A file may claim a million documents freely; above that it must have an entry for every 64
+//! documents.
 //!
-//! Memory while reading: 8 bytes an entry and up to 16 a document; up to 24 bytes an entry if the documents are not in
-//! order. The vocabulary takes its text and 24 bytes a word.
+//! Memory while reading: 8 bytes an entry and up to 16 a document; up to 24 bytes an entry if the
+//! documents are not in order. The vocabulary takes its text and 24 bytes a word.
 //!
-//! Reference: Newman, "Bag of Words", UCI Machine Learning Repository (2008), <https://doi.org/10.24432/C5ZG6P>.
+//! Reference: Newman, "Bag of Words", UCI Machine Learning Repository (2008),
+//! <https://doi.org/10.24432/C5ZG6P>.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -45,7 +47,8 @@ pub struct BagOfWords {
 /// Reads a `docword` file and its vocabulary. Both may be compressed.
 ///
 /// # Errors
-/// A file that cannot be read or is damaged; a vocabulary of another length than the `docword` file promises.
+/// A file that cannot be read or is damaged; a vocabulary of another length than the `docword` file
+/// promises.
 pub fn read_bag_of_words(docword: impl AsRef<Path>, vocab: Option<&Path>) -> Result<BagOfWords> {
     let rows = read_within(docword.as_ref(), &NO_LIMIT)?;
     let vocabulary = vocab.map(|path| {
@@ -121,12 +124,12 @@ pub fn read_vocabulary_from(reader: impl BufRead, n_terms: usize) -> Result<Vec<
     Ok(words)
 }
 
-/// Writes a `docword` file and, if given, the file and the words of its vocabulary. Each is written atomically, and
-/// compressed if its name ends in `.gz` or `.zst`.
+/// Writes a `docword` file and, if given, the file and the words of its vocabulary. Each is written
+/// atomically, and compressed if its name ends in `.gz` or `.zst`.
 ///
 /// # Errors
-/// A vocabulary that does not have a word for each term, or a word with a line break in it: nothing is written then. And
-/// those of the system.
+/// A vocabulary that does not have a word for each term, or a word with a line break in it: nothing
+/// is written then. And those of the system.
 pub fn write_bag_of_words(
     docword: impl AsRef<Path>,
     rows: &SparseRows<'_>,

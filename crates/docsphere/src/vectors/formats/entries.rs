@@ -1,11 +1,14 @@
-//! Entries `row term value`, one a line, in any order: the body of Matrix Market and of bag-of-words files.
+//! Entries `row term value`, one a line, in any order: the body of Matrix Market and of
+//! bag-of-words files.
 //!
-//! Nothing is allocated because a header says so; memory grows as entries arrive, and is asked for piece by piece. Entries that come row by row are
-//! stored as the rows of the result, with 8 bytes for each row that has any; entries in another order are brought into
-//! place by one counting sort at the end.
+//! Nothing is allocated because a header says so; memory grows as entries arrive, and is asked for
+//! piece by piece. Entries that come row by row are stored as the rows of the result, with 8 bytes
+//! for each row that has any; entries in another order are brought into place by one counting sort
+//! at the end.
 //!
-//! Memory: 8 bytes an entry, 8 bytes a row, 8 bytes a *run* of entries of the same row; while sorting, 8 bytes an entry
-//! and 8 a row more. Vectors that grow may for a moment hold up to twice that.
+//! Memory: 8 bytes an entry, 8 bytes a row, 8 bytes a *run* of entries of the same row; while
+//! sorting, 8 bytes an entry and 8 a row more. Vectors that grow may for a moment hold up to twice
+//! that.
 
 use std::io::{BufRead, Write};
 

@@ -1,7 +1,7 @@
 //! Lines of a text format, one at a time, with their numbers.
 //!
-//! One buffer serves all lines, and it grows only as far as the longest line that is really there, asking before each
-//! piece of a long one.
+//! One buffer serves all lines, and it grows only as far as the longest line that is really there,
+//! asking before each piece of a long one.
 
 use std::io::{BufRead, Read};
 
@@ -60,14 +60,16 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Ok(Some(&self.line))
     }
 
-    /// The next line that is neither blank nor, where the format has comments, one that begins with `comment`.
+    /// The next line that is neither blank nor, where the format has comments, one that begins with
+    /// `comment`.
     pub(super) fn next_content(&mut self, comment: Option<u8>) -> Result<Option<&[u8]>> {
         loop {
             match self.next_line()?.map(<[u8]>::trim_ascii_start) {
                 None => return Ok(None),
                 Some([]) => {}
                 Some([first, ..]) if Some(*first) == comment => {}
-                // A second look, because the borrow checker cannot see that only this arm returns the line.
+                // A second look, because the borrow checker cannot see that only this arm returns
+                // the line.
                 Some(_) => return Ok(Some(&self.line)),
             }
         }

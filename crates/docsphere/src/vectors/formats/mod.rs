@@ -1,7 +1,8 @@
 //! Matrix files: SciPy `.npz`, Matrix Market, svmlight, UCI bag-of-words.
 //!
-//! [`read`] and [`write()`] guess the format from the file's name, [`read_as`] and [`write_as`] are told. Each format has a
-//! module with what only it can do, and with the same over any reader or writer:
+//! [`read`] and [`write()`] guess the format from the file's name, [`read_as`] and [`write_as`] are
+//! told. Each format has a module with what only it can do, and with the same over any reader or
+//! writer:
 //!
 //! | format | names | module | keeps |
 //! |---|---|---|---|
@@ -10,12 +11,13 @@
 //! | [`Format::Svmlight`] | `*.svmlight`, `*.svm`, `*.libsvm` | [`svmlight`] | all but the number of terms; drops targets |
 //! | [`Format::BagOfWords`] | `docword*` | [`bow`] | everything; the vocabulary is a file of its own |
 //!
-//! All may be compressed with gzip or zstd: reading notices by the content, writing goes by a name that ends in `.gz` or
-//! `.zst`. Files are written atomically. Values pass through every format without changing a bit; 64-bit floats are
-//! rounded to 32 bits on the way in, and those that become zero are dropped.
+//! All may be compressed with gzip or zstd: reading notices by the content, writing goes by a name
+//! that ends in `.gz` or `.zst`. Files are written atomically. Values pass through every format
+//! without changing a bit; 64-bit floats are rounded to 32 bits on the way in, and those that
+//! become zero are dropped.
 //!
-//! A damaged or lying file is an error that names the file, for text the line, and what was expected: never a panic, and
-//! never memory for data that is not there.
+//! A damaged or lying file is an error that names the file, for text the line, and what was
+//! expected: never a panic, and never memory for data that is not there.
 //!
 //! ```
 //! use docsphere::{SparseRows, formats};
@@ -82,7 +84,8 @@ impl Format {
         }
     }
 
-    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of letters do not matter.
+    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of
+    /// letters do not matter.
     ///
     /// ```
     /// use docsphere::formats::Format;
@@ -125,7 +128,8 @@ impl_names!(Format, "format");
 pub struct ReadOptions {
     /// The format; `None` to go by the name.
     pub format: Option<Format>,
-    /// The number of terms of an svmlight file, which does not say. Default: as many as the greatest id needs.
+    /// The number of terms of an svmlight file, which does not say. Default: as many as the
+    /// greatest id needs.
     pub n_terms: Option<usize>,
     /// What the process may hold meanwhile.
     pub memory: MemoryLimit,
@@ -166,8 +170,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
 /// Reads a matrix file.
 ///
 /// # Errors
-/// A file that cannot be read, that is damaged, that breaks the rules of its format, or that holds more than
-/// [`MAX_ROWS`](super::MAX_ROWS) rows or [`MAX_TERMS`](super::MAX_TERMS) terms.
+/// A file that cannot be read, that is damaged, that breaks the rules of its format, or that holds
+/// more than [`MAX_ROWS`](super::MAX_ROWS) rows or [`MAX_TERMS`](super::MAX_TERMS) terms.
 pub fn read_as(path: impl AsRef<Path>, format: Format) -> Result<SparseRows<'static>> {
     read_with(path, &ReadOptions { format: Some(format), ..ReadOptions::default() })
 }
@@ -175,8 +179,8 @@ pub fn read_as(path: impl AsRef<Path>, format: Format) -> Result<SparseRows<'sta
 /// Reads a matrix file within a limit of memory.
 ///
 /// # Errors
-/// As [`read`] and [`read_as`], and [`ErrorKind::Memory`] for a file that holds more than the limit allows, however
-/// small it is packed.
+/// As [`read`] and [`read_as`], and [`ErrorKind::Memory`] for a file that holds more than the limit
+/// allows, however small it is packed.
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<SparseRows<'static>> {
     let (path, memory) = (path.as_ref(), &options.memory);
     let format = options.format.map_or_else(|| Format::from_path(path), Ok)?;
@@ -193,7 +197,8 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Sparse
     Ok(rows)
 }
 
-/// Later stages hold a few numbers for each term, so a file that promises far more terms than it uses is taken for damaged.
+/// Later stages hold a few numbers for each term, so a file that promises far more terms than it
+/// uses is taken for damaged.
 fn check_terms(rows: &SparseRows<'_>, format: Format) -> Result<()> {
     const FREE_TERMS: usize = 1 << 24;
     const TERMS_PER_ENTRY: usize = 64;

@@ -8,17 +8,19 @@
 //! 3 4 1e-3
 //! ```
 //!
-//! Read are `real`, `integer` (also `unsigned-integer`) and `pattern` (every value is one) matrices that are `general`.
-//! Entries may come in any order, those of the same place add up, and there must be as many as the size line says.
-//! Upper and lower case are equal in the header, blank lines and comments may stand anywhere after it, lines may end in
-//! CRLF. Written is `real general`, row by row.
+//! Read are `real`, `integer` (also `unsigned-integer`) and `pattern` (every value is one) matrices
+//! that are `general`. Entries may come in any order, those of the same place add up, and there
+//! must be as many as the size line says. Upper and lower case are equal in the header, blank lines
+//! and comments may stand anywhere after it, lines may end in CRLF. Written is `real general`, row
+//! by row.
 //!
 //! A file may claim a million rows freely; above that it must have an entry for every 64 rows.
 //!
-//! Memory while reading: 8 bytes an entry and up to 16 a row; up to 24 bytes an entry if the rows are not in order.
+//! Memory while reading: 8 bytes an entry and up to 16 a row; up to 24 bytes an entry if the rows
+//! are not in order.
 //!
-//! Reference: Boisvert, Pozo, Remington, "The Matrix Market exchange formats: initial design", NISTIR 5935 (1996),
-//! <https://doi.org/10.6028/NIST.IR.5935>.
+//! Reference: Boisvert, Pozo, Remington, "The Matrix Market exchange formats: initial design",
+//! NISTIR 5935 (1996), <https://doi.org/10.6028/NIST.IR.5935>.
 
 use std::io::{BufRead, Write};
 use std::path::Path;

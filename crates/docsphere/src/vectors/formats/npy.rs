@@ -1,10 +1,12 @@
-//! NumPy arrays (`.npy`), as far as sparse matrices need them: one-dimensional arrays of numbers, and short strings.
+//! NumPy arrays (`.npy`), as far as sparse matrices need them: one-dimensional arrays of numbers,
+//! and short strings.
 //!
-//! A file is `\x93NUMPY`, a version, the length of the header, the header (a Python dictionary in text) and the elements.
-//! Versions 1 to 3, both byte orders, all integers, booleans and floats of 32 and 64 bits are read.
+//! A file is `\x93NUMPY`, a version, the length of the header, the header (a Python dictionary in
+//! text) and the elements. Versions 1 to 3, both byte orders, all integers, booleans and floats of
+//! 32 and 64 bits are read.
 //!
-//! Elements are decoded from a buffer of 64 KiB; nothing is allocated for an element before it has arrived, and room is
-//! asked for piece by piece.
+//! Elements are decoded from a buffer of 64 KiB; nothing is allocated for an element before it has
+//! arrived, and room is asked for piece by piece.
 //!
 //! Reference: NumPy enhancement proposal 1, <https://numpy.org/neps/nep-0001-npy-format.html>.
 
@@ -136,7 +138,8 @@ impl<R: Read> Array<R> {
         }
     }
 
-    /// Reads an array of numbers of any type as f32. Also returns the first number that was too large for it.
+    /// Reads an array of numbers of any type as f32. Also returns the first number that was too
+    /// large for it.
     pub(super) fn read_floats(mut self, memory: &MemoryLimit) -> Result<Floats> {
         let Header { kind, element_bytes, big_endian, .. } = self.header;
         let (mut values, mut too_large) = (Growing::new(memory, MATRIX), None);

@@ -1,14 +1,16 @@
 //! SciPy sparse matrices (`.npz`), as written by `scipy.sparse.save_npz`.
 //!
-//! A zip archive of NumPy arrays: `format` (a string), `shape` (rows, columns), and for a matrix in compressed sparse
-//! rows `data`, `indices` and `indptr`. Only that layout, `csr`, is read. Values may be of any integer type, boolean, or
-//! floats of 32 or 64 bits, which are rounded to 32; indices of any integer type; either byte order; compressed or not.
+//! A zip archive of NumPy arrays: `format` (a string), `shape` (rows, columns), and for a matrix in
+//! compressed sparse rows `data`, `indices` and `indptr`. Only that layout, `csr`, is read. Values
+//! may be of any integer type, boolean, or floats of 32 or 64 bits, which are rounded to 32;
+//! indices of any integer type; either byte order; compressed or not.
 //!
-//! Written are 32-bit floats and, as long as the matrix has fewer than 2^31 nonzeros, 32-bit indices; deflated, as SciPy
-//! does by default. The same matrix always gives the same bytes.
+//! Written are 32-bit floats and, as long as the matrix has fewer than 2^31 nonzeros, 32-bit
+//! indices; deflated, as SciPy does by default. The same matrix always gives the same bytes.
 //!
-//! This is the fastest and smallest of the formats. Memory while reading: 8 bytes a nonzero and 8 a row. An archive that
-//! is itself packed with gzip or zstd is first unpacked into memory; so is one that is written so.
+//! This is the fastest and smallest of the formats. Memory while reading: 8 bytes a nonzero and 8 a
+//! row. An archive that is itself packed with gzip or zstd is first unpacked into memory; so is one
+//! that is written so.
 //!
 //! Reference: `scipy.sparse.save_npz`,
 //! <https://docs.scipy.org/doc/scipy/reference/generated/scipy.sparse.save_npz.html>.
@@ -234,7 +236,8 @@ fn write_archive(out: impl Write + Seek, rows: &SparseRows<'_>) -> io::Result<()
     let options = |bytes: usize| {
         SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
-            // The fastest level. A million tweets: 97 MB instead of 78 MB, and 3.4 s instead of 4.8 s for reading, weighing and writing.
+            // The fastest level. A million tweets: 97 MB instead of 78 MB, and 3.4 s instead of 4.8
+            // s for reading, weighing and writing.
             .compression_level(Some(1))
             .large_file(bytes as u64 > u64::from(u32::MAX) / 16 * 15)
     };
@@ -272,8 +275,9 @@ fn write_archive(out: impl Write + Seek, rows: &SparseRows<'_>) -> io::Result<()
 
 /// A writer that after its first error accepts and drops everything.
 ///
-/// A `ZipWriter` that fails tries to finish its archive when it is dropped and, if that fails too, prints to stderr. The
-/// library does not print, so the `ZipWriter` never sees an error; the caller finds it here.
+/// A `ZipWriter` that fails tries to finish its archive when it is dropped and, if that fails too,
+/// prints to stderr. The library does not print, so the `ZipWriter` never sees an error; the caller
+/// finds it here.
 struct FirstError<W> {
     inner: W,
     position: u64,

@@ -25,9 +25,10 @@ pub(super) fn parse_index(token: &[u8]) -> Option<u64> {
 
 /// A value. `None` if it is not a number, not finite, or too large for an f32.
 ///
-/// Up to nine significant digits are what a 32-bit float prints, and are rounded to f32 at once. More are what a 64-bit
-/// float prints, and are rounded to f64 and then to f32, as the same number in a binary file would be. So values of
-/// either width that were written as text arrive as the same f32 that they were.
+/// Up to nine significant digits are what a 32-bit float prints, and are rounded to f32 at once.
+/// More are what a 64-bit float prints, and are rounded to f64 and then to f32, as the same number
+/// in a binary file would be. So values of either width that were written as text arrive as the
+/// same f32 that they were.
 #[inline]
 pub(super) fn parse_value(token: &[u8]) -> Option<f32> {
     if token.len() <= SAFE_DIGITS
@@ -105,7 +106,8 @@ mod tests {
         // The only f32 whose shortest form, read as f64 and then rounded, becomes another f32.
         assert_eq!(parse_value(b"7.038531e-26"), Some(7.038531e-26));
         assert_ne!(7.038531e-26_f64 as f32, 7.038531e-26_f32);
-        // An f64 halfway between two f32: its shortest form lies a little above it, and would be rounded up.
+        // An f64 halfway between two f32: its shortest form lies a little above it, and would be
+        // rounded up.
         let halfway = 1.0 + 2f64.powi(-24);
         assert_eq!(parse_value(halfway.to_string().as_bytes()), Some(halfway as f32));
         assert_ne!(halfway.to_string().parse(), Ok(halfway as f32));

@@ -8,20 +8,23 @@
 //! 0                        a row without terms
 //! ```
 //!
-//! Every row is a line and begins with its target. **Targets and query ids are checked and then dropped**: clustering has
-//! no use for them. Blank lines and lines with nothing but a comment are no rows. Terms may come in any order, and those
-//! that occur several times in a row add up.
+//! Every row is a line and begins with its target. **Targets and query ids are checked and then
+//! dropped**: clustering has no use for them. Blank lines and lines with nothing but a comment are
+//! no rows. Terms may come in any order, and those that occur several times in a row add up.
 //!
 //! The file does not say whether ids count from 0 or from 1, nor how many terms there are. Without
-//! [`SvmlightOptions`] the answer is scikit-learn's: from 0 if id 0 occurs, else from 1; and as many terms as the
-//! greatest id needs. So terms at the end that occur in no row are lost unless the number of terms is given.
+//! [`SvmlightOptions`] the answer is scikit-learn's: from 0 if id 0 occurs, else from 1; and as
+//! many terms as the greatest id needs. So terms at the end that occur in no row are lost unless
+//! the number of terms is given.
 //!
 //! Written are target 0 and ids from 1.
 //!
-//! Memory while reading: 8 bytes a nonzero, 8 bytes a row, and the longest line, which may have 256 MiB.
+//! Memory while reading: 8 bytes a nonzero, 8 bytes a row, and the longest line, which may have 256
+//! MiB.
 //!
-//! References: Joachims, "Making large-scale SVM learning practical" (1999), <https://svmlight.joachims.org>; Chang, Lin,
-//! "LIBSVM: a library for support vector machines" (2011), <https://doi.org/10.1145/1961189.1961199>.
+//! References: Joachims, "Making large-scale SVM learning practical" (1999),
+//! <https://svmlight.joachims.org>; Chang, Lin, "LIBSVM: a library for support vector machines"
+//! (2011), <https://doi.org/10.1145/1961189.1961199>.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -380,7 +383,8 @@ mod tests {
         for (_, rows) in trials::matrices() {
             let mut file = Vec::new();
             write_to(&mut file, &rows).unwrap();
-            // Every line is a row and nothing says how many there are: a prefix can be a whole file.
+            // Every line is a row and nothing says how many there are: a prefix can be a whole
+            // file.
             trials::accepted_prefixes(&file, |bytes| read_from(bytes, &AUTO));
             trials::survivors(&file, 4, |bytes| read_from(bytes, &AUTO));
         }

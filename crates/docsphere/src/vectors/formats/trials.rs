@@ -50,7 +50,8 @@ pub(super) fn accepted_prefixes(
     (0..file.len()).filter(|&length| read(&file[..length]).is_ok()).collect()
 }
 
-/// Reads the file 4000 times with a few bytes changed, differently each time; what was taken for a whole file.
+/// Reads the file 4000 times with a few bytes changed, differently each time; what was taken for a
+/// whole file.
 pub(super) fn survivors(
     file: &[u8],
     max_changes: u64,

@@ -352,7 +352,8 @@ fn damaged_archives_never_panic_and_are_never_taken_for_other_data() {
 
 #[test]
 fn changed_bytes_behind_the_checksum_never_panic() {
-    // The zip checksum hides the arrays from the changes above, so change the arrays and pack them again.
+    // The zip checksum hides the arrays from the changes above, so change the arrays and pack them
+    // again.
     for (name, content) in members() {
         trials::accepted_prefixes(&content, |array| read_bytes(&with(name, array.to_vec())));
         trials::survivors(&content, 4, |array| read_bytes(&with(name, array.to_vec())));
