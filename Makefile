@@ -150,7 +150,7 @@ paper:
 		--k $(PAPER_K) --runs $(PAPER_RUNS) --cap $(PAPER_CAP) --out $(PAPER_OUT) $(PAPER_OPTIONS)
 	@echo "tables and figure: $(PAPER_OUT)"
 
-FUZZ_TARGETS ?= checkpoint parquet
+FUZZ_TARGETS ?= checkpoint parquet texts
 FUZZ_SECONDS ?= 60
 
 # Without a sanitizer, which would need unstable Rust. All code is safe but the vector kernels and

@@ -16,6 +16,7 @@ fn main() {
     };
     checkpoint_seeds(&folder("checkpoint"));
     parquet_seeds::write(&folder("parquet"));
+    docsphere_fuzz::texts::write_seeds(&folder("texts"));
 }
 
 /// Checkpoints of one run, stopped after every number of iterations: with and without the best of

@@ -1,6 +1,7 @@
 //! What the targets and the writer of their seeds share.
 
 pub mod checkpoints;
+pub mod texts;
 
 use std::path::{Path, PathBuf};
 

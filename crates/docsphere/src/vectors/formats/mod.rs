@@ -45,6 +45,8 @@ pub mod mtx;
 mod npy;
 pub mod npz;
 mod numbers;
+#[cfg(test)]
+mod packed_tests;
 pub mod svmlight;
 #[cfg(test)]
 pub(crate) mod trials;
