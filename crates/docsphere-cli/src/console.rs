@@ -6,9 +6,9 @@
 //! added afterwards. **Data** ([`data`]: CSV, JSON, completion scripts) is written unchanged, even
 //! to a terminal: what a program reads must not depend on where the output goes.
 //!
-//! A closed pipe (`| head -1`) is not a failure. Further output is dropped, and the command goes on:
-//! it still writes its files, and its exit code still reports what it found. Every other error of
-//! standard output, such as a full disk, is an error of the command.
+//! A closed pipe (`| head -1`) is not a failure. Further output is dropped, and the command goes
+//! on: it still writes its files, and its exit code still reports what it found. Every other error
+//! of standard output, such as a full disk, is an error of the command.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};

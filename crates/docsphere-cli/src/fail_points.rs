@@ -1,7 +1,8 @@
 //! Crashes at named points, for the tests of crash safety. Not in release builds.
 //!
-//! `DOCSPHERE_FAIL_AT=NAME:N` ends the process without cleanup when it passes the point NAME for the
-//! N-th time. `DOCSPHERE_FAIL_LIST=FILE` appends the name of each point that it passes to a file.
+//! `DOCSPHERE_FAIL_AT=NAME:N` ends the process without cleanup when it passes the point NAME for
+//! the N-th time. `DOCSPHERE_FAIL_LIST=FILE` appends the name of each point that it passes to a
+//! file.
 
 use std::collections::HashMap;
 use std::env;

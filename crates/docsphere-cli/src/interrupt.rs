@@ -32,8 +32,8 @@ struct Unfinished {
 
 /// Installs the signal handler.
 pub(crate) fn listen() {
-    // Without a handler a signal ends the process at once: staging folders are then left behind, but
-    // nothing worse happens.
+    // Without a handler a signal ends the process at once: staging folders are then left behind,
+    // but nothing worse happens.
     let _ = ctrlc::set_handler(|| {
         let is_first = SIGNALS.fetch_add(1, Ordering::SeqCst) == 0;
         if io::stderr().is_terminal() {

@@ -146,8 +146,8 @@ impl Forecast {
     }
 }
 
-/// Bytes for people, rounded up. A limit is rounded down, so that an amount above the limit is never
-/// shown as equal to it.
+/// Bytes for people, rounded up. A limit is rounded down, so that an amount above the limit is
+/// never shown as equal to it.
 pub(crate) fn megabytes(bytes: u64) -> String {
     shown(bytes.next_multiple_of(step(bytes)))
 }

@@ -42,7 +42,8 @@ pub fn write_folder(target: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => taken(target),
         _ => failed(error),
     })?;
-    // The folder has its final name; there is nothing to remove. Not every system can sync a folder.
+    // The folder has its final name; there is nothing to remove. Not every system can sync a
+    // folder.
     let _ = staging.keep();
     let _ = File::open(parent).and_then(|folder| folder.sync_all());
     Ok(())

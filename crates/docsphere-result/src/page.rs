@@ -1,8 +1,8 @@
 //! `report.html`: a result as one self-contained page that needs no other files and no network.
 //!
 //! The page itself is built in `explorer/` and checked in as `page.html`; this module inserts its
-//! data. Texts are inserted as JSON in which every `<` is escaped, so that no document can close the
-//! element that holds it; the page shows them as text only. Its content security policy has the
+//! data. Texts are inserted as JSON in which every `<` is escaped, so that no document can close
+//! the element that holds it; the page shows them as text only. Its content security policy has the
 //! hashes of its one script and its one style, computed when it is built: nothing else can run.
 
 use std::path::Path;

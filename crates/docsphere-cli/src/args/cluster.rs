@@ -37,8 +37,8 @@ pub(crate) struct ClusterArgs {
     #[arg(short = 'k', long, value_name = "K")]
     pub(crate) n_clusters: usize,
 
-    /// How the initial centroids are chosen: random, plain-k-means++, k-means++, or a matrix file of
-    /// centroids
+    /// How the initial centroids are chosen: random, plain-k-means++, k-means++, or a matrix file
+    /// of centroids
     #[arg(long, value_name = "INIT", default_value = DEFAULTS.init.name())]
     init: String,
 
@@ -62,8 +62,8 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "X", default_value_t = DEFAULTS.tol)]
     tol: f64,
 
-    /// Assignment strategy: auto, baseline, ncc, index, ncc-index, inverted, drift. Never changes the
-    /// result
+    /// Assignment strategy: auto, baseline, ncc, index, ncc-index, inverted, drift. Never changes
+    /// the result
     #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.strategy)]
     pub(crate) strategy: Strategy,
 

@@ -31,8 +31,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) id_field: Option<String>,
 
-    /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all except hidden
-    /// files]
+    /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all except
+    /// hidden files]
     #[arg(long, value_name = "PATTERN")]
     pub(crate) glob: Option<String>,
 

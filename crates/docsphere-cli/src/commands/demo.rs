@@ -49,8 +49,8 @@ impl Args {
             );
         }
         if !is_again {
-            // Checked before the corpus is written: the next demo will take a result beside the corpus
-            // for that of an earlier demo.
+            // Checked before the corpus is written: the next demo will take a result beside the
+            // corpus for that of an earlier demo.
             ResultFolder::check(&self.output, false, FolderKind::Result, &Reads::default())?;
             write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
             interrupt::only_prepared();
@@ -70,8 +70,8 @@ impl Args {
         if is_again {
             words.push("--force".as_ref());
         }
-        // Options for a small corpus: careful seeds, the best of ten runs, no terms that occur in only
-        // one document.
+        // Options for a small corpus: careful seeds, the best of ten runs, no terms that occur in
+        // only one document.
         let mut suited = vec!["--init", "k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
         if cfg!(feature = "serve") {
             suited.push("--index");

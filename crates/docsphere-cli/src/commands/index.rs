@@ -57,7 +57,8 @@ impl Args {
                 known.entry(&document.id).or_default().push(text);
             }
         }
-        // For an id that occurs several times, the texts are compared only if all of them are known.
+        // For an id that occurs several times, the texts are compared only if all of them are
+        // known.
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for line in lines.iter().filter(|line| known.contains_key(line.id.as_str())) {
             *counts.entry(&line.id).or_default() += 1;

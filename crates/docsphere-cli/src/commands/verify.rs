@@ -1,5 +1,5 @@
-//! `docsphere verify`: checks by brute force, without the engine's search, that every document is in
-//! its nearest cluster.
+//! `docsphere verify`: checks by brute force, without the engine's search, that every document is
+//! in its nearest cluster.
 
 use std::path::PathBuf;
 

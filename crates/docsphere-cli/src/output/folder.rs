@@ -1,14 +1,14 @@
 //! The result folder, which appears whole or not at all.
 //!
 //! Files are written into a staging folder beside the target, synced, and the folder is renamed.
-//! With `--force` the new folder and the old one are exchanged in one step, so that one whole result
-//! exists at every moment. Where the file system cannot do that, it takes three renames: a process
-//! that is killed between them leaves the old result beside its place, and the next run puts it
-//! back.
+//! With `--force` the new folder and the old one are exchanged in one step, so that one whole
+//! result exists at every moment. Where the file system cannot do that, it takes three renames: a
+//! process that is killed between them leaves the old result beside its place, and the next run
+//! puts it back.
 //!
 //! Only files that docsphere wrote are ever deleted ([`names`](super::names)). A folder with
-//! anything else in it is refused before the work begins. Files that appear in it during the run are
-//! kept: the whole old folder then stays as `OUT.old`. A result that cannot be put in its place
+//! anything else in it is refused before the work begins. Files that appear in it during the run
+//! are kept: the whole old folder then stays as `OUT.old`. A result that cannot be put in its place
 //! stays as `OUT.new`.
 
 use std::fs::{self, File};
@@ -251,8 +251,8 @@ fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<PathBuf> {
     exchange_in_steps([a, b, aside], |from, to| fs::rename(from, to))
 }
 
-/// Exchanges two folders by three renames. A process that is killed in between leaves the old folder
-/// `b` as `aside`, where [`put_back`] finds it.
+/// Exchanges two folders by three renames. A process that is killed in between leaves the old
+/// folder `b` as `aside`, where [`put_back`] finds it.
 fn exchange_in_steps(
     [a, b, aside]: [&Path; 3],
     mut rename: impl FnMut(&Path, &Path) -> io::Result<()>,

@@ -36,8 +36,8 @@ impl Reads {
         self.0.extend(path.map(|path| (what, path.as_ref().to_owned())));
     }
 
-    /// Refuses a result folder that would be read as input, or whose replacement would delete a file
-    /// that is read.
+    /// Refuses a result folder that would be read as input, or whose replacement would delete a
+    /// file that is read.
     pub(crate) fn check_folder(&self, target: &Path) -> Result<()> {
         let Some(real_target) = real_name(target) else { return Ok(()) };
         let shown = target.display();

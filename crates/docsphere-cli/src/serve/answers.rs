@@ -119,8 +119,8 @@ impl Documents {
 
     /// From now on queries are abandoned after a time limit, or when their client is gone.
     ///
-    /// SQLite checks every thousand instructions. FTS5 does not check while it searches for the next
-    /// hit.
+    /// SQLite checks every thousand instructions. FTS5 does not check while it searches for the
+    /// next hit.
     pub(crate) fn limit(
         &mut self,
         time_limit: Duration,
@@ -146,8 +146,8 @@ impl Documents {
     /// The requested documents, in an order that depends only on the file.
     ///
     /// Without words: for a cluster, the most typical first; otherwise in corpus order. With words:
-    /// up to [`MAX_COUNTED`] hits, the best first (`bm25` of FTS5, ties in corpus order); more hits,
-    /// in corpus order.
+    /// up to [`MAX_COUNTED`] hits, the best first (`bm25` of FTS5, ties in corpus order); more
+    /// hits, in corpus order.
     pub(crate) fn ask(&self, question: &Question) -> Result<Answer, Trouble> {
         let offset = question.page.checked_mul(PAGE_DOCS).filter(|&offset| i64::try_from(offset).is_ok());
         let Some(offset) = offset else {
@@ -203,8 +203,8 @@ impl Documents {
         // cluster.
         let hits = "SELECT rowid FROM words WHERE words MATCH ?1 AND (?2 IS NULL OR +rowid IN (SELECT number FROM documents WHERE cluster = ?2))";
         let query = format!("{hits} ORDER BY rowid LIMIT {}", MAX_COUNTED + 1);
-        // A prefix search takes ten times as long as a word search, and FTS5 does it for all documents
-        // before the first hit. So it is skipped if the word itself is frequent.
+        // A prefix search takes ten times as long as a word search, and FTS5 does it for all
+        // documents before the first hit. So it is skipped if the word itself is frequent.
         let (mut used, mut first) = (words, Vec::new());
         if let Some(whole) = words.strip_suffix(OPEN) {
             (used, first) = (whole, self.numbers(&query, params![whole, cluster])?);

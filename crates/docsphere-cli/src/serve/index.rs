@@ -1,7 +1,7 @@
 //! `documents.sqlite`: every document of a result with its cluster, and an index over their words.
 //!
-//! One table in corpus order, an index by cluster and similarity, and an FTS5 index that holds words
-//! but no texts.
+//! One table in corpus order, an index by cluster and similarity, and an FTS5 index that holds
+//! words but no texts.
 //!
 //! The header of an SQLite file has four bytes for applications (`user_version`). They hold the
 //! CRC-32 of the file with these bytes set to zero, so that a damaged file is refused as a whole
