@@ -1,4 +1,4 @@
-//! What may be typed: groups of options that several subcommands share.
+//! Groups of options that several subcommands share.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,14 +9,14 @@ use docsphere::{Init, SphericalKMeans, Strategy};
 use crate::input::Source;
 use crate::measure::Job;
 
-/// What all runs that are compared begin with, and how long they may take.
+/// The seeding that all compared runs share, and their time limit.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TurnArgs {
-    /// How the seeds are found: random, plain-k-means++, greedy, greedy:CANDIDATES
+    /// Seeding method: random, plain-k-means++, greedy, greedy:CANDIDATES
     #[arg(long, value_name = "INIT", default_value = "plain-k-means++")]
     pub(crate) init: InitArg,
 
-    /// Stop a run that would exceed so many seconds, and extrapolate from the iterations done
+    /// Stop a run that would take longer than this, and extrapolate from the iterations done
     #[arg(long, value_name = "SECONDS")]
     pub(crate) cap: Option<f64>,
 }
@@ -25,21 +25,21 @@ pub(crate) struct TurnArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clustering")]
 pub(crate) struct FitArgs {
-    /// Where all random numbers of the seeding come from
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = SphericalKMeans::params(1).seed)]
     pub(crate) seed: u64,
 
-    /// Iterations of a run at most
+    /// Maximum number of iterations per run
     #[arg(long, value_name = "N", default_value_t = SphericalKMeans::params(1).max_iter)]
     pub(crate) max_iter: usize,
 
-    /// Stop when no centroid moved by a squared distance of this or more
+    /// Stop when every centroid has moved by a squared distance of less than this
     #[arg(long, value_name = "X", default_value_t = SphericalKMeans::params(1).tol)]
     pub(crate) tol: f64,
 }
 
 impl FitArgs {
-    /// What is to be clustered, and how.
+    /// The job: the rows, k, threads and these options.
     pub(crate) fn job<'a>(
         &self,
         rows: &'a docsphere::UnitRows<'a>,
@@ -54,15 +54,15 @@ impl FitArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// A corpus or matrix file, or text-like generated rows: `generated`, `generated:TERMS_A_ROW`
+    /// A corpus or matrix file, or text-like generated rows: `generated`, `generated:TERMS_PER_ROW`
     #[arg(long, value_name = "FILE", default_value = "generated")]
     pub(crate) corpus: Source,
 }
 
-/// Where results go beside standard output.
+/// Where results are written, besides standard output.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OutArgs {
-    /// A folder for the tables as Markdown and CSV, every single run, and the figures
+    /// Folder for the tables as Markdown and CSV, every single run, and the figures
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -82,7 +82,7 @@ pub(crate) fn strategies_or_all(given: &[Strategy]) -> Vec<Strategy> {
     all
 }
 
-/// A way of seeding as it is typed: the library's name, or `greedy`, or `greedy:CANDIDATES`.
+/// A seeding method as typed: the library's name, `greedy`, or `greedy:CANDIDATES`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct InitArg {
     pub(crate) init: Init,

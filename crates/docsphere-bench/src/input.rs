@@ -12,22 +12,22 @@ use anyhow::{Result, ensure};
 use docsphere::{Corpus, CorpusOptions, ErrorKind, Event, SparseRows, UnitRows, Vectorizer, formats};
 use docsphere_testkit::zipf::ZipfText;
 
-/// Generated documents, if no number is given.
+/// Default number of generated documents.
 const GENERATED_DOCS: usize = 5_000;
 
-/// Terms of a generated row, if no number is given.
+/// Default number of terms per generated row.
 const GENERATED_MEAN_TERMS: usize = 40;
 
-/// Where rows come from.
+/// The source of the rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Source {
-    /// Text-like rows of the test kit, of about so many terms.
+    /// Text-like rows of the test kit, with about `mean_terms` terms each.
     Generated { mean_terms: usize },
     /// A corpus or a matrix.
     File(PathBuf),
 }
 
-/// Rows, and what they are called.
+/// Rows and their name.
 pub(crate) struct Loaded {
     pub(crate) name: String,
     pub(crate) rows: UnitRows<'static>,
@@ -36,11 +36,11 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// One line on what is clustered.
+    /// A one-line description of the rows.
     pub(crate) fn describe(&self) -> String {
         let rows = &self.rows;
         format!(
-            "{}: {} rows, {} terms, {} nonzeros, {:.1} terms a row (ready after {:.1} s)",
+            "{}: {} rows, {} terms, {} nonzeros, {:.1} terms per row (ready after {:.1} s)",
             self.name,
             rows.n_rows(),
             rows.n_terms(),
@@ -68,7 +68,7 @@ impl FromStr for Source {
 }
 
 impl fmt::Display for Source {
-    /// The name in tables: for files without folder and endings.
+    /// The name in tables; for files, without folder and extensions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Generated { mean_terms } => write!(f, "generated:{mean_terms}"),
@@ -81,16 +81,16 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// Rows of the first `n_docs` documents, or of all. Documents are chosen before they become
-    /// rows, so that vocabulary and weights are theirs.
+    /// Rows of the first `n_docs` documents, or of all. Documents are selected before they become
+    /// rows, so that vocabulary and weights depend only on them.
     ///
     /// # Errors
-    /// Everything that can be wrong with a file; fewer documents than wanted.
+    /// If the file cannot be read, or has fewer documents than wanted.
     pub(crate) fn load(&self, n_docs: Option<usize>, n_threads: usize) -> Result<Loaded> {
         self.load_fields(n_docs, n_threads, &CorpusOptions::default().text_fields)
     }
 
-    /// The same, with the text of records in these fields.
+    /// The same, reading the text of records from these fields.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -114,8 +114,8 @@ impl Source {
     }
 }
 
-/// Vocabulary and topics grow with the documents as in real text: 57,000 terms and 200 topics at
-/// 20,000 documents, 400,000 terms at a million.
+/// Generates rows. Vocabulary and topics grow with the documents as in real text: 57,000 terms and
+/// 200 topics at 20,000 documents, 400,000 terms at a million.
 fn generated(n_docs: usize, mean_terms: usize) -> UnitRows<'static> {
     let n_terms = (400.0 * (n_docs as f64).sqrt()).ceil() as usize;
     ZipfText { n_docs, n_terms: n_terms.max(1), n_topics: n_docs.div_ceil(100).max(1), mean_terms, seed: 1 }
@@ -157,7 +157,7 @@ fn documents(
     Ok(vectorizer.fit_texts(&texts)?.rows)
 }
 
-/// The texts of the first documents. Reads little more than these.
+/// The texts of the first documents. Reads little beyond them.
 fn first_texts(corpus: &Corpus, n_docs: usize) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     let mut stop_when_read = |event: &Event<'_>| match event {

@@ -1,17 +1,17 @@
-//! `docsphere-bench`: what measures docsphere.
+//! `docsphere-bench`: the benchmarks of docsphere.
 //!
 //! | subcommand | question |
 //! |---|---|
 //! | `speed` | how long does each strategy take, side by side, from the same seeds? |
 //! | `grid` | is `auto` near the best strategy for every corpus, k and number of threads? |
 //! | `growth` | how does the time of an iteration grow with documents and with k? |
-//! | `seeding` | what does each way of seeding cost, and what does it gain? |
+//! | `seeding` | what does each seeding method cost, and what does it gain? |
 //! | `paper` | what did the paper's evaluation show, and what does it show here? |
 //!
-//! The path of a measurement: [`args`] (what may be typed), [`input`] (a corpus, a matrix or
-//! generated rows), [`measure`] (seeds, loops, repeats in turn, proof that results are identical),
-//! [`statistics`], [`report`] (tables, figures, the machine). One file a subcommand in
-//! [`commands`].
+//! The stages of a measurement: [`args`] (options), [`input`] (a corpus, a matrix or generated
+//! rows), [`measure`] (seeds, loops, repeats in turn, proof that results are identical),
+//! [`statistics`], [`report`] (tables, figures, the machine). [`commands`] has one file per
+//! subcommand.
 //!
 //! Exit codes: 0 done, 1 failed (also: results differ, or `auto` is too slow), 2 wrong usage.
 
@@ -28,7 +28,7 @@ use clap::Parser;
 
 use crate::commands::Command;
 
-/// Measures docsphere: strategies side by side, growth, seeding, the paper's evaluation
+/// Benchmarks of docsphere: strategies side by side, growth, seeding, the paper's evaluation
 #[derive(Parser)]
 #[command(name = "docsphere-bench", version, max_term_width = 100)]
 struct Cli {

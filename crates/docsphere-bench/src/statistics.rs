@@ -1,6 +1,6 @@
-//! The few numbers that stand for many.
+//! Summary statistics.
 
-/// The middle value; the mean of the two in the middle if their number is even.
+/// The median: the middle value, or the mean of the two middle ones if their number is even.
 ///
 /// # Panics
 /// If there are no values.
@@ -8,7 +8,7 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     quartiles(values)[1]
 }
 
-/// The first quartile, the median and the third quartile; between two values in proportion.
+/// The first quartile, the median and the third quartile, linearly interpolated.
 ///
 /// # Panics
 /// If there are no values.
@@ -22,7 +22,7 @@ pub(crate) fn quartiles(values: impl IntoIterator<Item = f64>) -> [f64; 3] {
     })
 }
 
-/// The least value; infinite if there are none.
+/// The minimum; infinite if there are no values.
 pub(crate) fn least(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().fold(f64::INFINITY, f64::min)
 }
@@ -37,8 +37,8 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The exponent b of the power law `y = a x^b` that fits best: least squares in logarithms. `None`
-/// with fewer than two different x.
+/// The exponent b of the best-fitting power law `y = a x^b`: least squares in logarithms. `None`
+/// with fewer than two distinct x.
 pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|&(x, y)| (x.ln(), y.ln())).collect();
     if logs.windows(2).all(|pair| pair[0].0 == pair[1].0) {

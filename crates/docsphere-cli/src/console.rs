@@ -1,14 +1,14 @@
 //! Standard output and standard error: text for people, and data for programs.
 //!
 //! **Text for people** goes through [`People`] and [`tell`]. Document ids, texts, field names and
-//! file names may hold anything, also escape sequences that a terminal obeys. So every line is
-//! [`escaped`] as a whole: a control character is shown as `\x1b`, never sent. Colours of our own
-//! are added afterwards. **Data** ([`data`]: CSV, JSON, completion scripts) is written as it is, to
-//! a terminal too: what a program reads must not depend on who is looking.
+//! file names may hold anything, including escape sequences that a terminal obeys. So every line is
+//! [`escaped`] as a whole: a control character is shown as `\x1b`, never sent. Our own colours are
+//! added afterwards. **Data** ([`data`]: CSV, JSON, completion scripts) is written unchanged, even
+//! to a terminal: what a program reads must not depend on where the output goes.
 //!
-//! A reader that goes away (`| head -1`) is no failure. Output that nobody can read any more is
-//! dropped, and the command goes on: it still writes its files, and its exit code still says what
-//! it found. Every other error of standard output, such as a full disk, is an error of the command.
+//! A closed pipe (`| head -1`) is not a failure. Further output is dropped, and the command goes
+//! on: it still writes its files, and its exit code still reports what it found. Every other error
+//! of standard output, such as a full disk, is an error of the command.
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
@@ -20,8 +20,8 @@ const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
 
-/// The text with every character escaped that a terminal might obey instead of showing it:
-/// control characters (line breaks too), and those that change the direction of writing.
+/// Escapes every character that a terminal might obey instead of showing it: control characters
+/// (line breaks too), and those that change the writing direction.
 pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -40,8 +40,8 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a terminal may obey this character: C0, DEL and C1; marks, embeddings, overrides and
-/// isolates of direction; separators of lines and paragraphs.
+/// Whether a terminal may obey this character: C0, DEL and C1; directional marks, embeddings,
+/// overrides and isolates; line and paragraph separators.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -50,7 +50,7 @@ fn is_obeyed(c: char) -> bool {
         )
 }
 
-/// A line on standard error. If nobody can read it, nothing can be done about that.
+/// Writes a line to standard error. Errors are ignored: there is nowhere to report them.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "docsphere: {}", escaped(line));
 }
@@ -73,19 +73,19 @@ impl People {
         self.put(BOLD, text, PLAIN)
     }
 
-    /// Writes one line in faint type.
+    /// Writes one line in dim type.
     pub(crate) fn dim(&mut self, text: impl Display) -> io::Result<()> {
         self.put(DIM, text, PLAIN)
     }
 
     fn put(&mut self, before: &str, text: impl Display, after: &str) -> io::Result<()> {
-        // As one piece: a line is not torn apart by what goes to standard error.
+        // In one write, so that output to standard error cannot split the line.
         let line = format!("{before}{}{after}\n", escaped(&text.to_string()));
         self.0.write_all(line.as_bytes())
     }
 }
 
-/// Standard output as data, written as it is. The caller flushes it.
+/// Standard output as data, written unchanged. The caller flushes it.
 pub(crate) fn data() -> UntilClosed<StdoutLock<'static>> {
     UntilClosed::stdout(io::stdout().lock())
 }
@@ -97,11 +97,11 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// A writer that takes everything, but passes it on only as long as somebody reads it.
+/// A writer that accepts everything, and drops it once the other end is closed.
 pub(crate) struct UntilClosed<W> {
     out: W,
     is_closed: bool,
-    /// What stands before errors.
+    /// Prefix of error messages.
     context: &'static str,
 }
 
@@ -167,7 +167,7 @@ mod tests {
         let marks = "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}";
         assert!(escaped(marks).is_ascii());
         assert_eq!(escaped(&escaped(marks)), escaped(marks));
-        // Joiners belong to words of some languages.
+        // Joiners are part of words in some languages.
         assert_eq!(escaped("می\u{200c}خواهم"), "می\u{200c}خواهم");
     }
 

@@ -1,7 +1,7 @@
-//! Crashes at named places, for the tests of crash safety. Not in release builds.
+//! Crashes at named points, for the tests of crash safety. Not in release builds.
 //!
-//! `DOCSPHERE_FAIL_AT=NAME:N` ends the process when it passes the place NAME for the N-th time,
-//! without clearing up. `DOCSPHERE_FAIL_LIST=FILE` adds the name of each place that it passes to a
+//! `DOCSPHERE_FAIL_AT=NAME:N` ends the process without cleanup when it passes the point NAME for
+//! the N-th time. `DOCSPHERE_FAIL_LIST=FILE` appends the name of each point that it passes to a
 //! file.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-/// Begins to watch if the environment asks for it.
+/// Activates the fail points if the environment asks for it.
 pub(crate) fn listen() {
     if let Ok(file) = env::var("DOCSPHERE_FAIL_LIST") {
         docsphere::watch_fail_points(move |name| {

@@ -1,4 +1,4 @@
-//! How a failure is told: on one line, in the words of the command line, with the right exit code.
+//! Reports a failure: on one line, in the terms of the command line, with the right exit code.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::console::{escaped, tell};
 use crate::interrupt;
 use crate::memory;
 
-/// Prints the error on one line and says how the process ends.
+/// Prints the error on one line and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let kind = library_error(error.as_ref()).map(docsphere::Error::kind);
     if interrupt::asked_to_stop() && matches!(kind, Some(ErrorKind::Stopped { .. })) {
@@ -25,11 +25,11 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if is_usage { 2 } else { 1 })
 }
 
-/// Prints what the parser of the command line has to say: help, the version, or what is wrong.
+/// Prints the output of the command-line parser: help, the version, or an error.
 pub(crate) fn report_usage(error: clap::Error) -> ExitCode {
     let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-    // The parser repeats words as they were typed, and colours its own. What it says about escaped
-    // words is the same, and harmless.
+    // The parser repeats arguments as typed, between its own colours. With escaped arguments its
+    // message is the same, and harmless.
     let words = std::env::args_os().map(|word| OsString::from(&*escaped(&word.to_string_lossy())));
     let error = Cli::read(words).err().unwrap_or(error);
     match error.print() {
@@ -41,13 +41,13 @@ pub(crate) fn report_usage(error: clap::Error) -> ExitCode {
     }
 }
 
-/// The error of the library that this is, or that a file of a result met with.
+/// The library error that this error is, or that caused a failure with a file of a result.
 fn library_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a docsphere::Error> {
     let of_result = || error.downcast_ref::<docsphere_result::Error>()?.library();
     error.downcast_ref::<docsphere::Error>().or_else(of_result)
 }
 
-/// The error and its causes, none of them twice.
+/// The error and its causes, without repetition.
 fn message(error: &anyhow::Error) -> String {
     let mut message = String::new();
     for cause in error.chain() {
@@ -73,7 +73,7 @@ fn message(error: &anyhow::Error) -> String {
     message
 }
 
-/// The library names its own options; a person knows those of the command.
+/// The message with the command's options in place of the library's, which the user does not know.
 pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
     let text = match error.kind() {
         ErrorKind::Parameter { name, expected, got } => {
@@ -103,7 +103,7 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
     }
 }
 
-/// The option of the command that sets an option of the library; other words stay as they are.
+/// The command's name for an option of the library; other words are returned unchanged.
 fn option(name: &str) -> &str {
     match name {
         "n_clusters" => "-k",

@@ -1,4 +1,5 @@
-//! Files that a command needs beside its input: read in pieces, each asked for before it is taken.
+//! Files that a command needs beside its input. They are read in pieces, and the memory for each
+//! piece is checked first.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,7 +10,7 @@ use docsphere_result::files::Reading;
 use crate::failure::in_words_of_the_command;
 use crate::memory;
 
-/// Reads a text of at most `most` bytes. `what` completes the sentence "reading ... takes".
+/// Reads a text file of at most `most` bytes. `what` completes the sentence "reading ... takes".
 pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<String> {
     let mut content = Vec::new();
     // The buffer may be copied while it grows.
@@ -27,7 +28,7 @@ pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<St
     })
 }
 
-/// Why a file could not be read, with its name.
+/// The reason why a file could not be read, with its name.
 fn failed(error: io::Error, path: &Path) -> anyhow::Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<docsphere::Error>()) {
         Some(error) => refused(error, path),

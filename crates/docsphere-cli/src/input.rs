@@ -1,4 +1,4 @@
-//! From arguments to rows: documents or a matrix, whichever was given.
+//! From arguments to rows, for documents or a matrix.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,17 +15,17 @@ use crate::memory;
 use crate::output::remarks::Remarks;
 use crate::progress::Progress;
 
-/// What the id of a row of a matrix takes: a short text and its place in a list.
+/// Memory per row id of a matrix: a short string and its slot in a list.
 const ID_BYTES: u64 = 64;
 
-/// What a name of a column takes for each byte of a short line: a text of its own, and a place in a
-/// list that doubles.
+/// Memory of a column name for each byte of a short line: a string of its own, and a slot in a list
+/// that grows by doubling.
 const NAME_COPIES: u64 = 64;
 
-/// The longest name of a column.
+/// Maximum length of a column name.
 const MAX_NAME_BYTES: usize = 1_000_000;
 
-/// Rows to be clustered, and where they came from.
+/// The rows to cluster, and their source.
 pub(crate) struct Loaded {
     pub(crate) rows: UnitRows<'static>,
     /// The id of each row.
@@ -35,7 +35,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// What a person should know about the input.
+    /// Notes about the input for the user.
     pub(crate) fn remarks(&self) -> Remarks {
         let mut remarks = match &self.source {
             Source::Documents { stats, .. } => Remarks::of_reading(stats),
@@ -51,7 +51,7 @@ impl Loaded {
         remarks
     }
 
-    /// The texts of the documents, where they were kept.
+    /// The texts of the documents, if they were kept.
     pub(crate) fn texts(&self) -> Option<&TextStore> {
         match &self.source {
             Source::Documents { texts, .. } => texts.as_ref(),
@@ -67,11 +67,11 @@ impl Loaded {
     }
 }
 
-/// Where rows came from.
+/// The source of the rows.
 pub(crate) enum Source {
     /// Text. The model is boxed: it is much larger than anything else here.
     Documents {
-        /// The texts, if they were to be kept.
+        /// The texts, if they were kept.
         texts: Option<TextStore>,
         model: Box<TextModel>,
         stats: CorpusStats,
@@ -81,16 +81,16 @@ pub(crate) enum Source {
     Matrix { term_names: Option<Vec<String>> },
 }
 
-/// Where the time went.
+/// Time spent on reading and vectorizing.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LoadSeconds {
     pub(crate) read: f64,
     pub(crate) vectorize: f64,
 }
 
-/// Reads everything, once, and turns it into rows. Options are given as objects: a file of stop
-/// words may be a pipe, which can be read only once. `store` is the file that keeps the texts of
-/// documents, if they are wanted later.
+/// Reads all input once and turns it into rows. Options are passed as objects: a file of stop words
+/// may be a pipe, which can be read only once. `store` is the file that keeps the texts of
+/// documents, if they are needed later.
 pub(crate) fn load(
     input: &InputArgs,
     (text, tfidf): (TextOptions, TfidfOptions),
@@ -129,8 +129,8 @@ pub(crate) fn load(
     })
 }
 
-/// Reads a matrix. Its rows are numbered from 1, as lines are. `n_terms` is the number of columns
-/// where it is known: svmlight files do not say.
+/// Reads a matrix. Its rows are numbered from 1, like lines. `n_terms` is the number of columns if
+/// it is known; svmlight files do not state it.
 pub(crate) fn load_matrix(
     input: &InputArgs,
     format: formats::Format,
@@ -169,7 +169,7 @@ pub(crate) fn load_matrix(
     })
 }
 
-/// The names of columns, one a line.
+/// Reads the names of columns, one per line.
 fn read_names(path: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let limit = memory::of_readers();

@@ -1,7 +1,7 @@
-//! Ctrl-C, and the signals by which systems end programs.
+//! Ctrl-C and other termination signals.
 //!
-//! While a run iterates or a server serves, the first signal asks it to come to an end and the
-//! second stops at once; at all other times the first one stops at once. Whatever stops it, nothing
+//! While a run iterates or a server runs, the first signal requests a graceful stop and the second
+//! stops at once; at all other times the first one stops at once. In every case nothing
 //! half-written is left: unfinished results are removed, and so are the library's temporary files.
 
 use std::fs;
@@ -12,17 +12,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::console::tell;
 
-/// What the process returns when it was interrupted, as shells do: 128 + SIGINT.
+/// Exit code of an interrupted process, as in shells: 128 + SIGINT.
 pub(crate) const EXIT_CODE: u8 = 130;
 
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 /// Whether a result has been put in its place.
 static IS_WRITTEN: AtomicBool = AtomicBool::new(false);
-/// What the first signal says, if it only asks for an end.
+/// The message printed on the first signal, if that requests a graceful stop.
 static CALM_ANSWER: Mutex<Option<&'static str>> = Mutex::new(None);
 static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { results: Vec::new(), folders: Vec::new() });
 
-/// What must not be left behind.
+/// Files and folders that must not be left behind.
 struct Unfinished {
     /// Files and folders that are being written.
     results: Vec<PathBuf>,
@@ -30,14 +30,14 @@ struct Unfinished {
     folders: Vec<PathBuf>,
 }
 
-/// Begins to listen.
+/// Installs the signal handler.
 pub(crate) fn listen() {
     // Without a handler a signal ends the process at once: staging folders are then left behind,
-    // nothing worse.
+    // but nothing worse happens.
     let _ = ctrlc::set_handler(|| {
         let is_first = SIGNALS.fetch_add(1, Ordering::SeqCst) == 0;
         if io::stderr().is_terminal() {
-            // Leaves the line of "^C" and of the bar.
+            // Ends the line that shows "^C" and the progress bar.
             eprintln!();
         }
         let answer = *CALM_ANSWER.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,7 @@ pub(crate) fn listen() {
     });
 }
 
-/// Ends the process. The lock is never given back: whoever is about to put a result in place waits
+/// Ends the process. The lock is never released: a thread about to put a result in place blocks
 /// until the process is gone.
 fn stop_at_once() -> ! {
     let unfinished = unfinished();
@@ -68,7 +68,7 @@ fn stop_at_once() -> ! {
     std::process::exit(i32::from(EXIT_CODE));
 }
 
-/// Another thread may still be writing into the folder: then the first attempt finds it not empty.
+/// Removes a folder, with retries: another thread may still be writing into it.
 fn remove_folder(folder: &Path) -> io::Result<()> {
     (0..10).map(|_| fs::remove_dir_all(folder)).find(Result::is_ok).unwrap_or(Ok(()))
 }
@@ -77,25 +77,25 @@ fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on the first signal, which is answered by this line, asks for an end: see
+/// From now on the first signal prints this line and requests a graceful stop: see
 /// [`asked_to_stop`].
 pub(crate) fn stop_calmly(answer: &'static str) {
     *CALM_ANSWER.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
 }
 
-/// What was asked for has been done: the process ends as if nothing had come.
+/// Marks the request to stop as fulfilled: the process ends as if no signal had arrived.
 #[cfg(feature = "serve")]
 pub(crate) fn settle() {
     SIGNALS.store(0, Ordering::SeqCst);
 }
 
-/// Whether a signal has come.
+/// Whether a signal has arrived.
 pub(crate) fn asked_to_stop() -> bool {
     SIGNALS.load(Ordering::SeqCst) > 0
 }
 
-/// Puts a result in its place: a step that must not be cut off in the middle. Afterwards these
-/// files or folders are no longer removed if the process is stopped: they may be something else.
+/// Puts a result in its place, a step that must not be interrupted. Afterwards these files or
+/// folders are no longer removed if the process is stopped: they may be something else.
 pub(crate) fn uninterrupted<T, E>(results: &[&Path], step: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let mut unfinished = unfinished();
     let outcome = step();
@@ -104,18 +104,18 @@ pub(crate) fn uninterrupted<T, E>(results: &[&Path], step: impl FnOnce() -> Resu
     outcome
 }
 
-/// What has been put in its place so far is not what the command is for: an interrupted process
-/// says that nothing was written.
+/// States that the files put in place so far are only preparation: an interrupted process still
+/// reports that nothing was written.
 pub(crate) fn only_prepared() {
     IS_WRITTEN.store(false, Ordering::SeqCst);
 }
 
-/// This file or folder is to be removed if the process is stopped at once.
+/// Registers a file or folder to be removed if the process is stopped at once.
 pub(crate) fn remember_unfinished(path: &Path) {
     unfinished().results.push(path.to_owned());
 }
 
-/// This file or folder is complete, or gone. Tells whether it was remembered.
+/// Unregisters a file or folder that is complete, or gone. Returns whether it was registered.
 pub(crate) fn forget_unfinished(path: &Path) -> bool {
     let mut unfinished = unfinished();
     let n_before = unfinished.results.len();
@@ -123,7 +123,7 @@ pub(crate) fn forget_unfinished(path: &Path) -> bool {
     unfinished.results.len() < n_before
 }
 
-/// The library will write temporary files into this folder.
+/// Registers a folder into which the library will write temporary files.
 pub(crate) fn remember_folder(folder: &Path) {
     unfinished().folders.push(folder.to_owned());
 }

@@ -1,8 +1,8 @@
 //! The `docsphere` command: arguments in, library objects, files and text out.
 //!
-//! `args/` says what may be typed and turns it into library objects; `commands/` has one file a
-//! subcommand; `output/` writes what a run leaves behind. Exit codes: 0 done, 1 failed, 2 wrong
-//! usage, 130 interrupted.
+//! `args/` defines the options and turns them into library objects; `commands/` has one file per
+//! subcommand; `output/` writes the results. Exit codes: 0 done, 1 failed, 2 wrong usage,
+//! 130 interrupted.
 
 mod args;
 mod commands;
@@ -27,7 +27,7 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::Command;
 
-/// Groups documents by what they are about: exact spherical k-means on TF-IDF vectors
+/// Cluster documents by topic: exact spherical k-means on TF-IDF vectors
 #[derive(Parser)]
 #[command(name = "docsphere", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -36,7 +36,7 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads the words of a command line, the name of the command first.
+    /// Parses a command line, which begins with the name of the command.
     pub(crate) fn read(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {

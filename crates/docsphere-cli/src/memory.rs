@@ -1,4 +1,4 @@
-//! How much memory a run will need, and how much there is.
+//! The memory that a run needs, and the memory available.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -15,25 +15,25 @@ fn proc_bytes(file: &str, key: &str) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// The most memory that this process has held so far; `None` where the system does not tell.
+/// The peak memory of this process so far; `None` where the system does not report it.
 pub(crate) fn peak() -> Option<u64> {
     proc_bytes("/proc/self/status", "VmHWM:")
 }
 
-/// The memory that this process holds now; 0 where the system does not tell.
+/// The memory that this process holds now; 0 where the system does not report it.
 pub(crate) fn resident() -> u64 {
     proc_bytes("/proc/self/status", "VmRSS:").unwrap_or(0)
 }
 
-/// The memory that is left on this machine, or to this container; `None` where the system does not
-/// tell.
+/// The memory available on this machine or in this container; `None` where the system does not
+/// report it.
 fn available() -> Option<u64> {
     let machine = proc_bytes("/proc/meminfo", "MemAvailable:")?;
     Some(container_left().map_or(machine, |left| left.min(machine)))
 }
 
-/// What the limit of a container (control group, version 2) leaves. Cached files are given up when
-/// memory is short.
+/// The memory left under the limit of a container (control group, version 2). Cached files count as
+/// free, since they are evicted when memory is short.
 fn container_left() -> Option<u64> {
     let read = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
@@ -42,24 +42,24 @@ fn container_left() -> Option<u64> {
     Some(number("max")?.saturating_sub(number("current")?.saturating_sub(cached)))
 }
 
-/// The most that the process may hold: what was given, or what it holds and what is left. And who
-/// says so.
+/// The most memory that the process may hold, and whether it was given with `--max-memory`.
+/// Otherwise it is the memory that the process holds plus the memory available.
 pub(crate) struct Limit {
     bytes: u64,
     is_given: bool,
-    /// The same for everything that the library reads.
+    /// The same limit for everything that the library reads.
     readers: MemoryLimit,
 }
 
-/// The limit of this process. One for all: what one reader holds, another cannot have.
+/// The limit of this process, shared by all readers.
 static LIMIT: OnceLock<Option<Limit>> = OnceLock::new();
 
-/// Sets the limit to what was given. Must come before anything is read.
+/// Sets the limit to the given one. Must be called before anything is read.
 pub(crate) fn allow(given: Option<u64>) {
     LIMIT.get_or_init(|| Limit::new(given));
 }
 
-/// The limit; `None` where nothing was given and the system does not tell.
+/// The limit; `None` if none was given and the system does not report its memory.
 pub(crate) fn limit() -> Option<&'static Limit> {
     LIMIT.get_or_init(|| Limit::new(None)).as_ref()
 }
@@ -75,8 +75,8 @@ impl Limit {
             Some(bytes) => (bytes, MemoryLimit::new(bytes, resident)),
             None => {
                 let bytes = resident() + available()?;
-                // Others may take of what was left at the beginning: that is as if this process
-                // held it.
+                // Memory that other processes have taken since the start counts as if this
+                // process held it.
                 let held = move || bytes.saturating_sub(available().unwrap_or(bytes)).max(resident());
                 (bytes, MemoryLimit::new(bytes, held))
             }
@@ -89,7 +89,7 @@ impl Limit {
     }
 }
 
-/// The refusal to read on, in the words of the command.
+/// The message that refuses further reading, in the terms of the command.
 pub(crate) fn too_much(what: &str, needed: u64, allowed: u64) -> String {
     let limit = limit().filter(|limit| limit.bytes == allowed);
     let (whose, raise) = match limit {
@@ -110,15 +110,15 @@ pub(crate) fn too_much(what: &str, needed: u64, allowed: u64) -> String {
     )
 }
 
-/// What a run adds to the rows, at the most.
+/// An upper bound of the memory that a run needs beside the rows.
 pub(crate) struct Forecast {
     rows: u64,
     run: u64,
 }
 
 impl Forecast {
-    /// The loop, or what comes after it: neighbours and groups of the clusters, with the model
-    /// twice.
+    /// The maximum over the loop and the steps after it, the neighbours and groups of the clusters,
+    /// during which the model is held twice.
     pub(crate) fn new(rows: &UnitRows<'_>, params: &ValidParams) -> Self {
         let forecast = params.memory_forecast(rows);
         let (k, n_threads) = (params.params().n_clusters, params.params().n_threads);
@@ -146,8 +146,8 @@ impl Forecast {
     }
 }
 
-/// Bytes for people, rounded up: what is too much is never shown as a limit is, which is rounded
-/// down.
+/// Bytes for people, rounded up. A limit is rounded down, so that an amount above the limit is
+/// never shown as equal to it.
 pub(crate) fn megabytes(bytes: u64) -> String {
     shown(bytes.next_multiple_of(step(bytes)))
 }
@@ -156,7 +156,7 @@ fn megabytes_below(bytes: u64) -> String {
     shown(bytes / step(bytes) * step(bytes))
 }
 
-/// The smallest difference that is shown.
+/// The rounding unit.
 fn step(bytes: u64) -> u64 {
     match bytes {
         0..10_000_000 => 100_000,

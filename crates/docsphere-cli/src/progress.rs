@@ -1,4 +1,4 @@
-//! What a person sees while it runs: bars on a terminal, nothing elsewhere.
+//! Progress display: bars on a terminal, nothing elsewhere.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -12,18 +12,18 @@ use crate::failure::in_words_of_the_command;
 use crate::interrupt;
 use crate::numbers::{counted, grouped};
 
-/// Shows the events of a run, and asks it to stop on Ctrl-C or when its time is over.
+/// Shows the events of a run, and asks it to stop on Ctrl-C or when its time is up.
 pub(crate) struct Progress {
     visible: bool,
     bar: ProgressBar,
     stage: Stage,
-    /// "run 2 of 10, " where there are several.
+    /// "run 2 of 10, " if there are several runs.
     run: String,
     max_iter: u64,
     deadline: Option<Instant>,
-    /// Whether the time was over.
+    /// Whether the run was stopped by the time limit.
     pub(crate) out_of_time: bool,
-    /// When something was last read.
+    /// Time of the last read.
     pub(crate) last_read: Option<Instant>,
 }
 
@@ -50,25 +50,25 @@ impl Progress {
         }
     }
 
-    /// The same, knowing how long a run may take.
+    /// The same for a run with these limits.
     pub(crate) fn of_run(quiet: bool, max_iter: usize, time_limit: Option<Duration>) -> Self {
         let deadline = time_limit.map(|limit| Instant::now() + limit);
         Progress { max_iter: max_iter as u64, deadline, ..Progress::new(quiet) }
     }
 
-    /// Takes the bar away.
+    /// Clears the bar.
     pub(crate) fn finish(&mut self) {
         self.bar.finish_and_clear();
         self.stage = Stage::None;
     }
 
-    /// When the loop has ended: with thousands of clusters there are seconds to go.
+    /// Shows that the clusters are being described. With thousands of clusters, this takes seconds.
     pub(crate) fn summarize(&mut self, n_clusters: usize) {
         self.enter(Stage::Summarizing, 0, "describing {msg}, {elapsed}");
         self.bar.set_message(counted(n_clusters, "cluster"));
     }
 
-    /// A line that stays, above the bar.
+    /// Prints a permanent line above the bar.
     pub(crate) fn say(&self, line: &str) {
         if self.visible { self.bar.println(format!("docsphere: {}", escaped(line))) } else { tell(line) }
     }
@@ -87,7 +87,7 @@ impl Progress {
     fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Reading { bytes_read, bytes_total, n_documents } => {
-                // Nobody knows how long a pipe is.
+                // The length of a pipe is unknown.
                 let template = match bytes_total {
                     0 => "reading    {msg}, {elapsed}",
                     _ => "reading    [{bar:24}] {percent:>3}%  {msg}, {eta} left",
@@ -135,7 +135,7 @@ impl Observer for Progress {
         if matches!(event, Event::Reading { .. }) {
             self.last_read = Some(Instant::now());
         }
-        // Time is up only when there is something to show for it.
+        // The time limit applies only once there is a result.
         if matches!(event, Event::Iteration(_))
             && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
         {

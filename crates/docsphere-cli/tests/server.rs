@@ -151,7 +151,7 @@ fn names_of_hosts_are_checked_where_others_can_connect() {
     assert_eq!(server.stop("TERM"), Some(0));
     let mut said = String::new();
     server.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("warning: whoever can reach 0.0.0.0 can read all documents"), "{said}");
+    assert!(said.contains("warning: anyone who can reach 0.0.0.0 can read all documents"), "{said}");
     assert!(said.contains("localhost, search.example.org") && said.contains("--host-name adds"), "{said}");
     let done = place.run("serve out --host-name http://search.example.org");
     assert_eq!(done.code, Some(2));

@@ -56,7 +56,7 @@ impl AssignmentsFormat {
         }
     }
 
-    /// Finds out before any work begins whether this build can read and write the format.
+    /// Checks before any work begins that this build can read and write the format.
     ///
     /// # Errors
     /// [`ErrorKind::NotBuilt`] if it cannot.
@@ -87,7 +87,7 @@ impl FromStr for AssignmentsFormat {
     }
 }
 
-/// What is written of all documents. The slices have the same length.
+/// The assignments of all documents. The slices have the same length.
 #[derive(Clone, Copy, Debug)]
 pub struct Assignments<'a> {
     /// The id of each document.
@@ -110,10 +110,10 @@ pub struct Assignment<'a> {
     /// Its similarity to the centroid.
     #[serde(serialize_with = "as_number")]
     pub similarity: f64,
-    /// The second nearest cluster, if wanted; -1 for none.
+    /// The second-nearest cluster, if wanted; -1 for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<i32>,
-    /// The similarity to that one.
+    /// The similarity to the second-nearest centroid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up_similarity: Option<f64>,
 }
@@ -130,17 +130,17 @@ pub struct ReadAssignment {
     pub similarity: f64,
 }
 
-/// What is read, for messages.
+/// The name of the file's content in messages.
 const WHAT: &str = "the assignments";
 
-/// What a document's line takes per byte of a short line: its own id, and its place in a list that
-/// doubles.
+/// Memory of an assignment per byte of a short line: its own id, and its slot in a list that grows
+/// by doubling.
 const LINE_COPIES: u64 = 20;
 
-/// The longest line.
+/// Maximum length of a line.
 const MAX_LINE_BYTES: usize = 1 << 30;
 
-/// Reads the assignments of a result, in whichever format they are.
+/// Reads the assignments of a result, in any of the formats.
 ///
 /// # Errors
 /// If there are none, or the file is damaged, needs more memory than `limit` allows, or is in a
@@ -156,8 +156,7 @@ pub fn read_assignments(folder: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAs
     match format {
         AssignmentsFormat::Csv => {
             let mut reader = csv::Reader::from_reader(reading.open(&path)?);
-            // Asked for first: where the header cannot be read, `deserialize` takes the file for
-            // empty.
+            // Read first: if the header cannot be read, `deserialize` treats the file as empty.
             let headers = reader.headers().map(drop);
             let lines = headers.and_then(|()| reader.deserialize().collect());
             lines.map_err(|error| {
@@ -180,7 +179,7 @@ pub fn read_assignments(folder: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAs
     }
 }
 
-/// A similarity with six decimals, as files have it: more mean nothing.
+/// A similarity rounded to six decimals, as in files; more would be meaningless.
 pub fn rounded(similarity: f64) -> f64 {
     (similarity * 1e6).round() / 1e6
 }

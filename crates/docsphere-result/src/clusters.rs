@@ -25,9 +25,9 @@ pub struct ClustersFile {
     pub objective: f64,
     /// The number of iterations.
     pub iterations: usize,
-    /// Whether the run came to its end by itself.
+    /// Whether the run converged.
     pub converged: bool,
-    /// Where all random numbers came from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// Documents without any term: they have the label -1.
     pub n_without_terms: usize,
@@ -50,7 +50,7 @@ pub struct ClusterEntry {
     pub size: usize,
     /// The mean similarity of its documents to its centroid.
     pub cohesion: f64,
-    /// The terms that tell it from the others, best first.
+    /// The terms that distinguish it from the others, best first.
     pub keywords: Vec<KeywordEntry>,
     /// The documents nearest to its centroid, nearest first.
     pub representatives: Vec<DocumentEntry>,
@@ -73,7 +73,7 @@ pub struct KeywordEntry {
     /// Its value in the centroid. Absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Its share in this centroid against its share in all others, from 0 to 1.
+    /// Its share in this centroid relative to its share in all others, from 0 to 1.
     pub score: f64,
 }
 
@@ -98,7 +98,7 @@ pub struct NeighbourEntry {
     pub similarity: f64,
 }
 
-/// Neighbours of a cluster that are written.
+/// Number of neighbours written per cluster.
 const NEIGHBOURS: usize = 5;
 
 impl ClustersFile {
@@ -119,7 +119,8 @@ impl ClustersFile {
     }
 }
 
-/// The entries of all clusters. `texts` are those of the documents that summaries name, by number.
+/// The entries of all clusters. `texts` holds the texts of the documents that the summaries name,
+/// by document number.
 pub(crate) fn entries(
     summaries: &[ClusterSummary],
     model: &Model,
@@ -160,7 +161,7 @@ pub(crate) fn entries(
     summaries.iter().map(entry).collect()
 }
 
-/// The name of a term, or its number where names are not known.
+/// The name of a term, or its number if names are unknown.
 pub fn term_name(model: &Model, term: TermId) -> String {
     model.term_name(term).map_or_else(|| format!("#{term}"), str::to_owned)
 }

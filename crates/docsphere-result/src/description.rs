@@ -1,4 +1,4 @@
-//! From a finished run to what is said about it.
+//! Describes a finished run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,13 +23,13 @@ pub struct Clustering<'a> {
     pub labels: &'a Labels,
     /// Their similarities to their centroids, one per row.
     pub similarities: &'a [f64],
-    /// The centroids, with the names of terms where they are known.
+    /// The centroids, with the names of terms if they are known.
     pub model: &'a Model,
     /// The sum of the similarities, weighted if the rows were.
     pub objective: f64,
 }
 
-/// What is said about a clustering: the files `clusters.json`, `groups.json` and `map.json`.
+/// The description of a clustering: the files `clusters.json`, `groups.json` and `map.json`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Description {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a file of a result, and with which.
+/// An error about a file of a result.
 #[derive(Debug)]
 pub struct Error {
     // Boxed so that a `Result` stays small.
@@ -29,7 +29,7 @@ pub enum ErrorKind {
     /// the disk has room.
     #[error("cannot {action}: {source}")]
     Io {
-        /// What was being done, as an infinitive: "read", "write".
+        /// The failed action, as an infinitive: "read", "write".
         action: &'static str,
         /// The system's own error.
         source: io::Error,
@@ -38,13 +38,13 @@ pub enum ErrorKind {
     /// Write the result again.
     #[error("{problem}")]
     Malformed {
-        /// What is wrong, as the rest of a sentence about the file.
+        /// The problem, as the predicate of a sentence about the file.
         problem: String,
     },
-    /// Something is there already that is not replaced. Choose another name.
+    /// The target already exists and is not replaced. Choose another name.
     #[error("{problem}")]
     Taken {
-        /// What is there, and what to do.
+        /// What exists there, and what to do.
         problem: String,
     },
     /// The format is not in this build.
@@ -52,7 +52,7 @@ pub enum ErrorKind {
     NotBuilt {
         /// The format.
         what: &'static str,
-        /// The feature that brings it.
+        /// The feature that enables it.
         feature: &'static str,
     },
     /// An error of the library: a damaged model, or a file that needs more memory than allowed.
@@ -98,8 +98,8 @@ impl Error {
         ErrorKind::Malformed { problem: problem.into() }.into()
     }
 
-    /// An error of reading `path`. A refusal by the memory limit, which readers pass on as an error
-    /// of the system, is found again.
+    /// An error of reading `path`. A refusal by the memory limit, which readers pass on as an I/O
+    /// error, is recovered.
     pub(crate) fn reading(source: io::Error, path: &Path) -> Self {
         let kind = match source.downcast::<docsphere::Error>() {
             Ok(refusal) => ErrorKind::Library(refusal),

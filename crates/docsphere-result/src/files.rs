@@ -1,4 +1,4 @@
-//! Files read in pieces, each within a memory limit before it is taken; and JSON files.
+//! Reads files in pieces, each checked against a memory limit first; and JSON files.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -10,26 +10,26 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 
-/// Bytes that are read without asking again.
+/// Bytes read between two checks of the limit.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// What a JSON document takes once it is parsed, per byte of its text: mostly texts, which are no
-/// longer than that.
+/// Memory of a parsed JSON document per byte of its source: mostly strings, which are no longer
+/// than in the source.
 const JSON_COPIES: u64 = 3;
 
-/// How a file is read: what it is called in messages, and what it may take.
+/// How a file is read: its name in messages, and its memory limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
     /// What is read: completes the sentence "reading ... takes".
     pub what: &'static str,
     /// Bytes that are kept per byte of the file.
     pub kept: u64,
-    /// The limit that is asked first.
+    /// The limit that is checked before each piece.
     pub limit: &'a MemoryLimit,
 }
 
 impl Reading<'_> {
-    /// Opens a file that asks for memory as it is read.
+    /// Opens a file that checks the limit as it is read.
     ///
     /// # Errors
     /// If the system cannot open it.
@@ -38,7 +38,7 @@ impl Reading<'_> {
         Ok(LimitedFile { file, what: self.what, kept: self.kept, limit: self.limit.clone(), allowed: 0 })
     }
 
-    /// Calls `take` with every line, without its end.
+    /// Calls `take` with every line, without its line ending.
     ///
     /// # Errors
     /// Those of reading; of `take`, with file and line; a line of more than `longest` bytes, or one
@@ -72,14 +72,14 @@ impl Reading<'_> {
     }
 }
 
-/// A file that asks for memory before every piece that is read.
+/// A file that checks the memory limit before every piece it reads.
 #[derive(Debug)]
 pub struct LimitedFile {
     file: File,
     what: &'static str,
     kept: u64,
     limit: MemoryLimit,
-    /// Bytes that may be read before asking again.
+    /// Bytes that may be read before the next check.
     allowed: usize,
 }
 
@@ -97,7 +97,7 @@ impl Read for LimitedFile {
     }
 }
 
-/// Reads a JSON file. `wrong` is what is said of a file that holds something else.
+/// Reads a JSON file. `wrong` is the message for a file that holds something else.
 pub(crate) fn read_json<T: DeserializeOwned>(
     path: &Path,
     what: &'static str,
@@ -112,7 +112,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
     let asked = limit.check(what, found.len().saturating_mul(1 + JSON_COPIES));
     asked.map_err(|error| Error::from(error).at_path(path))?;
     let mut content = Vec::new();
-    // The buffer may be copied while it grows. What is written to the file meanwhile is left.
+    // The buffer may be copied while it grows. Data appended to the file meanwhile is ignored.
     let file = Reading { what, kept: 2, limit }.open(path)?;
     file.take(found.len()).read_to_end(&mut content).map_err(|error| Error::reading(error, path))?;
     serde_json::from_slice(&content)

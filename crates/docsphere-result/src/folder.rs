@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Makes the folder `target` with the files that `write` puts into the folder that it is given.
+/// Creates the folder `target` with the files that `write` puts into the folder that it is given.
 ///
-/// Files go to a temporary folder beside the target, are synced, and the folder is renamed. The
-/// target may be there already if it is empty; nothing is ever replaced.
+/// Files are written to a temporary folder beside the target and synced, and the folder is renamed.
+/// The target may already exist if it is empty; nothing is ever replaced.
 ///
 /// # Errors
-/// Those of `write`, and those of the system; also if the target is there already. No folder is
-/// then left behind.
+/// Those of `write`, and those of the system; also if the target already exists. No folder is then
+/// left behind.
 pub fn write_folder(target: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     check_free(target)?;
     let failed = |error: io::Error| Error::writing(error, target);
@@ -42,7 +42,8 @@ pub fn write_folder(target: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => taken(target),
         _ => failed(error),
     })?;
-    // The folder has its name; there is nothing to remove. Not every system can sync a folder.
+    // The folder has its final name; there is nothing to remove. Not every system can sync a
+    // folder.
     let _ = staging.keep();
     let _ = File::open(parent).and_then(|folder| folder.sync_all());
     Ok(())

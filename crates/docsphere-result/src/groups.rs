@@ -1,5 +1,5 @@
-//! `groups.json`: clusters joined to groups, and the whole merge tree, so that another level can be
-//! chosen later; and `groups.csv`, the group of every document.
+//! `groups.json`: clusters joined into groups, and the whole merge tree, so that another level can
+//! be chosen later; and `groups.csv`, the group of every document.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,10 +14,10 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::names;
 
-/// Keywords of a group.
+/// Number of keywords per group.
 const KEYWORDS: usize = 5;
 
-/// Keywords in a group's name.
+/// Number of keywords in a group's name.
 const NAME_WORDS: usize = 3;
 
 /// The whole file.
@@ -31,7 +31,7 @@ pub struct GroupsFile {
     pub groups: Vec<GroupEntry>,
     /// The group of each cluster; -1 for those without a centroid.
     pub group_of_cluster: Vec<i32>,
-    /// All merges, nearest first. Nodes are clusters, then merges, numbered on.
+    /// All merges, nearest first. Nodes are numbered consecutively: clusters, then merges.
     pub merges: Vec<MergeEntry>,
 }
 
@@ -42,7 +42,7 @@ pub struct GroupEntry {
     pub id: u32,
     /// Its first keywords.
     pub name: String,
-    /// The terms that tell it from the others, best first.
+    /// The terms that distinguish it from the others, best first.
     pub keywords: Vec<String>,
     /// The number of its documents.
     pub size: usize,
@@ -53,7 +53,7 @@ pub struct GroupEntry {
 /// One step of the merge tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MergeEntry {
-    /// The nodes that are joined, and how far apart they are.
+    /// The nodes that are joined, and their distance.
     #[serde(flatten)]
     pub merge: Merge,
     /// The keywords of the new node.
@@ -66,8 +66,8 @@ pub(crate) fn name(keywords: &[String]) -> String {
 }
 
 impl GroupsFile {
-    /// Joins the clusters of a model, and cuts the tree at the usual level: as many groups as a
-    /// group has clusters, on average.
+    /// Joins the clusters of a model, and cuts the tree at the default level: as many groups as a
+    /// group has clusters on average.
     pub(crate) fn new(
         model: &Model,
         summaries: &[ClusterSummary],
@@ -86,7 +86,7 @@ impl GroupsFile {
     /// The same tree cut at another level. `clusters` are those of the same result.
     ///
     /// # Errors
-    /// If the tree is damaged, or cannot be cut into so many groups.
+    /// If the tree is damaged, or cannot be cut into `n_groups` groups.
     ///
     /// # Panics
     /// If there are fewer clusters than [`n_clusters`](Self::n_clusters).
@@ -167,7 +167,7 @@ impl GroupsFile {
     /// Writes the content of `groups.csv`: the group of every document.
     ///
     /// # Errors
-    /// Those of `out`, and if a document is in a cluster that is not there.
+    /// Those of `out`, and if a document is in a cluster that does not exist.
     pub fn write_table(&self, assignments: &[ReadAssignment], out: &mut dyn Write) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record(["id", "group", "cluster", "similarity"])?;

@@ -1,18 +1,18 @@
-//! The files of a docsphere result: what they hold, how they are written, and how they are read.
+//! The files of a docsphere result: their content, and how to write and read them.
 //!
 //! | file | type | holds |
 //! |---|---|---|
-//! | `assignments.csv` (`.jsonl`, `.parquet`) | [`Assignments`], [`ReadAssignment`] | a line per document |
+//! | `assignments.csv` (`.jsonl`, `.parquet`) | [`Assignments`], [`ReadAssignment`] | one line per document |
 //! | `clusters.json` | [`ClustersFile`] | size, keywords and documents of each cluster |
-//! | `groups.json` | [`GroupsFile`] | clusters joined to groups, and the merge tree |
+//! | `groups.json` | [`GroupsFile`] | clusters joined into groups, and the merge tree |
 //! | `groups.csv` | [`GroupsFile::write_table`] | the group of each document |
-//! | `map.json` | [`MapFile`] | where the clusters lie on the map |
-//! | `trace.json` | [`TraceFile`], [`ReadTrace`] | what happened in the run |
-//! | `report.html` | [`Page`] | all of that as one page |
+//! | `map.json` | [`MapFile`] | positions of the clusters on the map |
+//! | `trace.json` | [`TraceFile`], [`ReadTrace`] | counts and timings of the run |
+//! | `report.html` | [`Page`] | the whole result as one page |
 //! | `model.docsphere` | [`docsphere::Model`] | the model |
 //!
-//! [`Description`] makes the first files from a finished run, [`StoredPage`] reads them again.
-//! [`write_folder`] writes a whole folder that appears at once.
+//! [`Description`] builds `clusters.json`, `groups.json` and `map.json` from a finished run, and
+//! [`StoredPage`] reads them back. [`write_folder`] writes a folder atomically.
 //!
 //! # Example
 //!
@@ -49,7 +49,7 @@
 //!
 //! A field that was added later has a default, which its doc comment names, and readers ignore
 //! fields that they do not know. A missing `map.json` is computed from the model. So every result
-//! can still be read, and a report of it can be made.
+//! can still be read, and its report can be written.
 
 mod assignments;
 mod clusters;

@@ -1,4 +1,4 @@
-//! `map.json`: where the clusters lie on the map of the report.
+//! `map.json`: the positions of the clusters on the report's map.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use crate::names;
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MapFile {
-    /// Where the random numbers of the map came from.
+    /// The seed of the map's random numbers.
     pub seed: u64,
-    /// The place of each cluster, from -1 to 1 on both axes.
+    /// The position of each cluster, from -1 to 1 on both axes.
     pub places: Vec<[f32; 2]>,
 }
 
 impl MapFile {
-    /// Places clusters by summaries with [`MAP_NEIGHBOURS`] neighbours.
+    /// Computes the positions from summaries with [`MAP_NEIGHBOURS`] neighbours.
     pub fn new(summaries: &[ClusterSummary], seed: u64) -> Self {
         let of = |summary: &ClusterSummary| {
             if summary.size > 0 { summary.neighbours.clone() } else { Vec::new() }

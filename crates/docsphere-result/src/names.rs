@@ -6,17 +6,17 @@ pub const CLUSTERS: &str = "clusters.json";
 pub const GROUPS: &str = "groups.json";
 /// The group of every document.
 pub const GROUP_TABLE: &str = "groups.csv";
-/// Where the clusters lie on the map.
+/// The positions of the clusters on the map.
 pub const MAP: &str = "map.json";
 /// The model.
 pub const MODEL: &str = "model.docsphere";
-/// The page to look at.
+/// The report.
 pub const REPORT: &str = "report.html";
-/// What happened in the run.
+/// Counts and timings of the run.
 pub const TRACE: &str = "trace.json";
 /// The search index of the server, which has its own format.
 pub const DOCUMENTS: &str = "documents.sqlite";
-/// The texts of the documents. Today only in the folder of a run that has not ended.
+/// The texts of the documents. Exists only in the folder of a run that has not ended.
 pub const TEXTS: &str = "texts.store";
 
 /// All files that a result may have.

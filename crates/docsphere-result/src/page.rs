@@ -1,9 +1,9 @@
-//! `report.html`: a result as one page that needs nothing else, neither files nor a network.
+//! `report.html`: a result as one self-contained page that needs no other files and no network.
 //!
-//! The page itself is made in `explorer/` and checked in as `page.html`; here its data is put in.
-//! Texts go in as JSON in which no `<` is left, so that no document can end the element that holds
-//! it; the page shows them as text only. Its content security policy has the hashes of its one
-//! script and its one style, which are computed when it is built: nothing else can run.
+//! The page itself is built in `explorer/` and checked in as `page.html`; this module inserts its
+//! data. Texts are inserted as JSON in which every `<` is escaped, so that no document can close
+//! the element that holds it; the page shows them as text only. Its content security policy has the
+//! hashes of its one script and its one style, computed when it is built: nothing else can run.
 
 use std::path::Path;
 
@@ -23,38 +23,38 @@ const PAGE: &str = include_str!("page.html");
 /// The place for the data.
 const DATA_MARK: &str = "{\"docsphere\":\"data\"}";
 
-/// Where the page says what it may connect to: nothing.
+/// The directive of the page's policy that forbids all connections.
 const CONNECT_MARK: &str = "connect-src 'none'";
 
-/// Precedes the policy of the page, which ends with a quote.
+/// The text before the page's policy, which ends with a quote.
 const POLICY_MARK: &str = "http-equiv=\"Content-Security-Policy\" content=\"";
 
-/// What a page may connect to that has a server.
+/// The directive for a page served by a server.
 const SERVER_ONLY: &str = "connect-src 'self'";
 
-/// What a page is made of.
+/// The content of a page.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
     /// The clusters.
     pub clusters: &'a ClustersFile,
     /// The groups. Absent if there are too many clusters for a tree.
     pub groups: Option<&'a GroupsFile>,
-    /// The map, of as many clusters.
+    /// The map, with the same number of clusters.
     pub map: &'a MapFile,
     /// The version that made the result.
     pub version: &'a str,
     /// The options of the run.
     pub settings: &'a [Setting],
-    /// How the run went.
+    /// The course of the run.
     pub trace: Curve,
 }
 
-/// How much a page may hold.
+/// Size limits of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimits {
-    /// Characters of each document that are shown.
+    /// Number of characters shown of each document.
     pub max_chars: usize,
-    /// The size of the page. Above it, fewer characters are shown.
+    /// Maximum size of the page. Beyond it, fewer characters are shown.
     pub max_bytes: u64,
 }
 
@@ -70,13 +70,13 @@ impl Default for PageLimits {
 pub struct Rendered {
     /// The content of the file.
     pub html: String,
-    /// Characters of each document that it shows.
+    /// Number of characters that it shows of each document.
     pub n_chars: usize,
-    /// Whether it keeps within [`PageLimits::max_bytes`]. If not, it shows no texts at all.
+    /// Whether it is within [`PageLimits::max_bytes`]. If not, it shows no texts at all.
     pub is_within: bool,
 }
 
-/// What a page is made of, read from a result folder.
+/// The content of a page, read from a result folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredPage {
     clusters: ClustersFile,
@@ -129,23 +129,23 @@ impl StoredPage {
     }
 }
 
-/// The content security policy of the page that a server shows, for the headers of its answers.
+/// The content security policy of a served page, for the headers of responses.
 pub fn served_policy() -> String {
     let policy = PAGE.split_once(POLICY_MARK).and_then(|(_, rest)| rest.split_once('"'));
     let (policy, _) = policy.expect("the page has a policy");
-    // A page cannot say this of itself.
+    // This directive has no effect in a meta element.
     format!("{}; frame-ancestors 'none'", policy.replace(CONNECT_MARK, SERVER_ONLY))
 }
 
 impl Page<'_> {
-    /// The page as a file of its own, or for a server that can be asked for documents.
+    /// Renders the page as a standalone file, or for a server that provides documents.
     pub fn render(&self, limits: PageLimits, served: bool) -> Rendered {
         let is_within = |html: &str| html.len() as u64 <= limits.max_bytes;
         let whole = self.html(limits.max_chars, served);
         if is_within(&whole) {
             return Rendered { html: whole, n_chars: limits.max_chars, is_within: true };
         }
-        // The most characters with which it is small enough.
+        // Find the largest number of characters that fits.
         let (mut fits, mut too_many) = (0, limits.max_chars);
         let mut html = self.html(0, served);
         while too_many - fits > 1 {

@@ -19,10 +19,10 @@ const PATHS: [&str; 4] = ["INPUT", "--vocabulary", "--stop-words-file", "--init"
 /// The setting that names a stemmer, in the command and in Python.
 const STEMMERS: [&str; 2] = ["--stem", "stemmer"];
 
-/// More values of a setting are counted, not shown.
+/// Number of values shown per setting; further ones are only counted.
 const MAX_VALUES: usize = 5;
 
-/// What a page is given. Short names: there may be thousands of clusters.
+/// The data of a page. Names are short, since there may be thousands of clusters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -31,21 +31,21 @@ pub struct ReportData<'a> {
     pub title: String,
     /// The version that made the result.
     pub version: &'a str,
-    /// Whether there is a server behind the page, which can be asked for documents.
+    /// Whether the page is served by a server that provides documents.
     pub served: bool,
     /// Numbers about the whole result.
     pub totals: TotalsData,
-    /// Settings by name, as they are typed.
+    /// Settings by name, as typed.
     pub settings: Vec<(&'a str, String)>,
-    /// How the run went.
+    /// The course of the run.
     pub trace: &'a Curve,
-    /// Whether terms are stems, so that a word may go on after them.
+    /// Whether terms are stems, so that they match prefixes of words.
     pub stemmed: bool,
     /// The clusters, in the order of their numbers.
     pub clusters: Vec<ClusterData<'a>>,
     /// Left node, right node, name. Empty if there are too many clusters for a tree.
     pub merges: Vec<(u32, u32, String)>,
-    /// Groups shown at first.
+    /// Number of groups shown initially.
     pub n_groups: usize,
 }
 
@@ -68,9 +68,9 @@ pub struct TotalsData {
     pub objective: f64,
     /// The number of iterations.
     pub iterations: usize,
-    /// Whether the run came to its end by itself.
+    /// Whether the run converged.
     pub converged: bool,
-    /// The seed as text: a browser's numbers end at 2^53.
+    /// The seed as text: a browser's integers are exact only up to 2^53.
     pub seed: String,
 }
 
@@ -106,12 +106,12 @@ pub struct DocumentData<'a> {
     pub id: &'a str,
     /// Its similarity to the centroid.
     pub similarity: f64,
-    /// The beginning of its text, if it is known and wanted.
+    /// The beginning of its text, if known and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// How a run went, by iteration.
+/// The course of a run, by iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Curve {
@@ -215,7 +215,7 @@ fn title(inputs: &Setting) -> String {
     }
 }
 
-/// The values of a setting, a few of them if there are many; of files their names.
+/// The values of a setting, at most [`MAX_VALUES`]; for files, their names.
 fn shown(setting: &Setting) -> String {
     let is_path = PATHS.contains(&setting.name.as_str());
     let value = |value: &String| if is_path { without_folder(value) } else { value.clone() };
@@ -226,7 +226,7 @@ fn shown(setting: &Setting) -> String {
     if values.is_empty() { "yes".to_owned() } else { values.join(", ") }
 }
 
-/// The name of a file without the folder it lies in: a report may be mailed.
+/// The name of a file without its folder, since a report may be sent to others.
 fn without_folder(path: &str) -> String {
     let name = Path::new(path).file_name();
     name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())

@@ -1,4 +1,4 @@
-//! `trace.json`: what happened, in counts and seconds.
+//! `trace.json`: the course of a run, in counts and seconds.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::names;
 /// The whole file, as it is written.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceFile<'a> {
-    /// How labels were found.
+    /// The assignment strategy.
     pub strategy: Strategy,
-    /// Where all random numbers came from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The number of threads.
     pub threads: usize,
@@ -22,9 +22,9 @@ pub struct TraceFile<'a> {
     pub version: &'a str,
     /// The options of input, text and clustering.
     pub settings: &'a [Setting],
-    /// Where the time went.
+    /// Time by stage.
     pub seconds: Seconds,
-    /// Absent where the system does not tell.
+    /// Peak memory. Absent where the system does not report it.
     pub peak_memory_bytes: Option<u64>,
     /// The runs, of which the best was kept.
     pub runs: &'a [RunRecord],
@@ -32,7 +32,7 @@ pub struct TraceFile<'a> {
     pub iterations: &'a [IterationRecord],
 }
 
-/// The part of the file that is read again.
+/// The part of the file that is read back.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct ReadTrace {
@@ -48,26 +48,26 @@ pub struct ReadTrace {
 /// An option and its values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
-    /// The option, as it is typed.
+    /// The option, as typed.
     pub name: String,
-    /// Its values; none for an option that takes none.
+    /// Its values; empty for an option that takes none.
     pub values: Vec<String>,
 }
 
-/// Where the time of a run went.
+/// Time of a run by stage, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Seconds {
     /// Reading the input.
     pub read: f64,
     /// From texts to rows.
     pub vectorize: f64,
-    /// The first centroids, of all runs.
+    /// Seeding, for all runs.
     pub seed: f64,
     /// The iterations.
     pub cluster: f64,
     /// Keywords, representatives, groups and the map.
     pub summarize: f64,
-    /// Writing everything but this file itself.
+    /// Writing everything except this file.
     pub write: f64,
     /// The whole run.
     pub total: f64,

@@ -1,7 +1,7 @@
 //! `grid`: is `auto` near the best strategy for every corpus, k and number of threads?
 //!
-//! The least seconds of the repeats count: noise only ever adds to them. A cell where `auto` looks
-//! slow is measured again, `auto` and the best in turn, before it is believed.
+//! The minimum over the repeats counts, since noise only ever adds time. A cell where `auto` looks
+//! slow is measured again, alternating `auto` and the best, before the result is accepted.
 
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
@@ -19,11 +19,11 @@ use crate::statistics::least;
 /// more than a tolerance
 #[derive(ClapArgs)]
 pub(crate) struct Args {
-    /// A corpus or matrix file, `generated` or `generated:TERMS_A_ROW`; may be given several times
+    /// A corpus or matrix file, `generated` or `generated:TERMS_PER_ROW`; may be repeated
     #[arg(long, value_name = "FILE", default_value = "generated")]
     corpus: Vec<Source>,
 
-    /// Only the first documents: one number for all corpora, or one for each
+    /// Use only the first N documents: one number for all corpora, or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     docs: Vec<usize>,
 
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     strategies: Vec<Strategy>,
 
-    /// Runs of each strategy, of which the least seconds count
+    /// Number of runs of each strategy; the fastest counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
@@ -47,18 +47,18 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: usize,
 
-    /// How much slower than the best auto may be, in per cent
+    /// How much slower than the best auto may be, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
     tolerance: f64,
 
-    /// Which seconds are compared: on a machine that others use, too, those of the CPU tell more
+    /// Which time is compared; CPU time is more reliable on a shared machine
     #[arg(long, value_enum, default_value_t = Clock::Wall)]
     by: Clock,
 
     #[command(flatten)]
     turns: TurnArgs,
 
-    /// Stop a run that would take so many times as long as the fastest one of its cell, and
+    /// Stop a run that would take FACTOR times as long as the fastest one of its cell, and
     /// extrapolate
     #[arg(long, value_name = "FACTOR")]
     give_up: Option<f64>,
@@ -70,14 +70,14 @@ pub(crate) struct Args {
     out: OutArgs,
 }
 
-/// What was found out about one cell.
+/// The result for one cell.
 struct Verdict {
     best: Strategy,
     /// Seconds of auto over those of the best other strategy.
     ratio: f64,
 }
 
-/// What is measured, and what was found.
+/// The measurements and their results.
 struct Grid<'a> {
     args: &'a Args,
     strategies: Vec<Strategy>,
@@ -126,7 +126,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 impl Grid<'_> {
-    /// One cell: all strategies, and again if auto looks slow.
+    /// Measures one cell: all strategies, and again if auto looks slow.
     fn measure(&mut self, loaded: &Loaded, job: Job<'_>, seeds: &Seeds) -> Result<()> {
         let Args { turns: TurnArgs { cap, .. }, give_up, by, tolerance, .. } = *self.args;
         let title = format!("{}, k = {}, {} threads", loaded.name, job.n_clusters, job.n_threads);
@@ -159,7 +159,7 @@ impl Grid<'_> {
     }
 }
 
-/// `auto` is run first: what is slower by far need not be run to its end.
+/// Puts `auto` first, so that much slower strategies can be stopped early.
 fn auto_first(mut strategies: Vec<Strategy>) -> Result<Vec<Strategy>> {
     strategies.sort_by_key(|strategy| *strategy != Strategy::Auto);
     ensure!(
@@ -169,7 +169,7 @@ fn auto_first(mut strategies: Vec<Strategy>) -> Result<Vec<Strategy>> {
     Ok(strategies)
 }
 
-/// Measures again while auto looks slow, and says how often.
+/// Measures again while auto looks slow, and returns how often.
 fn confirm(args: &Args, turns: &Turns<'_>, outcomes: &mut [Outcome]) -> Result<usize> {
     for n_again in 0..args.retries {
         let verdict = verdict(outcomes, args.by)?;

@@ -11,8 +11,8 @@ use crate::measure::{Clock, Outcome, Turns};
 use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{exponent, median};
 
-/// Seconds an iteration for growing numbers of documents and of clusters, with fitted exponents and
-/// a figure
+/// Seconds per iteration for growing numbers of documents and of clusters, with fitted exponents
+/// and a figure
 #[derive(ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -47,15 +47,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "auto")]
     strategies: Vec<Strategy>,
 
-    /// Threads [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// Runs of each strategy, of which the medians are told
+    /// Number of runs of each strategy; medians are reported
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
-    /// Which seconds are fitted: on a machine that others use, too, those of the CPU tell more
+    /// Which time is fitted; CPU time is more reliable on a shared machine
     #[arg(long, value_enum, default_value_t = Clock::Wall)]
     by: Clock,
 
@@ -96,7 +96,7 @@ struct Point {
     loop_seconds: Option<f64>,
 }
 
-/// What is measured, and what was found.
+/// The measurements and their results.
 struct Growth<'a> {
     args: &'a Args,
     n_threads: usize,
@@ -146,7 +146,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         "seconds an iteration: {}seconds of the loop over its assignments, of which there is one more than iterations. Medians of the runs; seeding apart, one run.",
         args.by.prefix()
     ));
-    report.remark("exponent b: y = a x^b, by least squares in logarithms; of the loop, also the number of iterations has its part.");
+    report.remark("exponent b: y = a x^b, by least squares in logarithms; that of the loop also includes the growth of the number of iterations.");
     report.remark(growth.runs.remark_on_others());
     report.raw_table("growth-runs", growth.runs.table);
     report.publish(args.out.out.as_deref())

@@ -11,7 +11,7 @@ mod speed;
 use anyhow::{Result, ensure};
 use clap::Subcommand;
 
-/// What can be measured.
+/// The subcommands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Speed(speed::Args),
@@ -33,7 +33,7 @@ impl Command {
     }
 }
 
-/// How many documents of each corpus are used: all, the same number of each, or a number for each.
+/// The number of documents used of each corpus: all, the same number of each, or a number for each.
 fn docs_by_corpus(docs: &[usize], n_corpora: usize) -> Result<Vec<Option<usize>>> {
     match docs {
         [] => Ok(vec![None; n_corpora]),

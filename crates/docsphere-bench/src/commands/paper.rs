@@ -1,9 +1,9 @@
 //! `paper`: the evaluation of the paper's section 4, on any corpora.
 //!
 //! Every mode runs from the same seeds, once for each of several seed numbers. Medians and
-//! interquartile ranges over those are told, in the paper's Table 1 and figure, and what the paper
-//! does not show: counts, the thresholds that were used, candidates, what it takes to build the
-//! index. A mode whose labels differ fails the experiment.
+//! interquartile ranges over these runs are reported, as the paper's Table 1 and figure, together
+//! with data that the paper does not show: counts, the thresholds that were used, candidates, and
+//! the cost of building the index. A mode whose labels differ fails the experiment.
 
 use std::fs;
 
@@ -23,11 +23,11 @@ use crate::statistics::{mean, median, quartiles};
 /// unless all modes give the same labels
 #[derive(ClapArgs)]
 pub(crate) struct Args {
-    /// A corpus or matrix file, or `generated:TERMS_A_ROW`; may be given several times
+    /// A corpus or matrix file, or `generated:TERMS_PER_ROW`; may be repeated
     #[arg(long, value_name = "FILE", default_values = ["generated:10", "generated:58"])]
     corpus: Vec<Source>,
 
-    /// Only the first documents: one number for all corpora, or one for each
+    /// Use only the first N documents: one number for all corpora, or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     docs: Vec<usize>,
 
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K,K,...", value_delimiter = ',', default_value = "50,500,5000")]
     k: Vec<usize>,
 
-    /// Modes; ratios are to the first
+    /// Modes; ratios are relative to the first
     #[arg(
         long,
         value_name = "NAME,...",
@@ -52,21 +52,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     runs: u16,
 
-    /// How the seeds are found: random, plain-k-means++, greedy, greedy:CANDIDATES
+    /// Seeding method: random, plain-k-means++, greedy, greedy:CANDIDATES
     #[arg(long, value_name = "INIT", default_value = "plain-k-means++")]
     init: InitArg,
 
-    /// Stop a run that would exceed so many seconds, and extrapolate; a mode that was stopped is
-    /// not run again for that corpus and k
+    /// Stop a run that would take longer than this, and extrapolate; a mode that was stopped is not
+    /// run again for that corpus and k
     #[arg(long, value_name = "SECONDS")]
     cap: Option<f64>,
 
-    /// Threads [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// Go on where an experiment with the same --out was cut: runs with the same settings that it
-    /// made are taken over
+    /// Continue an interrupted experiment with the same --out: its runs with the same settings are
+    /// reused
     #[arg(long, requires = "out")]
     resume: bool,
 
@@ -87,11 +87,11 @@ struct Place {
     modes: Vec<Mode>,
 }
 
-/// One mode at one place.
+/// One mode on one corpus with one k.
 struct Mode {
-    /// A run for each seed; if the cap stopped one, it is the last.
+    /// One run per seed; if the cap stopped one, it is the last.
     outcome: Outcome,
-    /// One for each seed, of runs that were made or would have been.
+    /// One per seed, measured or extrapolated.
     timings: Vec<Timing>,
 }
 
@@ -120,7 +120,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 journal.as_ref(),
                 &mut runs,
             )?);
-            // What was measured is kept, whatever happens to the rest.
+            // Keep the measurements so far, whatever happens to the rest.
             if let Some(folder) = &args.out.out {
                 told(report.clone(), args, &inputs, &places, &runs)?.write(folder)?;
             }
@@ -129,7 +129,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     told(report, args, &inputs, &places, &runs)?.publish(args.out.out.as_deref())
 }
 
-/// The report on what was measured so far.
+/// The report on the measurements so far.
 fn told(
     mut report: Report,
     args: &Args,
@@ -147,23 +147,23 @@ fn told(
     ));
     report.latex_table("paper-table1", "Median minutes of the loop", table_1(args, places));
     report.table("paper-seconds", "Seconds of the loop: median, interquartile range, ratio", seconds(places));
-    report.table("paper-counts", "Counts, medians of the runs that came to their end", counts(places));
+    report.table("paper-counts", "Counts, medians of the finished runs", counts(places));
     report.table("paper-index", "How the index was used", index_table(places));
     report.table("paper-data", "What was clustered", data(places));
     report.figure("paper-figure", &panels(args, places))?;
-    report.remark("Labels, similarities, centroids, objective and iterations of all finished runs of one corpus, k and seed are the same to the bit; in stopped ones moved documents, objective and movement of every iteration that they did.");
+    report.remark("Labels, similarities, centroids, objective and iterations of all finished runs of one corpus, k and seed are the same to the bit; in stopped runs, the moved documents, objective and movement of every completed iteration.");
     if places.iter().flat_map(|place| &place.modes).any(Mode::is_stopped) {
         report.remark(EXTRAPOLATION);
     }
-    report.remark("Counts of a mode that was stopped in every run are of what it did: its iterations stand beside those of a finished mode.");
-    report.remark("The index: assignments in which it was on; its build, mean; what share of documents asked without a threshold and with each; candidates a document, before candidates whose centroid did not change are dropped.");
-    report.remark("similarity: mean of documents to their own centroid at the end. met: the share of all centroids that have an entry for a document's term, mean over terms, documents and iterations (postings of `inverted` over nonzeros times k).");
+    report.remark("Counts of a mode that was stopped in every run cover only the part that was done: its iterations are shown beside those of a finished mode.");
+    report.remark("The index: assignments in which it was on; mean build time; the share of documents that used no threshold, and each threshold; candidates per document, before candidates whose centroid did not change are dropped.");
+    report.remark("similarity: mean similarity of documents to their own centroid at the end. met: the share of all centroids that have an entry for a document's term, mean over terms, documents and iterations (postings of `inverted` over nonzeros times k).");
     report.remark(runs.remark_on_others());
     report.raw_table("paper-runs", runs.table.clone());
     Ok(report)
 }
 
-/// All modes from the same seeds, for one seed after the other.
+/// Runs all modes from the same seeds, one seed after the other.
 fn measure(
     args: &Args,
     loaded: &Loaded,
@@ -207,12 +207,12 @@ impl Mode {
         Mode { outcome: Outcome { strategy, runs: Vec::new() }, timings: Vec::new() }
     }
 
-    /// Whether the cap stopped a run: then no more are made.
+    /// Whether the cap stopped a run; no more are then made.
     fn is_stopped(&self) -> bool {
         self.outcome.runs.iter().any(Run::is_capped)
     }
 
-    /// The seconds of every seed, where `ways` has the iterations of a run that came to its end.
+    /// Sets the timing for every seed. `ways` has the iterations of a finished run for each seed.
     fn time(&mut self, ways: &[Option<Vec<IterationRecord>>]) {
         let stopped = self.outcome.runs.iter().find(|run| run.is_capped());
         let timing = |(number, way): (usize, &Option<Vec<IterationRecord>>)| match self
@@ -229,15 +229,14 @@ impl Mode {
         self.timings = ways.iter().enumerate().filter_map(timing).collect();
     }
 
-    /// Quartiles of the seconds, and whether any of them is extrapolated; `None` if nothing is
-    /// known.
+    /// Quartiles of the seconds, and whether any of them is extrapolated; `None` if there are none.
     fn quartiles(&self) -> Option<([f64; 3], bool)> {
         let seconds: Vec<f64> = self.timings.iter().map(|timing| timing.seconds).collect();
         let is_extrapolated = self.timings.iter().any(|timing| timing.is_extrapolated);
         (!seconds.is_empty()).then(|| (quartiles(seconds), is_extrapolated))
     }
 
-    /// The median over the runs that tell.
+    /// The median over the runs that count.
     fn median_of(&self, number: impl Fn(&Run) -> f64) -> f64 {
         self.outcome.over_runs(median, number)
     }
@@ -251,7 +250,7 @@ impl Mode {
     }
 }
 
-/// As in the paper: modes below each other, corpora and k side by side.
+/// Table 1 as in the paper: one row per mode, one column per corpus and k.
 fn table_1(args: &Args, places: &[Place]) -> Table {
     let columns = places.iter().map(|place| format!("{}, k = {}", place.corpus, place.n_clusters));
     let mut table = Table::new(std::iter::once("mode".to_owned()).chain(columns));
@@ -428,8 +427,8 @@ fn data(places: &[Place]) -> Table {
     table
 }
 
-/// As in the paper: a panel for each corpus, k and time on logarithmic axes, bars for the
-/// interquartile range, dotted connections.
+/// The figure as in the paper: one panel per corpus, k and time on logarithmic axes, bars for the
+/// interquartile range, dotted connecting lines.
 fn panels(args: &Args, places: &[Place]) -> Vec<Panel> {
     let corpora = places.chunk_by(|a, b| a.corpus == b.corpus && a.n_docs == b.n_docs);
     let series = |places: &[Place], number: usize| {

@@ -1,4 +1,4 @@
-//! Every single run, with all digits: what the tables for people were made of.
+//! Every single run, with all digits: the data behind the tables for people.
 
 use crate::input::Loaded;
 use crate::measure::{Job, Outcome, Run};
@@ -29,14 +29,14 @@ const RUN_COLUMNS: [&str; 20] = [
     "fingerprint",
 ];
 
-/// One row a run.
+/// One row per run.
 pub(super) struct RunsTable {
     pub(super) table: Table,
-    /// Seconds of each run, and the share of all cores that others had meanwhile.
+    /// Seconds of each run, and the share of all cores that other processes used meanwhile.
     others: Vec<(f64, f64)>,
 }
 
-/// Above this share of the machine in other hands, seconds are not to be trusted.
+/// If other processes use more than this share of the machine, seconds are not reliable.
 const MUCH: f64 = 0.05;
 
 impl RunsTable {
@@ -57,17 +57,17 @@ impl RunsTable {
         }
     }
 
-    /// What others had of the machine, and what that means.
+    /// A remark on the share of the machine that other processes used, and what it means.
     pub(super) fn remark_on_others(&self) -> String {
         remark_on_others(&self.others)
     }
 }
 
-/// The same for seconds of runs, and the share of all cores that others had meanwhile.
+/// The same, for pairs of the seconds of a run and the share that other processes used meanwhile.
 pub(super) fn remark_on_others(others: &[(f64, f64)]) -> String {
     let seconds: f64 = others.iter().map(|(seconds, _)| seconds).sum();
     if seconds == 0.0 {
-        return "How much of the machine other processes had is not known: the runs were too short, or the system does not tell.".to_owned();
+        return "How much of the machine other processes had is not known: the runs were too short, or the system does not report it.".to_owned();
     }
     let share = others.iter().map(|(seconds, share)| seconds * share).sum::<f64>() / seconds;
     let most = others.iter().map(|&(_, share)| share).fold(0.0, f64::max);
@@ -83,7 +83,7 @@ pub(super) fn remark_on_others(others: &[(f64, f64)]) -> String {
     )
 }
 
-/// What was clustered.
+/// The cells that describe the input, k and threads.
 fn place_cells(loaded: &Loaded, job: &Job<'_>) -> Vec<Cell> {
     vec![
         Cell::text(&loaded.name),

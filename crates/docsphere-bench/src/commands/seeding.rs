@@ -1,4 +1,4 @@
-//! `seeding`: what does each way of seeding cost, and what does it gain?
+//! `seeding`: what does each seeding method cost, and what does it gain?
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::args::{FitArgs, InitArg, InputArgs, OutArgs, threads_or_all};
 use crate::report::{Axis, Cell, Join, Panel, Report, Series, Table};
 use crate::statistics::{least, mean};
 
-/// Every way of seeding from several seeds: seconds, iterations, objective, and the gain over
-/// random seeds
+/// Every seeding method with several seeds: seconds, iterations, objective, and the gain over
+/// random seeding
 #[derive(ClapArgs)]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Only the first documents
+    /// Use only the first N documents
     #[arg(long, value_name = "N")]
     docs: Option<usize>,
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K,K,...", value_delimiter = ',', default_value = "200")]
     k: Vec<usize>,
 
-    /// Ways of seeding: random, plain-k-means++, greedy, greedy:CANDIDATES
+    /// Seeding methods: random, plain-k-means++, greedy, greedy:CANDIDATES
     #[arg(
         long,
         value_name = "INIT,...",
@@ -35,15 +35,15 @@ pub(crate) struct Args {
     )]
     inits: Vec<InitArg>,
 
-    /// How many seeds, counted from --seed
+    /// Number of seeds, counted from --seed
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
 
-    /// How the loop finds labels
+    /// Assignment strategy of the loop
     #[arg(long, value_name = "NAME", default_value_t = Strategy::Auto)]
     strategy: Strategy,
 
-    /// Threads [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
@@ -62,7 +62,7 @@ struct Sample {
     loop_seconds: f64,
     n_iter: usize,
     objective: f64,
-    /// The share of all cores that others had during the loop.
+    /// The share of all cores that other processes used during the loop.
     others: Option<f64>,
 }
 
@@ -123,10 +123,10 @@ pub(super) fn run(args: &Args) -> Result<()> {
     report.raw_table("seeding-runs", runs);
     report.figure("seeding", &panels)?;
     report.remark(format!(
-        "{} seeds from {}; {n_threads} threads; the loop by {}. Ways of seeding in turn for each seed.",
+        "{} seeds from {}; {n_threads} threads; the loop by {}. Seeding methods run in turn for each seed.",
         args.seeds, args.fit.seed, args.strategy
     ));
-    report.remark("gain: of the mean objective, in per cent of that of random seeds.");
+    report.remark("gain: of the mean objective, in percent of that of random seeding.");
     report.remark(remark_on_others(&others));
     report.publish(args.out.out.as_deref())
 }

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Only the first documents
+    /// Use only the first N documents
     #[arg(long, value_name = "N")]
     docs: Option<usize>,
 
@@ -29,11 +29,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     strategies: Vec<Strategy>,
 
-    /// Threads [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// Runs of each strategy, of which the medians are told
+    /// Number of runs of each strategy; medians are reported
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
 
@@ -99,11 +99,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
     }
     report.table("speed", "The whole loop, side by side", table);
     report.raw_table("speed-iterations", iterations.0);
-    report.remark("Identical in all finished runs of one k: labels, similarities, centroids, objective, iterations, to the bit; in stopped ones what they did of each iteration.");
+    report.remark("Identical in all finished runs of one k: labels, similarities, centroids, objective, iterations, to the bit; in stopped runs, the completed iterations.");
     report.remark(
         "ratio: seconds of the first strategy over these. Seconds, CPU seconds and stages are medians over the runs, which were made in turn.",
     );
-    report.remark("peak MB: the whole process, rows included. strategy MB: what the strategy held beside rows and centroids.");
+    report.remark("peak MB: the whole process, rows included. strategy MB: memory of the strategy beside rows and centroids.");
     report.remark(runs.remark_on_others());
     report.raw_table("speed-runs", runs.table);
     report.publish(args.out.out.as_deref())
@@ -147,7 +147,7 @@ fn add_rows(table: &mut Table, n_clusters: usize, outcomes: &[Outcome]) {
     }
 }
 
-/// What others had of the machine, as the mean over the runs.
+/// The share of the machine that other processes used, as the mean over the runs.
 fn others_cell(outcome: &Outcome) -> Cell {
     let shares: Vec<f64> = outcome.runs.iter().filter_map(|run| run.others).collect();
     if shares.is_empty() { Cell::Empty } else { Cell::number(100.0 * mean(shares), 0) }
@@ -155,8 +155,8 @@ fn others_cell(outcome: &Outcome) -> Cell {
 
 fn remark_on_cap(report: &mut Report, n_clusters: usize, is_known: bool) {
     report.remark(if is_known {
-        format!("k = {n_clusters}: {EXTRAPOLATION} Everything else in that line is what was done until then.")
+        format!("k = {n_clusters}: {EXTRAPOLATION} Everything else in that line covers only the part done until then.")
     } else {
-        format!("k = {n_clusters}: --cap stopped every run, so that nothing can be extrapolated.")
+        format!("k = {n_clusters}: --cap stopped every run, so nothing can be extrapolated.")
     });
 }

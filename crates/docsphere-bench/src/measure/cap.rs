@@ -1,4 +1,4 @@
-//! Runs that would take too long, and what is said of them instead.
+//! The time cap of runs, and the extrapolation of stopped runs.
 
 use docsphere::{IterationRecord, Strategy};
 
@@ -7,26 +7,26 @@ pub(super) fn would_exceed(elapsed: f64, last_iteration: f64, cap: f64) -> bool 
     elapsed + last_iteration > cap
 }
 
-/// Seconds that were measured, or would have been.
+/// Measured or extrapolated seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timing {
     pub(crate) seconds: f64,
-    /// Whether the run was stopped, and this is what it would have taken.
+    /// Whether the run was stopped, so that the seconds are extrapolated.
     pub(crate) is_extrapolated: bool,
 }
 
 /// How a stopped run is extrapolated, for the remarks of reports.
-pub(crate) const EXTRAPOLATION: &str = "\\*: extrapolated. The run was stopped after whole iterations: its seconds an iteration (the first one apart), times the iterations of a finished \
+pub(crate) const EXTRAPOLATION: &str = "\\*: extrapolated. The run was stopped after whole iterations: its seconds per iteration (except the first), times the iterations of a finished \
      strategy. That is too much for strategies whose later iterations are cheaper; for ncc, similarities stand for iterations, since their number is known for every iteration.";
 
 impl Timing {
-    /// Seconds of a run that came to its end.
+    /// The seconds of a finished run.
     pub(crate) fn measured(seconds: f64) -> Self {
         Timing { seconds, is_extrapolated: false }
     }
 
-    /// What a stopped run would have taken, by its own iterations and by those of a run that came
-    /// to its end: results are identical, so those are known.
+    /// Extrapolates a stopped run from its own iterations and those of a finished run, which are
+    /// known since results are identical.
     pub(crate) fn extrapolated(
         strategy: Strategy,
         seconds: f64,
@@ -42,9 +42,9 @@ impl Timing {
     }
 }
 
-/// The work of `ncc`, in full iterations: of documents whose own centroid changed all similarities
-/// are computed, of the others those with changed centroids. The first iteration counts as `first`
-/// of them. (Empty clusters are not left out.)
+/// The work of `ncc`, in full iterations: for documents whose own centroid changed, all
+/// similarities are computed; for the others, those with changed centroids. The first iteration
+/// counts as `first` full ones. (Empty clusters are included.)
 fn ncc_work(records: &[IterationRecord], first: f64) -> f64 {
     let (n_docs, n_clusters) = (records[0].unsettled_docs as f64, records[0].changed_clusters as f64);
     let share = |record: &IterationRecord| {
@@ -54,8 +54,8 @@ fn ncc_work(records: &[IterationRecord], first: f64) -> f64 {
     first + records[1..].iter().map(share).sum::<f64>()
 }
 
-/// How many later iterations the first takes as long as. The first has no labels to begin with, and
-/// compares with seeds, which are short.
+/// The duration of the first iteration in units of later ones. The first has no labels to begin
+/// with, and compares with seeds, which have few entries.
 fn first_by_later(done: &[IterationRecord]) -> f64 {
     let later: f64 = done[1..].iter().map(|record| record.seconds.total()).sum();
     if later > 0.0 { done[0].seconds.total() / (later / (done.len() - 1) as f64) } else { 1.0 }
@@ -96,16 +96,16 @@ mod tests {
 
     #[test]
     fn ncc_is_extrapolated_by_similarities() {
-        // Known by the iterations of any strategy.
+        // Known from the iterations of any strategy.
         let (all, mut ncc) = (records(Strategy::Auto), records(Strategy::Ncc));
         let similarities: Vec<f64> = ncc.iter().map(|record| record.counters.similarities as f64).collect();
-        // As long as there are similarities, but the first three times as quick.
+        // Time proportional to similarities, but the first iteration is three times as fast.
         for (record, similarities) in ncc.iter_mut().zip(&similarities) {
             record.seconds.update = 0.0;
             record.seconds.prepare = 0.0;
             record.seconds.assign = similarities / if record.iteration == 0 { 3.0 } else { 1.0 };
         }
-        // Everything changes in the first iterations, so that they are full ones.
+        // Everything changes in the first iterations, so they are full ones.
         assert_eq!(similarities[0], similarities[1]);
         let done: f64 = ncc[..2].iter().map(|record| record.seconds.total()).sum();
         let timing = Timing::extrapolated(Strategy::Ncc, done, &ncc[..2], &all);

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run};
 
-/// The bits of a result, in brief. Kept instead of the result, which would weigh on the memory of
-/// the runs that follow; the same numbers on every machine, so that runs of different days can be
+/// Hashes of the bits of a result. They are kept instead of the result, which would add to the
+/// memory of later runs. They are the same on every machine, so that runs of different days can be
 /// compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fingerprint {
@@ -30,7 +30,7 @@ impl Fingerprint {
         }
     }
 
-    /// What differs from another result.
+    /// The parts that differ from another result.
     fn differences(&self, other: &Fingerprint) -> Vec<&'static str> {
         let pairs = [
             ("labels", self.labels == other.labels),
@@ -48,13 +48,13 @@ impl std::fmt::Display for Fingerprint {
     }
 }
 
-/// FNV-1a over words: each step is a bijection, so that a single differing word never goes unseen.
+/// FNV-1a over words: each step is a bijection, so a single differing word always changes the hash.
 fn hash(words: impl IntoIterator<Item = u64>) -> u64 {
     words.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Fails unless all runs agree: finished ones in every bit of their results, stopped ones in every
-/// iteration that they did.
+/// iteration that they completed.
 pub(super) fn check(outcomes: &[Outcome]) -> Result<()> {
     let runs =
         || outcomes.iter().flat_map(|outcome| outcome.runs.iter().map(move |run| (outcome.strategy, run)));
@@ -90,7 +90,7 @@ fn differences(run: &Run, reference: &Run) -> Vec<&'static str> {
     differences
 }
 
-/// Whether all that an iteration's record says of the result, not of its cost, is the same.
+/// Whether two records agree in everything about the result of an iteration, ignoring its cost.
 fn same_step(a: &IterationRecord, b: &IterationRecord) -> bool {
     let bits = |record: &IterationRecord| {
         let counts = [record.moved_docs, record.changed_clusters, record.refilled_clusters];

@@ -1,5 +1,5 @@
-//! Runs kept in a file, one line each as soon as it is done, so that an experiment of hours can be
-//! cut and continued.
+//! A file of completed runs, one line per run, so that an experiment of hours can be interrupted
+//! and continued.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Run;
 
-/// What a run was made with. A run is taken over only if all of it is the same.
+/// The settings of a run. A run is reused only if all of them are the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunKey {
-    /// Of the program.
+    /// Version of the program.
     pub(crate) version: String,
-    /// Corpus, k and seed, as they are shown.
+    /// Corpus, k and seed, as shown.
     pub(crate) title: String,
-    /// How the seeds were found.
+    /// The seeding method.
     pub(crate) init: String,
     pub(crate) n_rows: usize,
     pub(crate) nnz: usize,
@@ -27,7 +27,7 @@ pub(crate) struct RunKey {
     pub(crate) tol: f64,
     pub(crate) cap: Option<f64>,
     pub(crate) strategy: Strategy,
-    /// From 0.
+    /// Number of the run, from 0.
     pub(crate) number: usize,
 }
 
@@ -37,22 +37,22 @@ struct Line {
     run: Run,
 }
 
-/// The file, and what was in it at the start.
+/// The file, and the runs that it held at the start.
 pub(crate) struct Journal {
     path: PathBuf,
     known: Vec<Line>,
 }
 
 impl Journal {
-    /// Opens the file, or makes it. What is in it is taken over if `resume`, else put aside under a
-    /// name that ends in `.old` or `.old-2` and so on. What cannot be read (a line that was cut
-    /// off, a run of another version) stays in the file and is left out.
+    /// Opens or creates the file. Its runs are reused if `resume`; otherwise the old file is
+    /// renamed to end in `.old`, `.old-2` and so on. Unreadable lines (truncated, or of another
+    /// version) stay in the file and are ignored.
     pub(crate) fn open(path: &Path, resume: bool) -> Result<Self> {
         let open = || -> Result<Self> {
             if !resume && path.exists() {
                 put_aside(path)?;
             }
-            // Better to learn now than after the first run that nothing can be written there.
+            // Fail now, not after the first run, if nothing can be written there.
             let mut file = File::options().create(true).append(true).open(path)?;
             let bytes = fs::read(path)?;
             if !bytes.is_empty() && !bytes.ends_with(b"\n") {
@@ -69,19 +69,19 @@ impl Journal {
         open().with_context(|| format!("{}: cannot be used", path.display()))
     }
 
-    /// The run that was made with the same, if there is one.
+    /// The run with the same settings, if there is one.
     pub(crate) fn find(&self, key: &RunKey) -> Option<Run> {
         self.known.iter().find(|line| line.key == *key).map(|line| line.run.clone())
     }
 
-    /// Keeps a run.
+    /// Appends a run.
     pub(crate) fn add(&self, key: RunKey, run: &Run) -> Result<()> {
         let write = || append(&self.path, &Line { key, run: run.clone() });
         write().with_context(|| format!("{}: cannot write", self.path.display()))
     }
 }
 
-/// Renames a journal, over no other.
+/// Renames a journal without replacing another.
 fn put_aside(path: &Path) -> Result<()> {
     let named = |number: u32| {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };

@@ -1,8 +1,8 @@
 //! Measuring: seeds once, then the whole loop by each strategy in turn.
 //!
-//! What is timed is the call that clusters with given seeds: every iteration, and whatever a
-//! strategy builds or frees between them; also the start of the threads, which is well below a
-//! millisecond. Seeding, reading and vectorising are apart.
+//! The timed part is the call that clusters with given seeds: every iteration, and everything that
+//! a strategy builds or frees between them; also the start of the threads, which takes well below a
+//! millisecond. Seeding, reading and vectorising are not included.
 
 mod cap;
 mod identity;
@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use identity::Fingerprint;
 use resources::MachineTicks;
 
-/// What is to be clustered, and how.
+/// The rows to cluster, and the options.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     pub(crate) rows: &'a UnitRows<'a>,
@@ -38,7 +38,7 @@ pub(crate) struct Job<'a> {
     pub(crate) tol: f64,
 }
 
-/// The first centroids, and the seconds that it took to find them.
+/// The initial centroids, and the seconds that it took to find them.
 pub(crate) struct Seeds {
     pub(crate) centroids: Centroids,
     pub(crate) seconds: f64,
@@ -51,16 +51,16 @@ pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Seconds of work on all cores together.
     pub(crate) cpu_seconds: f64,
-    /// The share of all cores that other processes had meanwhile; `None` where it cannot be told.
-    /// Seconds mean little where it is great.
+    /// The share of all cores that other processes used meanwhile; `None` if unknown. If it is
+    /// large, seconds mean little.
     pub(crate) others: Option<f64>,
-    /// The most memory that the process held meanwhile; `None` where the system does not tell.
+    /// The peak memory of the process meanwhile; `None` where the system does not report it.
     pub(crate) peak_bytes: Option<u64>,
     pub(crate) stop: StopReason,
     pub(crate) n_iter: usize,
     pub(crate) objective: f64,
     pub(crate) fingerprint: Fingerprint,
-    /// What happened, the first assignment first.
+    /// The records of all iterations, beginning with the first assignment.
     pub(crate) iterations: Vec<IterationRecord>,
 }
 
@@ -72,7 +72,7 @@ impl Job<'_> {
             .tol(self.tol)
     }
 
-    /// Finds the seeds. The library gives seeds away only as centroids of a run, so a run is
+    /// Computes the seeds. The library exposes seeds only as the centroids of a run, so a run is
     /// stopped after its first assignment, when they have not moved yet.
     pub(crate) fn seed(&self, init: &Init, seed: u64) -> Result<Seeds> {
         let mut stop_at_once = |event: &Event<'_>| match event {
@@ -84,9 +84,9 @@ impl Job<'_> {
         Ok(Seeds { seconds: fit.trace.runs[0].seeding_seconds, centroids: fit.model.centroids().clone() })
     }
 
-    /// Runs the loop from given seeds. With a cap, stops after the iteration behind which another
-    /// one like it would exceed so many seconds; but not before iteration 1: the first assignment
-    /// is to the seeds, which are single documents, and says little of what later ones cost.
+    /// Runs the loop from given seeds. With a cap, it stops as soon as another iteration like the
+    /// last would exceed the cap, but not before iteration 1: the first assignment is to the seeds,
+    /// which are single documents, and says little about the cost of later ones.
     pub(crate) fn run(&self, seeds: &Centroids, strategy: Strategy, cap: Option<f64>) -> Result<Run> {
         let params = self.params().init(Init::Given(seeds.clone())).strategy(strategy).check()?;
         resources::forget_peak();
@@ -132,7 +132,7 @@ impl Run {
         self.stop == StopReason::Observer
     }
 
-    /// How it ended, in a word or two.
+    /// A short description of how it ended.
     pub(crate) fn stop_name(&self) -> String {
         match self.stop {
             StopReason::NoLabelChanged => "no label changed".to_owned(),
@@ -143,7 +143,7 @@ impl Run {
         }
     }
 
-    /// Seconds by stage, all iterations together.
+    /// Seconds by stage, summed over all iterations.
     pub(crate) fn stages(&self) -> StageSeconds {
         let mut sum = StageSeconds::default();
         for record in &self.iterations {
@@ -154,17 +154,17 @@ impl Run {
         sum
     }
 
-    /// The counts of all iterations added up.
+    /// The counts, summed over all iterations.
     pub(crate) fn counters(&self) -> Counters {
         self.iterations.iter().fold(Counters::default(), |sum, record| sum.plus(record.counters))
     }
 
-    /// The most that the strategy held beside rows and centroids.
+    /// The peak memory of the strategy, beside rows and centroids.
     pub(crate) fn strategy_bytes(&self) -> u64 {
         self.iterations.iter().map(|record| record.strategy_bytes).max().unwrap_or(0)
     }
 
-    /// What was really used, and in how many assignments: `inverted 15, ncc 8`.
+    /// The strategies actually used, and in how many assignments: `inverted 15, ncc 8`.
     pub(crate) fn used(&self) -> String {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for record in &self.iterations {

@@ -1,4 +1,4 @@
-//! Strategies in turn (A B A B A B), so that a noisy minute hits all of them alike.
+//! Runs strategies in turn (A B A B A B), so that a noisy minute affects all of them alike.
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -7,18 +7,17 @@ use docsphere::{Centroids, Strategy};
 use super::cap::Timing;
 use super::{Job, Journal, Run, RunKey, identity};
 
-/// Which seconds count.
+/// Which clock is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Clock {
-    /// Those that pass.
+    /// Wall-clock time.
     Wall,
-    /// Those that the cores worked: changed less by what else runs on the machine, but blind to
-    /// cores that wait.
+    /// CPU time: less affected by other processes on the machine, but it does not show idle cores.
     Cpu,
 }
 
 impl Clock {
-    /// What stands before "seconds".
+    /// The prefix of "seconds" in texts.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Clock::Wall => "",
@@ -26,7 +25,7 @@ impl Clock {
         }
     }
 
-    /// Its seconds of a run.
+    /// The seconds of a run by this clock.
     pub(crate) fn read(self, run: &Run) -> f64 {
         match self {
             Clock::Wall => run.seconds,
@@ -42,14 +41,13 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The runs that count: those that came to their end, or if there is none the one that was
-    /// stopped.
+    /// The runs that count: the finished ones, or if there are none, the one that was stopped.
     pub(crate) fn counting(&self) -> impl Iterator<Item = &Run> {
         let is_finished = self.is_finished();
         self.runs.iter().filter(move |run| !is_finished || !run.is_capped())
     }
 
-    /// The run that stands for all where they are the same: counts, iterations, the result.
+    /// The run that represents all of them in what they share: counts, iterations, the result.
     ///
     /// # Panics
     /// If there was no run.
@@ -57,7 +55,7 @@ impl Outcome {
         self.counting().next().expect("every strategy was run")
     }
 
-    /// Whether a run came to its end.
+    /// Whether a run finished.
     pub(crate) fn is_finished(&self) -> bool {
         self.runs.iter().any(|run| !run.is_capped())
     }
@@ -67,8 +65,8 @@ impl Outcome {
         reduce(self.counting().map(number).collect())
     }
 
-    /// The seconds, reduced to one number; if no run came to its end, extrapolated by one that did,
-    /// and `None` if there is none.
+    /// The seconds, reduced to one number. If no run of this strategy finished, they are
+    /// extrapolated with a finished run of another, or `None` if there is none.
     pub(crate) fn timing(
         &self,
         clock: Clock,
@@ -83,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// A run that came to its end, if there is one: all of them took the same way.
+/// A finished run, if there is one; all of them have the same iterations.
 pub(crate) fn finished(outcomes: &[Outcome]) -> Option<&Run> {
     let mut runs = outcomes.iter().flat_map(|outcome| &outcome.runs);
     runs.find(|run| !run.is_capped())
@@ -95,17 +93,17 @@ pub(crate) struct Turns<'a> {
     pub(crate) seeds: &'a Centroids,
     /// Seconds after which a run is stopped.
     pub(crate) cap: Option<f64>,
-    /// A run is stopped, too, after so many times the seconds of the fastest run so far.
+    /// A run is also stopped after this multiple of the seconds of the fastest run so far.
     pub(crate) give_up: Option<f64>,
-    /// What is measured, for lines on standard error.
+    /// Description of the measurement, for lines on standard error.
     pub(crate) title: String,
-    /// Where runs are kept, and how the seeds were found.
+    /// The journal of runs, and the seeding method.
     pub(crate) journal: Option<(&'a Journal, &'a str)>,
 }
 
 impl Turns<'_> {
-    /// Runs every strategy so many times, in turn, and fails unless all results are the same. What
-    /// was stopped is not run again.
+    /// Runs every strategy `repeats` times, in turn, and fails unless all results are the same. A
+    /// strategy that was stopped is not run again.
     pub(crate) fn run(&self, strategies: &[Strategy], repeats: usize) -> Result<Vec<Outcome>> {
         let outcome = |&strategy| Outcome { strategy, runs: Vec::new() };
         let mut outcomes: Vec<Outcome> = strategies.iter().map(outcome).collect();
@@ -143,7 +141,7 @@ impl Turns<'_> {
         Ok(())
     }
 
-    /// Makes a run, unless the journal has it.
+    /// Performs a run, unless the journal has it.
     fn run_or_find(&self, strategy: Strategy, number: usize, cap: Option<f64>) -> Result<Run> {
         let Some((journal, init)) = self.journal else {
             return Ok(self.job.run(self.seeds, strategy, cap)?);

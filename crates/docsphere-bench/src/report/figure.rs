@@ -13,12 +13,12 @@ use super::lettering::{Lettered, Letters};
 
 const PANEL_SIZE: (u32, u32) = (560, 420);
 
-/// Pixels are finer than the units of SVG, or thin letters run together.
+/// Pixels per unit of SVG. At 1, thin letters run together.
 const PIXEL_SCALE: u32 = 2;
 
 const FONT: &str = "sans-serif";
 
-/// Told apart by those who cannot tell all colours apart (Okabe and Ito); the shapes differ, too.
+/// A palette that colour-blind readers can distinguish (Okabe and Ito); the shapes differ, too.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -29,7 +29,7 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
 ];
 
-/// An axis and what it shows.
+/// An axis and its label.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     label: String,
@@ -45,7 +45,7 @@ impl Axis {
         Axis { label: label.to_owned(), is_log: true }
     }
 
-    /// The axis over these values, with some air around them.
+    /// The scale over these values, with a margin around them.
     fn over(&self, values: impl Iterator<Item = f64>) -> Scale {
         let place = |value: f64| if self.is_log { value.log10() } else { value };
         let (lo, hi) = values
@@ -57,7 +57,7 @@ impl Axis {
     }
 }
 
-/// Where values lie between the ends of an axis. Places on a logarithmic axis are logarithms.
+/// The mapping of values to positions on an axis. Positions on a logarithmic axis are logarithms.
 #[derive(Clone, Debug)]
 struct Scale {
     is_log: bool,
@@ -97,7 +97,7 @@ impl ValueFormatter<f64> for Scale {
     }
 }
 
-/// Ticks at the powers of ten; between them, too, as long as there are fewer than four.
+/// Ticks at the powers of ten, and also between them while there are fewer than four.
 fn log_ticks(lo: f64, hi: f64) -> Vec<f64> {
     const STEPS: [&[f64]; 4] = [
         &[1.0],
@@ -124,31 +124,31 @@ fn linear_ticks(lo: f64, hi: f64) -> Vec<f64> {
     ((lo / step).ceil() as i64..=(hi / step).floor() as i64).map(|n| n as f64 * step).collect()
 }
 
-/// A number as it stands at an axis: `200k`, `0.05`.
+/// A number as an axis label: `200k`, `0.05`.
 fn short(value: f64) -> String {
     let (value, unit) = match value.abs() {
         size if size >= 0.999_999e6 => (value / 1e6, "M"),
         size if size >= 0.999_999e4 => (value / 1e3, "k"),
         _ => (value, ""),
     };
-    // Nine digits hide the rounding of logarithms; zeros behind the point say nothing.
+    // Nine digits hide the rounding of logarithms; trailing zeros are dropped.
     let digits = (8 - value.abs().max(1e-6).log10().floor() as i32).clamp(0, 9) as usize;
     let text = format!("{value:.digits$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}{unit}")
 }
 
-/// Points of one kind.
+/// A series of points.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<(f64, f64)>,
-    /// From where to where each point may lie, if that is known: drawn as bars.
+    /// The range of each point, if known, drawn as a bar.
     pub(crate) ranges: Vec<(f64, f64)>,
     pub(crate) join: Join,
 }
 
-/// How points are joined.
+/// How points are connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
     None,
@@ -165,17 +165,17 @@ pub(crate) struct Panel {
     pub(crate) series: Vec<Series>,
 }
 
-/// Panels side by side, drawn twice.
+/// Panels side by side, drawn as SVG and as PNG.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawing {
     pub(crate) svg: String,
-    /// A file of PNG.
+    /// The content of the PNG file.
     pub(crate) png: Vec<u8>,
 }
 
 impl Drawing {
     /// # Errors
-    /// If the drawing fails, which it has no reason to.
+    /// If drawing fails, which is not expected.
     pub(crate) fn new(panels: &[Panel]) -> Result<Self> {
         let (mut svg, mut png) = (String::new(), Vec::new());
         let (width, height) = (PANEL_SIZE.0 * panels.len().max(1) as u32, PANEL_SIZE.1);
@@ -214,7 +214,7 @@ impl Panel {
         let ends = ranges.flat_map(|&(lo, hi)| [lo, hi]);
         let y = self.y.over(points().map(|point| point.1).chain(ends));
         let font = |size: u32| (FONT, size * scale);
-        // Names of series stand to the right of the axes, where they hide nothing.
+        // The names of series are to the right of the axes, where they hide nothing.
         let longest = self.series.iter().map(|series| series.name.chars().count()).max().unwrap_or(0) as u32;
         let legend_width = (28 + 8 * longest) * scale;
         let mut chart = ChartBuilder::on(area)

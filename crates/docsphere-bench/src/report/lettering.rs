@@ -1,7 +1,7 @@
-//! Text in figures: measured, and for bitmaps drawn, with the font that is compiled in.
+//! Text in figures: measured, and for bitmaps drawn, with the built-in font.
 //!
 //! SVG names a font and leaves the drawing to the viewer. Both kinds of figures are laid out with
-//! the same measures, and text in a bitmap stands where [`SVGBackend`] puts it.
+//! the same measures, and text in a bitmap is placed where [`SVGBackend`] puts it.
 //!
 //! [`SVGBackend`]: plotters::prelude::SVGBackend
 
@@ -21,23 +21,23 @@ static FONT: LazyLock<FontRef<'static>> = LazyLock::new(|| {
     FontRef::new(epaint_default_fonts::UBUNTU_LIGHT).expect("the font that is compiled in can be read")
 });
 
-/// Size of a font, as plotters means it, per em. (`SVGBackend` divides by the same number.)
+/// Font size, as plotters defines it, per em. (`SVGBackend` divides by the same number.)
 const SIZE_PER_EM: f64 = 1.24;
 
 /// From the top of a text to its baseline, in ems, as in `SVGBackend`.
 const TOP_TO_BASELINE: f64 = 0.76;
 
-/// Who draws the letters.
+/// What draws the letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Letters {
-    /// The backend, in whichever font it likes.
+    /// The backend, in a font of its choice.
     OfBackend,
     /// This module, pixel by pixel.
     Pixels,
 }
 
-/// A backend whose text is measured with the font that is compiled in. It takes the place of the
-/// text of plotters itself, which can only guess at widths and cannot draw at all.
+/// A backend whose text is measured with the built-in font. It replaces plotters' own text support,
+/// which can only estimate widths and cannot draw at all.
 pub(super) struct Lettered<DB> {
     backend: DB,
     letters: Letters,
@@ -147,7 +147,7 @@ struct Line {
 }
 
 impl Line {
-    /// `size` is what plotters means by it. Characters that the font lacks become empty boxes.
+    /// `size` is defined as in plotters. Characters that the font lacks become empty boxes.
     fn new(text: &str, size: f64) -> Self {
         let em = size / SIZE_PER_EM;
         let charmap = FONT.charmap();
@@ -166,7 +166,7 @@ impl Line {
         Metrics::new(&FONT, Size::new(self.em as f32), LocationRef::default())
     }
 
-    /// Start of the baseline relative to the anchor, in whole pixels: between them letters blur.
+    /// Start of the baseline relative to the anchor, in whole pixels, since fractions blur letters.
     fn origin(&self, horizontal: HPos, vertical: VPos) -> (i32, i32) {
         let left = match horizontal {
             HPos::Left => 0.0,
@@ -182,10 +182,10 @@ impl Line {
         (left.round() as i32, baseline.round() as i32)
     }
 
-    /// The pixels that letters cover, relative to the start of the baseline, and how much of each.
+    /// The pixels that letters cover, relative to the start of the baseline, and their coverage.
     fn ink(&self) -> Result<Vec<(i32, i32, f64)>, DrawError> {
         let metrics = self.metrics();
-        // Letters may lean out of their boxes.
+        // Letters may extend beyond their boxes.
         let margin = self.em.ceil();
         let width = (self.width + 2.0 * margin).ceil() as usize;
         let (above, below) = (metrics.ascent.ceil() + 1.0, (-metrics.descent).ceil() + 1.0);
@@ -219,7 +219,7 @@ struct Pen {
     rasterizer: Rasterizer,
     /// Start of the glyph's baseline.
     origin: Point,
-    /// Where the contour began.
+    /// Start of the contour.
     start: Point,
     at: Point,
 }
@@ -302,7 +302,7 @@ mod tests {
         assert!((1..=3).contains(&left) && (0..=2).contains(&top), "{left} {top}");
         assert!((1..=4).contains(&(width as i32 - right)), "{right} of {width}");
         assert!((1..=6).contains(&(height as i32 - bottom)), "{bottom} of {height}");
-        // Widths are those of the letters, not a guess from their number.
+        // Widths are those of the letters, not an estimate from their number.
         assert!(size("MMMM", &style()).0 > 3 * size("iiii", &style()).0);
         assert_eq!(size("", &style()).0, 0);
     }

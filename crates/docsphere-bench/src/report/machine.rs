@@ -1,4 +1,4 @@
-//! Which machine, which version, when: what a number is worth nothing without.
+//! The machine, the version and the date, without which a number is worthless.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) fn header() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The command as it could be typed again, the program without its folder.
+/// The command line, quoted for a shell, with the program's name without its folder.
 fn command_line(mut args: impl Iterator<Item = String>) -> String {
     let program = args.next().unwrap_or_default();
     let program = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -41,7 +41,7 @@ fn cpu_model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// What the processor can do, of that which might matter here.
+/// The SIMD features of the processor that may matter here.
 #[cfg(target_arch = "x86_64")]
 fn simd_features() -> Vec<&'static str> {
     let features = [
@@ -59,7 +59,7 @@ fn simd_features() -> Vec<&'static str> {
     features.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
 }
 
-/// What the processor can do, of that which might matter here.
+/// The SIMD features of the processor that may matter here.
 #[cfg(target_arch = "aarch64")]
 fn simd_features() -> Vec<&'static str> {
     let features = [
@@ -84,8 +84,8 @@ fn utc(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{:02} UTC", second % 60)
 }
 
-/// Year, month and day so many days after 1 January 1970. Years begin in March here, so that the
-/// leap day is the last; 400 of them have 146,097 days.
+/// Year, month and day of a number of days after 1 January 1970. Years begin in March here, so that
+/// the leap day is the last; 400 of them have 146,097 days.
 fn civil_date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468; // from 1 March of the year 0
     let (era, day_of_era) = (days / 146_097, days % 146_097);

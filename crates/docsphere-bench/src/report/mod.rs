@@ -1,8 +1,8 @@
-//! What is told: Markdown on standard output; with a folder also files.
+//! Reports: Markdown on standard output, and files if a folder is given.
 //!
-//! `NAME.md` has the machine, the tables and the remarks; every table is also `TABLE.csv`, with all
-//! digits and nothing but the table, and where asked for `TABLE.tex`; every figure is `FIGURE.svg`
-//! and `FIGURE.png`.
+//! `NAME.md` has the machine, the tables and the remarks. Every table is also written as
+//! `TABLE.csv`, with all digits and nothing but the table, and on request as `TABLE.tex`; every
+//! figure as `FIGURE.svg` and `FIGURE.png`.
 
 mod figure;
 mod lettering;
@@ -25,9 +25,9 @@ use anyhow::{Context, Result};
 pub(crate) struct Report {
     /// The subcommand.
     name: &'static str,
-    /// Which machine, which version, when.
+    /// The machine, the version and the date.
     header: Vec<(&'static str, String)>,
-    /// What was measured.
+    /// Descriptions of the inputs.
     inputs: Vec<String>,
     tables: Vec<NamedTable>,
     figures: Vec<Figure>,
@@ -38,7 +38,7 @@ pub(crate) struct Report {
 struct NamedTable {
     /// The name of its file.
     name: String,
-    /// What stands above it; `None` for tables that go only into files.
+    /// The heading; `None` for tables that are only written to files.
     title: Option<String>,
     table: Table,
     /// Whether it is also written for LaTeX.
@@ -57,35 +57,35 @@ impl Report {
         Report { name, header: machine::header(), inputs, tables, figures, remarks }
     }
 
-    /// A line on what was measured.
+    /// Adds a line that describes an input.
     pub(crate) fn input(&mut self, line: String) {
         self.inputs.push(line);
     }
 
-    /// A table for people.
+    /// Adds a table for people.
     pub(crate) fn table(&mut self, name: &str, title: &str, table: Table) {
         let (name, title) = (name.to_owned(), Some(title.to_owned()));
         self.tables.push(NamedTable { name, title, table, is_latex: false });
     }
 
-    /// The same, and for LaTeX.
+    /// The same, also as LaTeX.
     pub(crate) fn latex_table(&mut self, name: &str, title: &str, table: Table) {
         self.table(name, title, table);
         self.tables.iter_mut().for_each(|table| table.is_latex |= table.name == name);
     }
 
-    /// A table for programs: only written as CSV.
+    /// Adds a table for programs, only written as CSV.
     pub(crate) fn raw_table(&mut self, name: &str, table: Table) {
         self.tables.push(NamedTable { name: name.to_owned(), title: None, table, is_latex: false });
     }
 
-    /// Panels side by side.
+    /// Adds a figure with panels side by side.
     pub(crate) fn figure(&mut self, name: &str, panels: &[Panel]) -> Result<()> {
         self.figures.push(Figure { name: name.to_owned(), drawing: Drawing::new(panels)? });
         Ok(())
     }
 
-    /// A line below the tables.
+    /// Adds a line below the tables.
     pub(crate) fn remark(&mut self, line: impl Into<String>) {
         self.remarks.push(line.into());
     }
@@ -122,7 +122,7 @@ impl Report {
     pub(crate) fn publish(&self, folder: Option<&Path>) -> Result<()> {
         match io::stdout().write_all(self.markdown(false).as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
-            _ => {} // whoever reads it may have seen enough
+            _ => {} // the reader may have closed the pipe
         }
         folder.map_or(Ok(()), |folder| self.write(folder))
     }

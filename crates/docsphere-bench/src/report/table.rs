@@ -11,7 +11,7 @@ use crate::measure::Timing;
 pub(crate) enum Cell {
     Text(String),
     Count(u64),
-    /// A number, rounded to so many digits for people.
+    /// A number, rounded to `digits` decimals for people.
     Number {
         value: f64,
         digits: usize,
@@ -21,7 +21,7 @@ pub(crate) enum Cell {
         value: f64,
         digits: usize,
     },
-    /// Nothing is known.
+    /// An unknown value.
     Empty,
 }
 
@@ -38,7 +38,7 @@ impl Cell {
         Cell::Number { value, digits }
     }
 
-    /// Seconds, to three or four figures.
+    /// Seconds, to three or four significant digits.
     pub(crate) fn seconds(value: f64) -> Self {
         let digits = match value {
             value if value < 0.1 => 5,
@@ -50,12 +50,12 @@ impl Cell {
         Cell::Number { value, digits }
     }
 
-    /// Bytes as millions of them.
+    /// Bytes as megabytes.
     pub(crate) fn megabytes(bytes: Option<u64>) -> Self {
         bytes.map_or(Cell::Empty, |bytes| Cell::number(bytes as f64 / 1e6, 1))
     }
 
-    /// The same number, marked as extrapolated if it is.
+    /// The same number, marked as extrapolated if `is_extrapolated`.
     pub(crate) fn marked(self, is_extrapolated: bool) -> Self {
         match self {
             Cell::Number { value, digits } if is_extrapolated => Cell::Extrapolated { value, digits },
@@ -104,7 +104,7 @@ impl From<Option<Timing>> for Cell {
     }
 }
 
-/// What means something to LaTeX is escaped.
+/// Escapes the special characters of LaTeX.
 fn latex_text(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {
@@ -151,7 +151,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Numbers to the right, all columns as wide as their widest cell.
+    /// The table as Markdown: numbers right-aligned, columns as wide as their widest cell.
     pub(crate) fn markdown(&self) -> String {
         let cells: Vec<Vec<String>> =
             self.rows.iter().map(|row| row.iter().map(Cell::rounded).collect()).collect();
@@ -185,7 +185,7 @@ impl Table {
         (0..self.columns.len()).map(|column| self.rows.iter().all(|row| row[column].is_numeric())).collect()
     }
 
-    /// An environment `tabular`, which needs no package.
+    /// The table as a LaTeX `tabular` environment, which needs no package.
     pub(crate) fn latex(&self) -> String {
         let places: String =
             self.numeric_columns().iter().map(|is_right| if *is_right { 'r' } else { 'l' }).collect();
@@ -200,7 +200,7 @@ impl Table {
         text
     }
 
-    /// Names of columns with underscores for spaces.
+    /// The table as CSV, with underscores for spaces in the names of columns.
     pub(crate) fn csv(&self) -> Result<String> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(self.columns.iter().map(|name| name.replace(' ', "_")))?;

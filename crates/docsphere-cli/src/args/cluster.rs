@@ -10,10 +10,10 @@ use docsphere::{Centroids, Init, Params, SphericalKMeans, Strategy, formats};
 use super::UsageError;
 use crate::memory;
 
-/// The library's defaults, whatever the number of clusters.
+/// The library's defaults, which do not depend on the number of clusters.
 static DEFAULTS: LazyLock<Params> = LazyLock::new(|| SphericalKMeans::params(1));
 
-/// Its thresholds, as they are typed.
+/// The default thresholds, as typed on the command line.
 static LAMBDAS: LazyLock<String> = LazyLock::new(|| {
     let lambdas: Vec<String> = DEFAULTS.lambdas.iter().map(f64::to_string).collect();
     lambdas.join(",")
@@ -37,32 +37,32 @@ pub(crate) struct ClusterArgs {
     #[arg(short = 'k', long, value_name = "K")]
     pub(crate) n_clusters: usize,
 
-    /// How the first centroids are found: random, plain-k-means++, k-means++, or a matrix file of
-    /// centroids
+    /// How the initial centroids are chosen: random, plain-k-means++, k-means++, or a matrix file
+    /// of centroids
     #[arg(long, value_name = "INIT", default_value = DEFAULTS.init.name())]
     init: String,
 
-    /// Candidates a step of k-means++ [default: 4]
+    /// Candidates per step of k-means++ [default: 4]
     #[arg(long, value_name = "N")]
     candidates: Option<usize>,
 
-    /// Runs with different seeds, of which the best is kept
+    /// Number of runs with different seeds; the best one is kept
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.n_init)]
     pub(crate) n_init: usize,
 
-    /// Where all random numbers come from
+    /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.seed)]
     pub(crate) seed: u64,
 
-    /// Iterations of a run at most
+    /// Maximum number of iterations per run
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.max_iter)]
     pub(crate) max_iter: usize,
 
-    /// Stop when no centroid moved by a squared distance of this or more
+    /// Stop when every centroid has moved by a squared distance of less than this
     #[arg(long, value_name = "X", default_value_t = DEFAULTS.tol)]
     tol: f64,
 
-    /// How labels are found: auto, baseline, ncc, index, ncc-index, inverted, drift. Never changes
+    /// Assignment strategy: auto, baseline, ncc, index, ncc-index, inverted, drift. Never changes
     /// the result
     #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.strategy)]
     pub(crate) strategy: Strategy,
@@ -71,22 +71,22 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_value = LAMBDAS.as_str())]
     lambdas: Vec<f64>,
 
-    /// ncc-index builds its index only while more clusters than this changed
+    /// ncc-index builds its index only while more clusters than this change
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.index_min_changed)]
     index_min_changed: usize,
 
-    /// Threads [default: all cores]. Never changes the result
+    /// Number of threads [default: all cores]. Never changes the result
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }
 
 impl ClusterArgs {
-    /// The file of centroids to begin with.
+    /// The file of initial centroids, if `--init` names one.
     pub(crate) fn init_file(&self) -> Option<&Path> {
         Some(Path::new(&self.init)).filter(|_| !Init::NAMES.contains(&self.init.as_str()))
     }
 
-    /// The library's params, not yet checked.
+    /// The library's params, not yet validated.
     pub(crate) fn params(&self) -> Result<Params> {
         Ok(SphericalKMeans::params(self.n_clusters)
             .init(self.init()?)

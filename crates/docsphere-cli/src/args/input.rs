@@ -13,35 +13,34 @@ use crate::memory;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files or folders of documents, "-" for standard input, or one matrix file. Compressed files
-    /// (gzip, zstd) are read as they are
+    /// Files or folders of documents, "-" for standard input, or one matrix file. May be compressed
+    /// (gzip, zstd)
     #[arg(required = true, value_name = "INPUT", help_heading = None::<&'static str>)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// The format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv,
+    /// Format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv,
     /// parquet, folder, npz, mtx, svmlight, bow
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<AnyFormat>,
 
-    /// The field (column) that holds the text; give it several times to join several [default:
-    /// text]
+    /// Field (column) that holds the text; repeat the option to join several fields [default: text]
     #[arg(long, value_name = "NAME")]
     pub(crate) text_field: Vec<String>,
 
-    /// The field (column) that holds the id [default: id, where there is one; else the line number]
+    /// Field (column) that holds the id [default: id if there is one, else the line number]
     #[arg(long, value_name = "NAME")]
     pub(crate) id_field: Option<String>,
 
-    /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all but hidden
-    /// ones]
+    /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all except
+    /// hidden files]
     #[arg(long, value_name = "PATTERN")]
     pub(crate) glob: Option<String>,
 
-    /// Leave out records that cannot be read, and count them, instead of stopping at the first
+    /// Skip and count records that cannot be read, instead of stopping at the first
     #[arg(long)]
     pub(crate) skip_bad_records: bool,
 
-    /// The names of a matrix's columns, one a line
+    /// Names of a matrix's columns, one per line
     #[arg(long, value_name = "FILE")]
     pub(crate) vocabulary: Option<PathBuf>,
 }
@@ -76,7 +75,7 @@ impl InputArgs {
         }
     }
 
-    /// Refuses what makes sense for a matrix only.
+    /// Refuses options that apply only to a matrix.
     pub(crate) fn check_for_documents(&self) -> Result<()> {
         match self.vocabulary {
             Some(_) => Err(UsageError("--vocabulary goes with a matrix file only".to_owned()).into()),

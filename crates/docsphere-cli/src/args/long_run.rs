@@ -12,35 +12,35 @@ use crate::interrupt;
 use crate::memory;
 use crate::output::reads::{Reads, real_name};
 
-/// For runs that take hours.
+/// Options for runs that take hours.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Long runs")]
 pub(crate) struct LongRunArgs {
-    /// Write the state of the run to this file now and then, and when it is interrupted
+    /// Write the state of the run to this file at intervals, and on interruption
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 
-    /// Iterations from one checkpoint to the next
+    /// Number of iterations between checkpoints
     #[arg(long, value_name = "N", default_value_t = 10, requires = "checkpoint", value_parser = at_least_one)]
     pub(crate) checkpoint_every: usize,
 
-    /// Continue the run of this checkpoint, with the same input and options
+    /// Continue from this checkpoint; needs the same input and options
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Stop after so many seconds with the result so far ("90", "30m", "2h")
+    /// Stop after this time and keep the result so far ("90" seconds, "30m", "2h")
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time_limit: Option<Duration>,
 
-    /// Refuse input and runs that may need more memory than this ("500M", "8G") [default: what is
-    /// left]
+    /// Refuse input and runs that may need more memory than this ("500M", "8G") [default: the
+    /// memory available]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_bytes)]
     pub(crate) max_memory: Option<u64>,
 }
 
 impl LongRunArgs {
-    /// Finds out before the work begins whether the checkpoint can be written at all, and that it
-    /// is written over nothing but a checkpoint. `reads` is what the run reads, `out` its result.
+    /// Checks before the work begins that the checkpoint can be written, and that it overwrites
+    /// nothing but a checkpoint. `reads` are the files that the run reads, `out` is its result.
     pub(crate) fn check_checkpoint(&self, reads: &Reads, out: &Path) -> Result<()> {
         let Some(path) = &self.checkpoint else { return Ok(()) };
         let shown = path.display();
@@ -57,7 +57,7 @@ impl LongRunArgs {
                 "--checkpoint {shown}: lies in the place of the result, which is written as a whole; choose a name outside of it"
             );
         }
-        // A run may go on writing to the checkpoint that it continues.
+        // A resumed run may keep writing to the checkpoint that it resumes from.
         let is_resumed = |other: &PathBuf| fs::canonicalize(path).ok() == fs::canonicalize(other).ok();
         if !self.resume.as_ref().is_some_and(is_resumed) {
             reads.check_file(path).context("--checkpoint")?;

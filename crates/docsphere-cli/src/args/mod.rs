@@ -1,4 +1,4 @@
-//! What may be typed. Each group of options parses, checks and becomes a library object; names and
+//! Command-line options. Each group is parsed, checked and converted to a library object; names and
 //! defaults are the library's.
 
 mod cluster;
@@ -17,7 +17,7 @@ pub(crate) use page::PageArgs;
 pub(crate) use settings::settings_of;
 pub(crate) use text::TextArgs;
 
-/// Options that contradict each other, or lack something: ends with exit code 2.
+/// Options that contradict each other or are incomplete; the process ends with exit code 2.
 #[derive(Debug)]
 pub(crate) struct UsageError(pub(crate) String);
 

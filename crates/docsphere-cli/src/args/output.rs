@@ -1,4 +1,4 @@
-//! What is written and shown.
+//! Options for the files and the text that a run writes.
 
 use std::path::PathBuf;
 
@@ -6,39 +6,39 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use docsphere_result::AssignmentsFormat;
 
-/// What is written and shown.
+/// Options for the files and the text that a run writes.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// The folder for the result; it appears whole, or not at all
+    /// Folder for the result; it appears whole or not at all
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// Replace a result that is there already; a folder that holds anything else is refused
+    /// Replace an existing result; a folder that holds anything else is refused
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// The format of the assignments
+    /// Format of the assignments
     #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = assignments_formats())]
     pub(crate) assignments: AssignmentsFormat,
 
-    /// Also write the second nearest cluster of each document
+    /// Also write the second-nearest cluster of each document
     #[arg(long)]
     pub(crate) runner_up: bool,
 
-    /// Keywords a cluster
+    /// Number of keywords per cluster
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) keywords: usize,
 
-    /// Representative documents a cluster
+    /// Number of representative documents per cluster
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) representatives: usize,
 
-    /// Least typical documents a cluster
+    /// Number of least typical documents per cluster
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) least_typical: usize,
 
-    /// Do not write report.html, the page to look at
+    /// Do not write the report, report.html
     #[arg(long)]
     pub(crate) no_report: bool,
 
@@ -47,7 +47,7 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) index: bool,
 
-    /// Clusters shown in the table
+    /// Number of clusters shown in the table
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) show: usize,
 
@@ -61,7 +61,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Whether no progress is shown.
+    /// Whether progress is hidden.
     pub(crate) fn is_silent(&self) -> bool {
         self.quiet || self.json
     }

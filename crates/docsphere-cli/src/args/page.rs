@@ -1,19 +1,19 @@
-//! How much a report may hold.
+//! Size limits of the report.
 
 use clap::Args;
 use docsphere_result::{PageLimits, Rendered};
 
 use crate::memory;
 
-/// How much a report may hold.
+/// Size limits of the report.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct PageArgs {
-    /// Characters of each document that the page shows
+    /// Number of characters shown of each document
     #[arg(long, value_name = "N", default_value_t = 400)]
     pub(crate) report_chars: usize,
 
-    /// Documents are shown in fewer characters if the page would become larger than this ("500K",
+    /// Maximum size of the report; beyond it, fewer characters of each document are shown ("500K",
     /// "10M")
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = memory::parse_bytes)]
     pub(crate) report_size: u64,
@@ -24,7 +24,7 @@ impl PageArgs {
         PageLimits { max_chars: self.report_chars, max_bytes: self.report_size }
     }
 
-    /// What a person should know about a page with these limits.
+    /// A note for the user if the limits affected the report.
     pub(crate) fn remark(&self, rendered: &Rendered) -> Option<String> {
         if !rendered.is_within {
             let size = memory::megabytes(rendered.html.len() as u64);

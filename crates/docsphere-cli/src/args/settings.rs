@@ -1,21 +1,21 @@
-//! What a run was told: its options, as typed or by default.
+//! The settings of a run: its options, as typed or by default.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use docsphere_result::Setting;
 
-/// Headings of options that say where and how results are written, not what they are.
+/// Headings of options that affect where and how results are written, but not the results.
 const LEFT_OUT: [&str; 3] = ["Output", "Report", "Long runs"];
 
-/// Of these headings, what has a say in the result after all.
+/// The exceptions: options under these headings that do affect the result.
 const KEPT: [&str; 1] = ["time-limit"];
 
-/// The options of a command that were typed or have a default, but for those under some more
-/// headings.
+/// The options of a command that were typed or have a default, except those under `LEFT_OUT` and
+/// under the headings in `left_out`.
 pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&str]) -> Vec<Setting> {
     let is_typed = |arg: &Arg| {
         let id = arg.get_id().as_str();
-        // Options of clap's own, such as --help, have no source.
+        // clap's own options, such as --help, have no source.
         let is_known = matches.try_contains_id(id).is_ok();
         is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
@@ -23,7 +23,7 @@ pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&
         let heading = arg.get_help_heading().unwrap_or_default();
         let is_left_out = LEFT_OUT.contains(&heading) || left_out.contains(&heading);
         let is_kept = arg.get_long().is_some_and(|long| KEPT.contains(&long));
-        // A default beside a typed option that it contradicts means nothing.
+        // A default that conflicts with a typed option does not apply.
         let is_replaced = || {
             !is_typed(arg)
                 && command.get_arguments().any(|other| {

@@ -10,38 +10,38 @@ use docsphere::{DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOpt
 use crate::files;
 use crate::memory;
 
-/// The longest list of stop words. Those of languages have a thousandth of that.
+/// The size limit of a list of stop words. The built-in lists have a thousandth of that.
 const MAX_STOP_WORDS_BYTES: u64 = 10_000_000;
 
-/// What a stop word takes beside its letters: in the options, in the tokenizer's table, and in a
-/// model's copies of both.
+/// Memory overhead per stop word, beside its letters: in the options, in the tokenizer's table, and
+/// in a model's copies of both.
 const STOP_WORD_BYTES: u64 = 300;
 
 /// How text becomes rows.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Text")]
 pub(crate) struct TextArgs {
-    /// A language whose stop words are dropped, or "none"
+    /// Language whose stop words are dropped, or "none"
     #[arg(long, value_name = "LANGUAGE", default_value = "english")]
     stop_words: String,
 
-    /// A file of stop words of your own, one a line, instead
+    /// File with your own stop words, one per line, used instead
     #[arg(long, value_name = "FILE", conflicts_with = "stop_words")]
     stop_words_file: Option<PathBuf>,
 
-    /// Runs of so many words count as terms: "1", "1..2", "1..3", "2..3"
+    /// N-gram range, the numbers of words that make up a term: "1", "1..2", "1..3", "2..3"
     #[arg(long, value_name = "LO..HI", default_value = "1", value_parser = parse_ngrams)]
     ngrams: Ngrams,
 
-    /// Cut endings by the Snowball stemmer of this language
+    /// Stem words with the Snowball stemmer of this language
     #[arg(long, value_name = "LANGUAGE")]
     stem: Option<String>,
 
-    /// Drop words of fewer characters
+    /// Drop words with fewer characters than this
     #[arg(long, value_name = "N", default_value_t = TextOptions::default().min_chars)]
     min_chars: usize,
 
-    /// Keep web addresses, cut into words
+    /// Keep web addresses, split into words
     #[arg(long)]
     keep_urls: bool,
 
@@ -49,27 +49,27 @@ pub(crate) struct TextArgs {
     #[arg(long)]
     keep_numbers: bool,
 
-    /// Tell upper from lower case
+    /// Distinguish upper and lower case
     #[arg(long)]
     case_sensitive: bool,
 
-    /// Where words begin and end: by the rules of Unicode, or as scikit-learn's default pattern
+    /// How text is split into words: by the rules of Unicode, or by scikit-learn's default pattern
     #[arg(long, value_name = "RULE", default_value_t, value_parser = parse_segmentation())]
     segmentation: Segmentation,
 
-    /// Drop terms of fewer documents: a number, or a share such as 0.001
+    /// Drop terms that occur in fewer documents than this: a number, or a share such as 0.001
     #[arg(long, value_name = "N|SHARE", default_value = "1", value_parser = parse_bound)]
     min_df: DocumentBound,
 
-    /// Drop terms of more documents: a number, or a share such as 0.5
+    /// Drop terms that occur in more documents than this: a number, or a share such as 0.5
     #[arg(long, value_name = "N|SHARE", default_value = "1.0", value_parser = parse_bound)]
     max_df: DocumentBound,
 
-    /// Keep only so many terms, those that occur most often [default: all]
+    /// Keep only this many terms, the most frequent ones [default: all]
     #[arg(long, value_name = "N")]
     max_terms: Option<usize>,
 
-    /// Weigh rare terms as scikit-learn does, ln((1 + N) / (1 + df)) + 1, instead of ln(N / df)
+    /// Use scikit-learn's idf, ln((1 + N) / (1 + df)) + 1, instead of ln(N / df)
     #[arg(long)]
     smooth_idf: bool,
 
@@ -112,7 +112,7 @@ impl TextArgs {
     }
 }
 
-/// Reads a list of words, one a line.
+/// Reads a list of words, one per line.
 fn read_stop_words(path: &Path) -> Result<Vec<String>> {
     const WHAT: &str = "the stop words";
     let text = files::read_text(path, WHAT, MAX_STOP_WORDS_BYTES)?;
@@ -122,7 +122,7 @@ fn read_stop_words(path: &Path) -> Result<Vec<String>> {
     Ok(words().map(str::to_owned).collect())
 }
 
-/// The library's names, which the help lists.
+/// A parser that accepts the library's names, so that the help lists them.
 fn parse_segmentation() -> impl TypedValueParser<Value = Segmentation> {
     let names = Segmentation::ALL.iter().map(|segmentation| segmentation.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Segmentation>())

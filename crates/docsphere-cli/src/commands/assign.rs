@@ -1,4 +1,4 @@
-//! `docsphere assign`: labels for new documents by a model that was made before.
+//! `docsphere assign`: labels new documents with an existing model.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 use crate::progress::Progress;
 
-/// Find the clusters of new documents by a model
+/// Assign new documents to the clusters of a model
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  docsphere assign out new.csv --text-field body --min-similarity 0.1")]
 pub(crate) struct Args {
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Show so many nearest clusters of each document
+    /// Number of nearest clusters to show for each document
     #[arg(long, value_name = "M", default_value_t = 1, help_heading = "Output")]
     top: usize,
 
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_similarity, help_heading = "Output")]
     min_similarity: f64,
 
-    /// The format of the lines
+    /// Format of the output
     #[arg(long = "as", value_name = "FORMAT", default_value = "csv", help_heading = "Output")]
     lines: LineFormat,
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Print nothing but lines and errors
+    /// Print nothing but the assignments and errors
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 }
@@ -91,7 +91,7 @@ impl Args {
         Ok(())
     }
 
-    /// The nearest clusters of a document, those below the least similarity left out.
+    /// The nearest clusters of a document, without those below `--min-similarity`.
     fn found(&self, nearest: &Nearest, doc: usize) -> Vec<(u32, f64)> {
         let found = nearest.of(DocId::new(doc as u32)).iter();
         found

@@ -51,7 +51,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Takes down what was typed, and what was not.
+    /// Records the options, as typed or by default.
     pub(crate) fn note_settings(&mut self, command: &clap::Command, matches: &clap::ArgMatches) {
         let without_say: &[&str] = if self.input.matrix_format().is_some() { &["Text"] } else { &[] };
         self.settings = settings_of(command, matches, without_say);
@@ -60,7 +60,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let start = Instant::now();
         memory::allow(self.long_run.max_memory);
-        // Everything that can be refused is refused before the work begins.
+        // Whatever can be refused is refused before the work begins.
         let params = self.cluster.params()?.check()?;
         let text = self.text.options()?;
         self.output.assignments.check_build()?;
@@ -79,7 +79,7 @@ impl Args {
 
         let is_silent = self.output.is_silent();
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, self.long_run.time_limit);
-        // Made now: the texts of the documents are kept in it until the result is written.
+        // Created now: the texts of the documents are kept in it until the result is written.
         let folder = ResultFolder::create(&self.output.output, self.output.force, FolderKind::Result)?;
         let mut loaded = self.load(text, &params, &folder, &mut progress)?;
         fail_point("documents read");
@@ -109,7 +109,7 @@ impl Args {
         Ok(())
     }
 
-    /// Everything that is read.
+    /// All files that the run reads.
     fn reads(&self) -> Reads {
         let mut reads = Reads::of_input(&self.input);
         reads.add("the file of --stop-words-file", self.text.file());
@@ -118,7 +118,7 @@ impl Args {
         reads
     }
 
-    /// Reads the input, and refuses what cannot be clustered.
+    /// Reads the input, and refuses input that cannot be clustered.
     fn load(
         &self,
         text: (TextOptions, TfidfOptions),
@@ -188,7 +188,7 @@ impl Args {
         };
         let texts = |numbers: &[u64]| {
             texts_of(numbers, loaded).unwrap_or_else(|error| {
-                // Hours of work are not thrown away for this.
+                // Not worth discarding hours of work.
                 progress.say(&format!("warning: representatives are written without their texts: {error:#}"));
                 BTreeMap::new()
             })
@@ -212,13 +212,13 @@ impl Args {
     }
 }
 
-/// The texts of some documents, by their numbers, which ascend.
+/// The texts of some documents, by document number. `numbers` must ascend.
 fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     let Some(texts) = loaded.texts() else { return Ok(BTreeMap::new()) };
-    // As many as there are rows, which fit.
+    // Numbers of rows, so they fit.
     let docs: Vec<DocId> = numbers.iter().map(|&number| DocId::new(number as u32)).collect();
     let documents = texts.get_many(&docs)?;
-    // They are copied into what is written.
+    // They are copied into the output.
     let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
     memory::of_readers().check("the documents", n_bytes as u64)?;
     Ok(documents.into_iter().map(|document| (document.number, document.text)).collect())

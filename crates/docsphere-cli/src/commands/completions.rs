@@ -21,7 +21,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        // Into memory first: the generator panics if the reader goes away.
+        // Into memory first: the generator panics if the pipe is closed.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "docsphere", &mut script);
         let mut out = data();

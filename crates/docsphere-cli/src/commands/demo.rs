@@ -16,13 +16,13 @@ use crate::output::names::FolderKind;
 use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 
-/// Texts written for this: 20 everyday and technical subjects.
+/// Texts written for the demo, on 20 everyday and technical subjects.
 const CORPUS: &str = include_str!("../../../../corpora/everyday.jsonl");
 
 /// Cluster the built-in corpus: 480 short texts on 20 subjects
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder for the result; the texts go beside it, into OUT.jsonl
+    /// Folder for the result; the texts are written beside it, to OUT.jsonl
     #[arg(short, long, value_name = "OUT", default_value = "docsphere-demo")]
     output: PathBuf,
 
@@ -36,7 +36,7 @@ impl Args {
         let mut name = self.output.file_name().context("--output: give the name of a folder")?.to_owned();
         name.push(".jsonl");
         let corpus = self.output.with_file_name(name);
-        // Only an earlier demo is ever written over.
+        // Only an earlier demo is ever overwritten.
         let is_again = fs::symlink_metadata(&corpus).is_ok();
         let is_corpus = || {
             fs::metadata(&corpus).is_ok_and(|found| found.is_file())
@@ -49,15 +49,15 @@ impl Args {
             );
         }
         if !is_again {
-            // Before the corpus is written: the next demo takes a result beside it for an earlier
-            // demo's.
+            // Checked before the corpus is written: the next demo will take a result beside the
+            // corpus for that of an earlier demo.
             ResultFolder::check(&self.output, false, FolderKind::Result, &Reads::default())?;
             write_whole(&corpus, |out| Ok(out.write_all(CORPUS.as_bytes())?))?;
             interrupt::only_prepared();
         }
         let output = self.output.display();
         let k = self.n_clusters.to_string();
-        // Exactly what a person would type.
+        // Exactly what a user would type.
         let mut words: Vec<&OsStr> = vec![
             "docsphere".as_ref(),
             "cluster".as_ref(),
@@ -70,8 +70,8 @@ impl Args {
         if is_again {
             words.push("--force".as_ref());
         }
-        // What suits a small corpus: careful seeds, the best of ten runs, no terms of a single
-        // document.
+        // Options for a small corpus: careful seeds, the best of ten runs, no terms that occur in
+        // only one document.
         let mut suited = vec!["--init", "k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
         if cfg!(feature = "serve") {
             suited.push("--index");
@@ -97,7 +97,7 @@ impl Args {
     }
 }
 
-/// A file's content, if it is the corpus; of anything longer no more than shows that it is not.
+/// Reads a file, up to one byte more than the corpus has: enough to see whether it is the corpus.
 fn read_start(path: &Path) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     File::open(path)?.take(CORPUS.len() as u64 + 1).read_to_end(&mut start)?;

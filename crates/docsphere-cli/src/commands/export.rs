@@ -22,11 +22,11 @@ pub(crate) struct Args {
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
-    /// The folder for the files; it appears whole, or not at all
+    /// Folder for the files; it appears whole or not at all
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Replace a result that is there already; a folder that holds anything else is refused
+    /// Replace an existing result; a folder that holds anything else is refused
     #[arg(long)]
     force: bool,
 }

@@ -1,4 +1,4 @@
-//! `docsphere index`: the search index of a result, made after the run.
+//! `docsphere index`: builds the search index of a result after the run.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::output::whole_file::make_whole;
 use crate::progress::Progress;
 use crate::serve::index::{self, KnownTexts, Line, Texts};
 
-/// Make the search index of a result, for docsphere serve
+/// Build the search index of a result, for docsphere serve
 #[derive(clap::Args)]
 #[command(
-    after_help = "Writes OUT/documents.sqlite, which holds all texts. docsphere cluster --index does the same in the run.\n\nExample:\n  docsphere index out tickets.csv --text-field subject --text-field body"
+    after_help = "Writes OUT/documents.sqlite, which holds all texts. docsphere cluster --index builds it during the run.\n\nExample:\n  docsphere index out tickets.csv --text-field subject --text-field body"
 )]
 pub(crate) struct Args {
     /// The result folder
@@ -57,7 +57,8 @@ impl Args {
                 known.entry(&document.id).or_default().push(text);
             }
         }
-        // Of an id that is there several times, all texts are known or none is asked for.
+        // For an id that occurs several times, the texts are compared only if all of them are
+        // known.
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for line in lines.iter().filter(|line| known.contains_key(line.id.as_str())) {
             *counts.entry(&line.id).or_default() += 1;

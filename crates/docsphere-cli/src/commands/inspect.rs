@@ -1,4 +1,4 @@
-//! `docsphere inspect`: what a model or a result holds.
+//! `docsphere inspect`: shows the contents of a model or a result.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::memory;
 use crate::numbers::counted;
 use crate::output::table;
 
-/// Show what a model or a result holds
+/// Show the contents of a model or a result
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A model file, or a result folder
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     cluster: Option<u32>,
 
-    /// Clusters shown in the table
+    /// Number of clusters shown in the table
     #[arg(long, value_name = "N", default_value_t = 20)]
     show: usize,
 
@@ -89,7 +89,7 @@ impl Args {
         Ok(())
     }
 
-    /// All that is known of a cluster of a result.
+    /// Shows everything that a result holds about a cluster.
     fn show_cluster(&self, cluster: &ClusterEntry) -> Result<()> {
         if self.json {
             return print_json(cluster);
@@ -122,7 +122,7 @@ impl Args {
         Ok(())
     }
 
-    /// Of a model alone, the heaviest terms of a centroid.
+    /// Shows the heaviest terms of a centroid, for a model without a result.
     fn show_centroid(&self, model: &Model, cluster: ClusterId) -> Result<()> {
         let mut entries: Vec<(u32, f32)> = model.centroids().centroid(cluster).iter().collect();
         entries.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

@@ -11,7 +11,7 @@ use crate::Cli;
 /// Write manual pages into a folder
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder, made if it is not there
+    /// Folder for the pages, created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

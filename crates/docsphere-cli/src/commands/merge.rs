@@ -1,4 +1,4 @@
-//! `docsphere merge`: clusters joined to fewer groups.
+//! `docsphere merge`: joins clusters into fewer groups.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use crate::output::reads::Reads;
 use crate::output::table;
 use crate::output::whole_file::{FileToWrite, write_together};
 
-/// What is written: the groups, and the table that follows from them.
+/// The files written: the groups, and the table derived from them.
 const WRITTEN: [&str; 2] = [names::GROUPS, names::GROUP_TABLE];
 
-/// Join the clusters of a result to fewer groups, and write the group of every document
+/// Join the clusters of a result into fewer groups, and write the group of every document
 #[derive(clap::Args)]
 #[command(
     after_help = "Writes OUT/groups.json (groups, and the group of each cluster) and OUT/groups.csv (id, group, cluster, similarity).\n\nExample:\n  docsphere merge out --groups 20"
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "N")]
     groups: usize,
 
-    /// Groups shown in the table
+    /// Number of groups shown in the table
     #[arg(long, value_name = "N", default_value_t = 20)]
     show: usize,
 

@@ -1,4 +1,4 @@
-//! One file a subcommand, each with its `Args` and its `run`.
+//! One file per subcommand, each with its `Args` and its `run`.
 
 mod assign;
 mod cluster;
@@ -23,7 +23,7 @@ use anyhow::Result;
 use clap::Subcommand;
 use docsphere_result::names;
 
-/// What can be done.
+/// The subcommands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Cluster(Box<cluster::Args>),
@@ -65,7 +65,7 @@ impl Command {
     }
 }
 
-/// The model of a result folder, or the file itself.
+/// The model file of a result folder, or the path itself if it is a file.
 fn model_path(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(names::MODEL) } else { path.to_owned() }
 }

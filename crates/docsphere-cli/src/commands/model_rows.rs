@@ -1,4 +1,4 @@
-//! New input as rows over a model's terms.
+//! Reads new input as rows over a model's terms.
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{Corpus, Model, UnitRows};
@@ -12,7 +12,7 @@ use crate::progress::Progress;
 pub(super) struct ModelRows {
     pub(super) rows: UnitRows<'static>,
     pub(super) ids: Vec<String>,
-    /// What was noticed while reading.
+    /// Remarks collected while reading.
     pub(super) remarks: Remarks,
     /// The share of each document's words that the model does not know; empty for a matrix.
     unknown_shares: Vec<f32>,
@@ -24,7 +24,7 @@ impl ModelRows {
     }
 }
 
-/// Reads the input as the model read its own.
+/// Reads the input with the model's own options.
 pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Progress) -> Result<ModelRows> {
     if let Some(format) = input.matrix_format() {
         let n_terms = model.centroids().n_terms();

@@ -1,4 +1,4 @@
-//! `docsphere report`: the page of a result, made again.
+//! `docsphere report`: writes the report of a result again.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::memory;
 use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 
-/// Write report.html of a result again: a page to look at, in one file
+/// Write the report of a result again, as a single file, report.html
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  docsphere report out --report-chars 2000 --report-size 50M")]
 pub(crate) struct Args {

@@ -20,27 +20,27 @@ use crate::serve::server::{self, Site};
 /// Explore a result in a browser: search all documents, page through every cluster
 #[derive(clap::Args)]
 #[command(
-    after_help = "The result needs a search index: make it with the run (docsphere cluster --index) or afterwards (docsphere index OUT INPUT).\nOnly this machine can connect, unless --address says otherwise. Ctrl-C ends it.\n\nExample:\n  docsphere serve out"
+    after_help = "The result needs a search index: build it during the run (docsphere cluster --index) or afterwards (docsphere index OUT INPUT).\nOnly this machine can connect, unless --address says otherwise. Ctrl-C stops the server.\n\nExample:\n  docsphere serve out"
 )]
 pub(crate) struct Args {
     /// The result folder
     #[arg(value_name = "OUT")]
     result: PathBuf,
 
-    /// The port to listen on; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 7878)]
     port: u16,
 
-    /// The address to listen on. Whoever can reach it can read all documents
+    /// Address to listen on. Anyone who can reach it can read all documents
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     address: IpAddr,
 
-    /// A name by which browsers may ask for this server, beside localhost, its IP addresses and
-    /// (where others can connect) the name of this machine; may be given several times
+    /// Additional host name under which browsers may reach this server, beside localhost, its IP
+    /// addresses and (if others can connect) the name of this machine; may be repeated
     #[arg(long, value_name = "NAME")]
     host_name: Vec<HostName>,
 
-    /// Connections at a time; more wait, or take the place of idle ones
+    /// Maximum number of simultaneous connections; further ones wait, or replace idle ones
     #[arg(long, value_name = "N", default_value_t = 900, value_parser = parse_max_connections)]
     max_connections: usize,
 
@@ -60,7 +60,7 @@ impl Args {
         self.check_index(&index, &stored)?;
         let hosts = Hosts::new(&self.host_name, self.address.is_loopback());
         if !self.address.is_loopback() {
-            tell(&format!("warning: whoever can reach {} can read all documents", self.address));
+            tell(&format!("warning: anyone who can reach {} can read all documents", self.address));
             let names = ["localhost"].into_iter().chain(hosts.names()).collect::<Vec<_>>().join(", ");
             tell(&format!(
                 "note: the server answers to its IP addresses and to {names}; --host-name adds another name"
@@ -84,7 +84,7 @@ impl Args {
         Ok(())
     }
 
-    /// Refuses an index that is missing, damaged, or of another result.
+    /// Refuses an index that is missing, damaged, or belongs to another result.
     fn check_index(&self, path: &Path, stored: &StoredPage) -> Result<()> {
         if !path.exists() {
             let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;

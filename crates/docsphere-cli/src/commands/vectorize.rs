@@ -1,4 +1,4 @@
-//! `docsphere vectorize`: documents to a TF-IDF matrix for other programs.
+//! `docsphere vectorize`: turns documents into a TF-IDF matrix for other programs.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,15 +23,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     text: TextArgs,
 
-    /// The folder for the files; it appears whole, or not at all
+    /// Folder for the files; it appears whole or not at all
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
 
-    /// Replace a result that is there already; a folder that holds anything else is refused
+    /// Replace an existing result; a folder that holds anything else is refused
     #[arg(long, help_heading = "Output")]
     force: bool,
 
-    /// Threads [default: all cores]. Never changes the result
+    /// Number of threads [default: all cores]. Never changes the result
     #[arg(long, value_name = "N", help_heading = "Output")]
     threads: Option<usize>,
 
@@ -79,7 +79,7 @@ impl Args {
     }
 }
 
-/// One a line. Line breaks within are shown as spaces, so that line numbers stay right.
+/// One text per line. Line breaks within a text become spaces, so that line numbers stay right.
 pub(super) fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut all = String::new();
     for text in texts {

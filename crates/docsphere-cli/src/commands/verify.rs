@@ -1,5 +1,5 @@
-//! `docsphere verify`: is every document really in its nearest cluster? By brute force, without any
-//! of the engine's search.
+//! `docsphere verify`: checks by brute force, without the engine's search, that every document is
+//! in its nearest cluster.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,10 @@ use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::progress::Progress;
 
-/// Documents compared with all centroids at a time: their similarities stay in memory.
+/// Documents compared with all centroids at a time; their similarities are kept in memory.
 const BATCH_DOCS: usize = 1 << 16;
 
-/// Mismatches shown.
+/// Maximum number of mismatches listed.
 const LISTED_MISMATCHES: usize = 20;
 
 /// Compare every assignment of a result with all centroids, by brute force
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Check only so many documents, evenly spread
+    /// Check only this many documents, evenly spread
     #[arg(long, value_name = "N", help_heading = "Output")]
     sample: Option<usize>,
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A document that is not where it belongs, or not as it was written.
+/// A document that is not in its nearest cluster, or whose stored similarity is wrong.
 struct Mismatch {
     doc: usize,
     what: String,

@@ -1,14 +1,14 @@
-//! The result folder: there whole, or not at all.
+//! The result folder, which appears whole or not at all.
 //!
 //! Files are written into a staging folder beside the target, synced, and the folder is renamed.
-//! With `--force` the new folder and the old one change places in one step, so that at every
-//! moment one whole result is there. Where the file system cannot do that, it takes three renames:
-//! a process that is killed between them leaves the old result beside its place, and the next run
+//! With `--force` the new folder and the old one are exchanged in one step, so that one whole
+//! result exists at every moment. Where the file system cannot do that, it takes three renames: a
+//! process that is killed between them leaves the old result beside its place, and the next run
 //! puts it back.
 //!
 //! Only files that docsphere wrote are ever deleted ([`names`](super::names)). A folder with
-//! anything else in it is refused before the work begins. What appears in it during the run is
-//! kept: the whole old folder then stays as `OUT.old`. A result that cannot be put in its place
+//! anything else in it is refused before the work begins. Files that appear in it during the run
+//! are kept: the whole old folder then stays as `OUT.old`. A result that cannot be put in its place
 //! stays as `OUT.new`.
 
 use std::fs::{self, File};
@@ -30,13 +30,13 @@ pub(crate) struct ResultFolder {
     staging: PathBuf,
     kind: FolderKind,
     force: bool,
-    /// Held as long as this process writes: tells a folder in use from one that was left behind.
+    /// Held as long as this process writes; distinguishes a folder in use from a leftover.
     _lock: Option<File>,
 }
 
 impl ResultFolder {
-    /// Refuses before the work begins what would be refused in the end, and tries out what the
-    /// end needs. `reads` is what the command reads.
+    /// Checks before the work begins that the result can be put in place at the end, with a trial.
+    /// `reads` are the files that the command reads.
     pub(crate) fn check(target: &Path, force: bool, kind: FolderKind, reads: &Reads) -> Result<()> {
         let shown = target.display();
         let target = &without_slashes(target);
@@ -69,7 +69,7 @@ impl ResultFolder {
         try_out(target, is_replaced).with_context(|| shown.to_string())
     }
 
-    /// Makes the staging folder.
+    /// Creates the staging folder.
     pub(crate) fn create(target: &Path, force: bool, kind: FolderKind) -> Result<Self> {
         let target = without_slashes(target);
         let staging = Role::Partial.path(&target);
@@ -81,19 +81,19 @@ impl ResultFolder {
         Ok(ResultFolder { target, staging, kind, force, _lock: lock })
     }
 
-    /// Where to write the files of the result.
+    /// The folder to write the result's files into.
     pub(crate) fn path(&self) -> &Path {
         &self.staging
     }
 
-    /// Where to write a file of the result.
+    /// The path at which to write a file of the result.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.staging.join(name)
     }
 
-    /// Removes a file that was needed for the result and is no part of it.
+    /// Removes a temporary file that is not part of the result.
     pub(crate) fn discard(&self, name: &str) {
-        // What cannot be removed is a file of ours, and does no harm in the result.
+        // If it cannot be removed: it is our own file, and does no harm in the result.
         let _ = fs::remove_file(self.file(name));
     }
 
@@ -120,7 +120,7 @@ impl ResultFolder {
                 Ok(())
             }
             Err(error) => {
-                // Hours of work are not thrown away.
+                // Do not discard hours of work.
                 let kept = free_name(&self.target, "new");
                 let place = if fs::rename(&self.staging, &kept).is_ok() { &kept } else { &self.staging };
                 bail!("{}: {error:#}; it is in {}", cannot(), place.display())
@@ -128,20 +128,20 @@ impl ResultFolder {
         }
     }
 
-    /// Returns where the old folder is now, if there was one.
+    /// Puts the new folder in place and returns the path of the old one, if there was one.
     fn put_in_place(&self) -> Result<Option<PathBuf>> {
         if self.force && self.target.is_dir() && !is_empty(&self.target) {
             return exchange(&self.staging, &self.target, &Role::Previous.path(&self.target)).map(Some);
         }
-        // Over an empty folder, too. If another run has put its result there in the meantime, this
-        // one fails.
+        // Also replaces an empty folder. Fails if another run has put its result there in the
+        // meantime.
         match fs::rename(&self.staging, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => bail!(taken()),
             outcome => outcome.map(|()| None).map_err(Into::into),
         }
     }
 
-    /// Removes the old result, unless something has appeared in it that is not ours.
+    /// Removes the old result, unless foreign files have appeared in it.
     fn clear_away(&self, old: &Path) {
         let foreign = self.kind.foreign(old).ok().flatten();
         if foreign.is_none() && remove_own(old, |entry| self.kind.is_own(entry)) {
@@ -153,7 +153,7 @@ impl ResultFolder {
 
 impl Drop for ResultFolder {
     fn drop(&mut self) {
-        // Forgotten as soon as it may be anything else than what this process wrote.
+        // Unregistered as soon as it may be anything other than this process's own output.
         if interrupt::forget_unfinished(&self.staging) {
             let _ = fs::remove_dir_all(&self.staging);
         }
@@ -164,7 +164,7 @@ fn taken() -> &'static str {
     "is there already; choose another name, or replace it with --force"
 }
 
-/// Refuses a folder that is not a result, or holds more than one.
+/// Refuses a folder that is not a result, or that holds anything besides one.
 fn check_replaced(target: &Path, force: bool, kind: FolderKind) -> Result<()> {
     let mark = kind.mark();
     if !target.join(mark).exists() {
@@ -184,7 +184,7 @@ fn check_replaced(target: &Path, force: bool, kind: FolderKind) -> Result<()> {
     Ok(())
 }
 
-/// Moves an old folder that holds something foreign to a name that people see.
+/// Moves an old folder that holds foreign files to a visible name.
 fn keep_old(folder: &Path, target: &Path) {
     let kept = free_name(target, "old");
     let place = if fs::rename(folder, &kept).is_ok() { &kept } else { folder };
@@ -195,7 +195,7 @@ fn keep_old(folder: &Path, target: &Path) {
     ));
 }
 
-/// Finds what a run has left that was killed while it replaced a result in several steps.
+/// Puts back the old result of a run that was killed while replacing it in several steps.
 fn put_back(target: &Path) {
     for old in Role::Previous.left_behind(target) {
         if fs::symlink_metadata(target).is_err() && fs::rename(&old, target).is_ok() {
@@ -209,8 +209,8 @@ fn put_back(target: &Path) {
     }
 }
 
-/// Does what the end of the run will do, with empty folders: better to learn now than after hours
-/// that it is not possible there.
+/// Tries with empty folders what the end of the run will do, so that it fails now and not after
+/// hours.
 fn try_out(target: &Path, is_replaced: bool) -> Result<()> {
     let [a, b, aside] = [Role::Partial, Role::Trial, Role::Previous].map(|role| role.path(target));
     let attempt = || -> Result<()> {
@@ -231,14 +231,14 @@ fn try_out(target: &Path, is_replaced: bool) -> Result<()> {
     outcome
 }
 
-/// Two folders change places; `aside` is a free name for where that takes several steps. Returns
-/// where `b` is now: as `a`, or where the last step failed, still as `aside`.
+/// Exchanges two folders; `aside` is a free name, used where this takes several steps. Returns the
+/// new path of `b`: `a`, or still `aside` if the last step failed.
 #[cfg(target_os = "linux")]
 fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<PathBuf> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-        // Some file systems cannot.
+        // Some file systems do not support it.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             exchange_in_steps([a, b, aside], |from, to| fs::rename(from, to))
         }
@@ -251,8 +251,8 @@ fn exchange(a: &Path, b: &Path, aside: &Path) -> Result<PathBuf> {
     exchange_in_steps([a, b, aside], |from, to| fs::rename(from, to))
 }
 
-/// A process that is killed in between leaves the old folder `b` as `aside`, where [`put_back`]
-/// finds it.
+/// Exchanges two folders by three renames. A process that is killed in between leaves the old
+/// folder `b` as `aside`, where [`put_back`] finds it.
 fn exchange_in_steps(
     [a, b, aside]: [&Path; 3],
     mut rename: impl FnMut(&Path, &Path) -> io::Result<()>,
@@ -267,17 +267,17 @@ fn exchange_in_steps(
             }
         });
     }
-    // Whether this succeeds or not, both folders are whole, and the new one has its place.
+    // Whether or not this succeeds, both folders are whole, and the new one is in place.
     let old = if rename(aside, a).is_ok() { a } else { aside };
     Ok(old.to_owned())
 }
 
-/// The same name without slashes at its end, with which a link would be followed.
+/// The path without trailing slashes, which would make a link be followed.
 fn without_slashes(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Whether another file system begins here. Such a folder cannot be renamed.
+/// Whether this is a mount point. Such a folder cannot be renamed.
 #[cfg(target_os = "linux")]
 fn is_mount_point(folder: &Path) -> bool {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
@@ -298,7 +298,7 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 fn sync_folder(folder: &Path) {
-    // Not every system can; the files themselves are safe already.
+    // Not supported on every system; the files themselves are already synced.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn whichever_rename_fails_it_is_said_where_both_folders_are() {
-        // The renames that fail; where the old folder is then, and what is said.
+        // The renames that fail, the resulting path of the old folder, and the message.
         let cases = [
             (&[1][..], "out", Some("no")),
             (&[2], "out", Some("no")),

@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! The output of a run.
 
 pub(crate) mod folder;
 pub(crate) mod names;

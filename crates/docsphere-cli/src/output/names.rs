@@ -1,4 +1,4 @@
-//! Which files are docsphere's own: only these are deleted with a folder that is replaced.
+//! The files that docsphere writes: only these are deleted when a folder is replaced.
 
 use std::ffi::OsString;
 use std::fs::{self, DirEntry};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use docsphere_result::names::{ALL, CLUSTERS};
 
-/// Marks what is being written, in its name.
+/// Part of the names of files and folders that are being written.
 pub(super) const PARTIAL: &str = "partial";
 /// The matrix of `vectorize`.
 pub(crate) const MATRIX: &str = "matrix.npz";
@@ -18,21 +18,21 @@ pub(crate) const VOCABULARY: &str = "vocabulary.txt";
 /// The centroids of `export`.
 pub(crate) const CENTROIDS: &str = "centroids.npz";
 
-/// What a folder of ours holds.
+/// The kind of a folder that docsphere writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderKind {
-    /// The result of `cluster`, and what later commands add to it.
+    /// The result of `cluster`, with the files that later commands add to it.
     Result,
-    /// That of `vectorize`.
+    /// The result of `vectorize`.
     Matrix,
-    /// That of `export`.
+    /// The result of `export`.
     Centroids,
 }
 
 impl FolderKind {
     pub(super) const ALL: [FolderKind; 3] = [FolderKind::Result, FolderKind::Matrix, FolderKind::Centroids];
 
-    /// A file that every such folder has: a folder without it is never replaced.
+    /// A file that every such folder has. A folder without it is never replaced.
     pub(crate) const fn mark(self) -> &'static str {
         match self {
             FolderKind::Result => CLUSTERS,
@@ -41,7 +41,7 @@ impl FolderKind {
         }
     }
 
-    /// All files that docsphere writes into such a folder, in the run or later.
+    /// All files that docsphere writes into such a folder, during the run or later.
     pub(crate) const fn files(self) -> &'static [&'static str] {
         match self {
             FolderKind::Result => ALL,
@@ -50,8 +50,8 @@ impl FolderKind {
         }
     }
 
-    /// Whether docsphere wrote this entry of such a folder: a file of ours, or what a killed
-    /// process left of one. A link or a folder is never ours.
+    /// Whether docsphere wrote this entry of such a folder: one of its files, or a leftover of one
+    /// from a killed process. Never true for a link or a folder.
     pub(super) fn is_own(self, entry: &DirEntry) -> bool {
         let name = entry.file_name();
         let is_named = |name: &str| {
@@ -67,7 +67,7 @@ impl FolderKind {
         entry.file_type().is_ok_and(|found| found.is_file()) && name.to_str().is_some_and(is_named)
     }
 
-    /// The first entry of a folder that docsphere did not write, by name.
+    /// The first entry, by name, that docsphere did not write.
     pub(super) fn foreign(self, folder: &Path) -> io::Result<Option<OsString>> {
         let mut found = None;
         for entry in fs::read_dir(folder)? {
@@ -80,8 +80,8 @@ impl FolderKind {
     }
 }
 
-/// Removes a folder whose entries are all ours, file by file: whatever appears in it meanwhile
-/// stays. Tells whether the folder is gone.
+/// Removes a folder whose entries are all docsphere's own, file by file, so that files that appear
+/// meanwhile stay. Returns whether the folder is gone.
 pub(super) fn remove_own(folder: &Path, is_own: impl Fn(&DirEntry) -> bool) -> bool {
     let remove = || -> io::Result<bool> {
         let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! What a command reads, and that its output does not touch it.
+//! The files that a command reads, and checks that its output does not touch them.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -9,12 +9,12 @@ use super::names::FolderKind;
 use super::staging::parent_of;
 use crate::args::InputArgs;
 
-/// Files and folders that a command reads, each with what it is to the command.
+/// Files and folders that a command reads, each with its role.
 #[derive(Debug, Default)]
 pub(crate) struct Reads(Vec<(&'static str, PathBuf)>);
 
 impl Reads {
-    /// The inputs, and what goes with them.
+    /// The inputs, and the vocabulary.
     pub(crate) fn of_input(input: &InputArgs) -> Self {
         let mut reads = Reads::default();
         for path in input.inputs.iter().filter(|path| path.as_os_str() != "-") {
@@ -24,7 +24,7 @@ impl Reads {
         reads
     }
 
-    /// The files of a result, but for those that the command itself writes.
+    /// Adds the files of a result, except those that the command itself writes.
     pub(crate) fn add_result(&mut self, folder: &Path, written: &[&str]) {
         for file in FolderKind::Result.files().iter().filter(|file| !written.contains(file)) {
             self.add("a file of the result", Some(&folder.join(file)));
@@ -36,8 +36,8 @@ impl Reads {
         self.0.extend(path.map(|path| (what, path.as_ref().to_owned())));
     }
 
-    /// Refuses a result folder that would be read as input, or with which something that is read
-    /// would be deleted.
+    /// Refuses a result folder that would be read as input, or whose replacement would delete a
+    /// file that is read.
     pub(crate) fn check_folder(&self, target: &Path) -> Result<()> {
         let Some(real_target) = real_name(target) else { return Ok(()) };
         let shown = target.display();
@@ -58,7 +58,7 @@ impl Reads {
         Ok(())
     }
 
-    /// Refuses a file that is read, under whatever name, or would be read as input.
+    /// Refuses a file that is read, under any name, or that would be read as input.
     pub(crate) fn check_file(&self, file: &Path) -> Result<()> {
         let found = fs::metadata(file).ok();
         if found.as_ref().is_some_and(|found| !found.is_file()) {
@@ -84,12 +84,12 @@ impl Reads {
     }
 }
 
-/// Where a file is that need not be there yet. A link at the end is not followed.
+/// The real path of a file that need not exist yet. A link at the end is not followed.
 pub(crate) fn real_name(path: &Path) -> Option<PathBuf> {
     Some(fs::canonicalize(parent_of(path)).ok()?.join(path.file_name()?))
 }
 
-/// Whether two names lead to one file.
+/// Whether two paths name the same file.
 #[cfg(unix)]
 fn are_one((a, b): (&Metadata, &Metadata)) -> bool {
     use std::os::unix::fs::MetadataExt;

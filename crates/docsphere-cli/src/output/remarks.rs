@@ -1,5 +1,4 @@
-//! What a person should know about the input: nothing that stops a run, but nothing to keep quiet
-//! about.
+//! Notes about the input for the user: not reasons to stop, but worth knowing.
 
 use docsphere::CorpusStats;
 
@@ -10,7 +9,7 @@ use crate::numbers::grouped;
 pub(crate) struct Remarks(Vec<String>);
 
 impl Remarks {
-    /// What was noticed while reading.
+    /// Remarks from the statistics of a corpus.
     pub(crate) fn of_reading(stats: &CorpusStats) -> Self {
         let mut remarks = Remarks::default();
         remarks.add(
@@ -26,14 +25,14 @@ impl Remarks {
         remarks
     }
 
-    /// Adds a remark about so many things, unless there are none.
+    /// Adds a remark about `count` things, unless `count` is 0.
     pub(crate) fn add(&mut self, count: usize, one: &str, several: &str) {
         if count > 0 {
             self.0.push(format!("note: {} {}", grouped(count), if count == 1 { one } else { several }));
         }
     }
 
-    /// All remarks, in the order in which they came up.
+    /// All remarks, in the order in which they were added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

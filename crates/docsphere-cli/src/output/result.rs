@@ -18,17 +18,17 @@ use crate::progress::Progress;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The options that decide what is written and shown of a run.
+/// The options that affect the files and the text written for a run.
 pub(crate) struct RunOptions<'a> {
     pub(crate) cluster: &'a ClusterArgs,
     pub(crate) output: &'a OutputArgs,
     pub(crate) page: &'a PageArgs,
     pub(crate) long_run: &'a LongRunArgs,
-    /// All options that have a say in the result, for the trace and the report.
+    /// All options that affect the result, for the trace and the report.
     pub(crate) settings: &'a [Setting],
 }
 
-/// A finished run with all that is to be written.
+/// A finished run with everything to be written.
 pub(crate) struct Outcome {
     pub(crate) fit: Fit,
     pub(crate) model: Model,
@@ -37,7 +37,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Writes everything into the folder, and puts it in its place.
+    /// Writes everything into the folder, and puts the folder in its place.
     pub(crate) fn write(
         &mut self,
         folder: ResultFolder,
@@ -109,7 +109,7 @@ impl Outcome {
     }
 }
 
-/// Hours of work are not thrown away if this fails: it can be made again.
+/// Writes the search index. A failure is only a warning: the index can be built later.
 #[cfg(feature = "serve")]
 fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
     use std::ops::ControlFlow;
@@ -119,7 +119,7 @@ fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
     use crate::serve::index::{self, KnownTexts, Line, Texts};
     let Some(texts) = loaded.texts() else { return };
     let mut progress = Progress::new(is_silent);
-    // A signal asked for the result, and this belongs to it; another one stops at once.
+    // The first signal asked for the result, which includes the index; a second one stops at once.
     let mut show = |event: &Event<'_>| {
         let _ = progress.observe(event);
         ControlFlow::Continue(())

@@ -1,4 +1,4 @@
-//! What a person sees of a finished run.
+//! The summary of a finished run on the terminal.
 
 use anyhow::Result;
 use docsphere::{StopReason, Trace};
@@ -12,7 +12,7 @@ use crate::input::Loaded;
 use crate::interrupt;
 use crate::numbers::counted;
 
-/// Says what was found.
+/// Prints the summary of a run.
 pub(crate) fn show(
     outcome: &Outcome,
     options: &RunOptions<'_>,
@@ -60,8 +60,8 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// Of how many runs a result is the best, where there are several; and whether all that were wanted
-/// were made.
+/// The number of runs of which a result is the best, if there were several, and whether all of them
+/// were completed.
 fn best_of(trace: &Trace, n_init: usize) -> String {
     let n_whole = trace.runs.iter().filter(|run| run.stop != StopReason::Observer).count();
     if n_init == 1 {
@@ -73,7 +73,7 @@ fn best_of(trace: &Trace, n_init: usize) -> String {
     }
 }
 
-/// What a person should know about the input and what became of it.
+/// Notes about the input and the clusters for the user.
 pub(crate) fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
     let mut remarks = loaded.remarks();
     remarks.add(

@@ -1,4 +1,4 @@
-//! Names of files and folders that are being written, and what killed processes left of them.
+//! Names of files and folders that are being written, and the leftovers of killed processes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use super::names::{FolderKind, PARTIAL, remove_own};
 use crate::console::tell;
 
-/// What a name beside the target is for. The name ends with the number of the process.
+/// The purpose of a temporary name beside the target. The name ends with the process id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// What is being written.
+    /// A file or folder that is being written.
     Partial,
-    /// An empty folder, to find out what the file system can do.
+    /// An empty folder, to test what the file system supports.
     Trial,
-    /// The old result while the new one takes its place, where that takes several steps.
+    /// The old result while it is replaced, where that takes several steps.
     Previous,
 }
 
@@ -33,7 +33,7 @@ impl Role {
         parent_of(target).join(format!("{}{}", self.prefix(target), std::process::id()))
     }
 
-    /// Those of processes that are gone. In doubt a process is taken to be alive.
+    /// The names left by processes that are gone. If in doubt, a process counts as alive.
     pub(super) fn left_behind(self, target: &Path) -> Vec<PathBuf> {
         if !Path::new("/proc/self").exists() {
             return Vec::new();
@@ -43,7 +43,7 @@ impl Role {
             let name = path.file_name().and_then(|name| name.to_str());
             let process = name.and_then(|name| name.strip_prefix(&prefix)?.parse::<u32>().ok());
             process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists())
-                // A process of another container is not under /proc, but holds the lock.
+                // A process of another container is not listed under /proc, but holds the lock.
                 && File::open(path).is_ok_and(|found| found.try_lock().is_ok())
         };
         let entries = fs::read_dir(parent_of(target)).into_iter().flatten().flatten();
@@ -51,8 +51,8 @@ impl Role {
     }
 }
 
-/// Removes what killed processes left half-written. A folder that holds anything foreign stays,
-/// and is named.
+/// Removes the half-written leftovers of killed processes. A folder that holds foreign files stays,
+/// and is reported.
 pub(super) fn remove_left_behind(target: &Path) {
     for path in [Role::Partial, Role::Trial].iter().flat_map(|role| role.left_behind(target)) {
         if !path.is_dir() {
@@ -66,7 +66,7 @@ pub(super) fn remove_left_behind(target: &Path) {
     }
 }
 
-/// The first name that is free of `out.old`, `out.old-2`, `out.old-3`, ...
+/// The first free name among `out.old`, `out.old-2`, `out.old-3`, ...
 pub(super) fn free_name(target: &Path, ending: &str) -> PathBuf {
     let name = target.file_name().unwrap_or_default();
     let candidate = |number: u32| {

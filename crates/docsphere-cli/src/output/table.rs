@@ -1,4 +1,4 @@
-//! The table of clusters on the terminal. Made for 80 columns.
+//! The table of clusters on the terminal, designed for 80 columns.
 
 use std::io::{self, IsTerminal};
 
@@ -7,10 +7,10 @@ use docsphere_result::{ClusterEntry, GroupEntry};
 use crate::console::{People, escaped};
 use crate::numbers::{counted, grouped};
 
-/// The width where there is no terminal.
+/// The width if there is no terminal.
 const DEFAULT_WIDTH: usize = 80;
 
-/// The width of the terminal, within reason.
+/// The width of the terminal, within limits.
 pub(crate) fn width() -> usize {
     let columns = if std::io::stdout().is_terminal() { terminal_size::terminal_size() } else { None };
     columns.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)).clamp(60, 160)
@@ -49,7 +49,7 @@ pub(crate) fn write_groups(out: &mut People, groups: &[GroupEntry], n_shown: usi
     Ok(())
 }
 
-/// As many keywords as fit into so many columns; at least a part of the first.
+/// As many keywords as fit into `room` columns; at least a part of the first.
 fn fitting_keywords(cluster: &ClusterEntry, room: usize) -> String {
     fitting(cluster.keywords.iter().map(|keyword| keyword.term.as_str()), room)
 }

@@ -12,7 +12,7 @@ use super::staging::{Role, parent_of, remove_left_behind};
 use crate::console::UntilClosed;
 use crate::interrupt;
 
-/// Writes `path` with what `write` gives, in place of a file that was there. Devices and pipes are
+/// Writes `path` with the output of `write`, replacing an existing file. Devices and pipes are
 /// written to directly.
 pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
@@ -22,14 +22,14 @@ pub(crate) fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Res
 }
 
 fn put(path: &Path, options: &OpenOptions, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    // Of a pipe the reader may go away; a regular file is never closed.
+    // A pipe may be closed by its reader; a regular file never is.
     let mut file = BufWriter::new(UntilClosed::new(options.open(path)?));
     write(&mut file)?;
     Ok(file.flush()?)
 }
 
-/// The same for whoever makes the file under the name that it is given. There is an empty file
-/// already.
+/// The same, for a `make` that writes the file under the name that it is given. An empty file of
+/// that name already exists.
 pub(crate) fn make_whole(path: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let attempt = || -> Result<()> {
         let staged = Staged::make(path, make)?;
@@ -44,9 +44,9 @@ pub(crate) struct FileToWrite<'a> {
     pub(crate) write: &'a dyn Fn(&mut dyn Write) -> Result<()>,
 }
 
-/// Writes two files of which `derived` follows from `main`. Whenever the process is killed, a
-/// `derived` that is there belongs to the `main` beside it: the old one is removed before the new
-/// `main` takes its place. Without it, both can be written again from the rest of the result.
+/// Writes two files of which `derived` is derived from `main`. Whenever the process is killed, an
+/// existing `derived` belongs to the `main` beside it: the old one is removed before the new `main`
+/// takes its place. If it is missing, both can be written again from the rest of the result.
 pub(crate) fn write_together(main: &FileToWrite<'_>, derived: &FileToWrite<'_>) -> Result<()> {
     let stage = |file: &FileToWrite<'_>| {
         let attempt = || {
@@ -57,7 +57,7 @@ pub(crate) fn write_together(main: &FileToWrite<'_>, derived: &FileToWrite<'_>) 
         attempt().with_context(|| cannot_write(file.path))
     };
     let (main, derived) = (stage(main)?, stage(derived)?);
-    // Of two processes at once, one waits for the other. Not every file system can lock folders.
+    // Two processes wait for each other. Not every file system can lock folders.
     let folder = File::open(parent_of(&main.target)).ok();
     let _ = folder.as_ref().map(File::lock);
     let put = || steps(&main, &derived).iter().try_for_each(|step| step());
@@ -68,8 +68,8 @@ pub(crate) fn write_together(main: &FileToWrite<'_>, derived: &FileToWrite<'_>) 
 
 type Step<'a> = Box<dyn Fn() -> io::Result<()> + 'a>;
 
-/// How two files take their places. The folders are synced in between, so that a machine that
-/// loses its power does not keep a later step without an earlier one.
+/// The steps by which two files take their places. The folders are synced in between, so that after
+/// a power failure no later step is kept without the earlier ones.
 fn steps<'a>(main: &'a Staged, derived: &'a Staged) -> [Step<'a>; 3] {
     let remove_old = || match fs::remove_file(&derived.target) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -85,19 +85,18 @@ fn steps<'a>(main: &'a Staged, derived: &'a Staged) -> [Step<'a>; 3] {
     ]
 }
 
-/// A file that is written but does not have its name yet. Removed when dropped, unless it has got
-/// it.
+/// A file that is written but does not have its final name yet. Removed when dropped, unless it has
+/// taken its place.
 struct Staged {
     target: PathBuf,
     staging: PathBuf,
-    /// Holds a lock as long as this process writes: tells a file in use from one that was left
-    /// behind.
+    /// Holds a lock as long as this process writes; distinguishes a file in use from a leftover.
     file: File,
 }
 
 impl Staged {
     fn make(path: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
-        // A link stays one: what it leads to is replaced.
+        // A link is kept: its target is replaced.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         target.file_name().context("is no name for a file")?;
         let staging = Role::Partial.path(&target);
@@ -113,9 +112,9 @@ impl Staged {
 
     fn fill(&self, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let file = &self.file;
-        // Elsewhere a lock would keep the writer out.
+        // On other systems a lock would block the writer.
         let _ = cfg!(unix).then(|| file.try_lock());
-        // A private file stays private, from the first byte on.
+        // A private file stays private from the first byte on.
         let old = fs::metadata(&self.target).ok().map(|old| old.permissions());
         if let Some(old) = &old {
             file.set_permissions(writable(old.clone()))?;
@@ -135,7 +134,7 @@ impl Staged {
     }
 
     fn sync_folder(&self) {
-        // Not every system can; the file itself is safe already.
+        // Not supported on every system; the file itself is already synced.
         let _ = File::open(parent_of(&self.target)).and_then(|folder| folder.sync_all());
     }
 }
@@ -147,7 +146,7 @@ impl Drop for Staged {
     }
 }
 
-/// The same permissions, and that the owner may write.
+/// The same permissions, and write permission for the owner.
 fn writable(mut permissions: Permissions) -> Permissions {
     #[cfg(unix)]
     {

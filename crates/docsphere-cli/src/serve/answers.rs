@@ -1,7 +1,7 @@
-//! Answers from the index: pages of documents, and whole ones.
+//! Answers from the index: pages of documents, and single documents.
 //!
-//! Ranking visits every hit several times. Above [`MAX_COUNTED`] hits they are therefore not ranked
-//! but listed in the order of the corpus, and a query ends with the first so many of them.
+//! Ranking visits every hit several times. More than [`MAX_COUNTED`] hits are therefore not ranked
+//! but listed in corpus order, and a query stops after the first `MAX_COUNTED` + 1 of them.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,43 +14,43 @@ use serde::Serialize;
 use super::expression::{OPEN, expression};
 use super::index::cannot_read;
 
-/// Documents of a page.
+/// Documents per page.
 pub(crate) const PAGE_DOCS: usize = 20;
 
-/// More than so many hits are neither counted nor ranked.
+/// More hits than this are neither counted nor ranked.
 const MAX_COUNTED: usize = 10_000;
 
-/// Longer texts are shown in part.
+/// Texts longer than this are shown in part.
 const SHOWN_CHARS: usize = 1_000;
 
-/// Longer texts are given in part even to who asks for the whole document.
+/// Texts longer than this are cut even when the whole document is requested.
 const WHOLE_CHARS: usize = 1_000_000;
 
-/// Words of an excerpt around a hit.
+/// Words in an excerpt around a hit.
 const EXCERPT_WORDS: usize = 60;
 
-/// A query that takes longer is given up, as soon as SQLite looks.
+/// A query that takes longer is abandoned at SQLite's next progress check.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// All queries together may not take more memory within SQLite.
+/// Memory limit of SQLite for all queries together.
 const MEMORY_LIMIT_BYTES: i64 = 1 << 30;
 
-/// What is asked for.
+/// A search request.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Question {
-    /// Words that documents must have; all documents if there are none.
+    /// Words that documents must contain; all documents if there are none.
     pub(crate) words: String,
     pub(crate) cluster: Option<i32>,
-    /// From 0.
+    /// Page number, from 0.
     pub(crate) page: usize,
 }
 
-/// Some of the documents that were asked for.
+/// One page of the documents that match a request.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Answer {
     pub(crate) total: usize,
-    /// Whether there are more than were counted.
+    /// Whether there are more hits than were counted.
     pub(crate) is_more: bool,
     pub(crate) page_docs: usize,
     pub(crate) documents: Vec<Found>,
@@ -68,16 +68,16 @@ pub(crate) struct Found {
     pub(crate) is_part: bool,
 }
 
-/// What goes wrong when documents are asked for.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The question cannot be answered as it was put.
+    /// The request is invalid.
     Question(String),
     TooSlow,
     TooLarge,
-    /// So many others ask that there is no answer in time.
+    /// The server is too busy to answer in time.
     Busy,
-    /// Not for those who ask: it may name files.
+    /// An error of the index. Not shown to clients: it may name files.
     Index(anyhow::Error),
 }
 
@@ -93,14 +93,14 @@ impl From<rusqlite::Error> for Trouble {
 
 /// A page of hits.
 struct Hits<'a> {
-    /// What was searched for in the end, as an expression of FTS5.
+    /// The FTS5 expression that was actually used.
     words: &'a str,
-    /// How many there are, at most one above [`MAX_COUNTED`].
+    /// Number of hits, at most [`MAX_COUNTED`] + 1.
     total: usize,
     numbers: Vec<i64>,
 }
 
-/// The file, open for reading.
+/// The index file, open for reading.
 pub(crate) struct Documents(Connection);
 
 impl Documents {
@@ -117,9 +117,10 @@ impl Documents {
         open().map(Documents).with_context(|| cannot_read(path))
     }
 
-    /// From now on queries are given up after some time, or when nobody wants to know any more.
+    /// From now on queries are abandoned after a time limit, or when their client is gone.
     ///
-    /// SQLite asks every thousand instructions. FTS5 does not while it looks for the next hit.
+    /// SQLite checks every thousand instructions. FTS5 does not check while it searches for the
+    /// next hit.
     pub(crate) fn limit(
         &mut self,
         time_limit: Duration,
@@ -135,18 +136,18 @@ impl Documents {
         Ok(last.map_or(0, |last| last as usize + 1))
     }
 
-    /// The number of documents of each cluster; cluster -1 has those that are in none.
+    /// The number of documents of each cluster; cluster -1 holds the unassigned ones.
     pub(crate) fn sizes(&self) -> Result<HashMap<i32, usize>> {
         let mut statement = self.0.prepare("SELECT cluster, count(*) FROM documents GROUP BY cluster")?;
         let sizes = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?;
         Ok(sizes.collect::<Result<_, _>>()?)
     }
 
-    /// The documents that were asked for, in an order that depends on the file alone.
+    /// The requested documents, in an order that depends only on the file.
     ///
-    /// Without words: of a cluster the most typical first, else in the order of the corpus. With
-    /// words: up to [`MAX_COUNTED`] hits the best first (`bm25` of FTS5, equals in the order of the
-    /// corpus), more of them in the order of the corpus.
+    /// Without words: for a cluster, the most typical first; otherwise in corpus order. With words:
+    /// up to [`MAX_COUNTED`] hits, the best first (`bm25` of FTS5, ties in corpus order); more
+    /// hits, in corpus order.
     pub(crate) fn ask(&self, question: &Question) -> Result<Answer, Trouble> {
         let offset = question.page.checked_mul(PAGE_DOCS).filter(|&offset| i64::try_from(offset).is_ok());
         let Some(offset) = offset else {
@@ -162,7 +163,7 @@ impl Documents {
                 let (total, numbers) = self.listed(question.cluster, offset)?;
                 (total, self.beginnings(&numbers)?)
             }
-            // Signs that are no words are in no index.
+            // Punctuation without words matches nothing.
             None => (0, Vec::new()),
         };
         Ok(Answer {
@@ -173,7 +174,7 @@ impl Documents {
         })
     }
 
-    /// How many documents there are, at most one above [`MAX_COUNTED`], and the numbers of a page.
+    /// The number of documents, at most [`MAX_COUNTED`] + 1, and the document numbers of a page.
     fn listed(&self, cluster: Option<i32>, offset: usize) -> Result<(usize, Vec<i64>), Trouble> {
         let (count, page) = match cluster {
             // The numbers have no gaps.
@@ -181,7 +182,7 @@ impl Documents {
                 "SELECT number FROM documents WHERE ?1 IS NULL",
                 "SELECT number FROM documents WHERE ?1 IS NULL AND number >= ?2 ORDER BY number",
             ),
-            // The key by cluster gives this order at once.
+            // The index by cluster has this order.
             Some(_) => (
                 "SELECT number FROM documents WHERE cluster = ?1",
                 "SELECT number FROM documents WHERE cluster = ?1 ORDER BY similarity DESC, number LIMIT -1 OFFSET ?2",
@@ -196,14 +197,14 @@ impl Documents {
         Ok((total as usize, self.numbers(&page, params![cluster, offset as i64])?))
     }
 
-    /// A page of the documents that have the words.
+    /// A page of the documents that contain the words.
     fn hits<'a>(&self, words: &'a str, cluster: Option<i32>, offset: usize) -> Result<Hits<'a>, Trouble> {
-        // The sign before `rowid` keeps SQLite from searching anew for each document of the
+        // The `+` before `rowid` keeps SQLite from repeating the search for each document of the
         // cluster.
         let hits = "SELECT rowid FROM words WHERE words MATCH ?1 AND (?2 IS NULL OR +rowid IN (SELECT number FROM documents WHERE cluster = ?2))";
         let query = format!("{hits} ORDER BY rowid LIMIT {}", MAX_COUNTED + 1);
-        // To find all words with a beginning takes ten times as long as to find a word, and FTS5
-        // does it for all documents before the first hit: not where the word is frequent itself.
+        // A prefix search takes ten times as long as a word search, and FTS5 does it for all
+        // documents before the first hit. So it is skipped if the word itself is frequent.
         let (mut used, mut first) = (words, Vec::new());
         if let Some(whole) = words.strip_suffix(OPEN) {
             (used, first) = (whole, self.numbers(&query, params![whole, cluster])?);
@@ -228,7 +229,7 @@ impl Documents {
         self.0.prepare_cached(query)?.query_map(values, |row| row.get(0))?.collect()
     }
 
-    /// A whole document, or the beginning of a huge one.
+    /// One whole document, or the beginning of a huge one.
     pub(crate) fn whole(&self, number: i64) -> Result<Option<Found>, Trouble> {
         Ok(self.0.prepare_cached(&beginning(WHOLE_CHARS))?.query_row([number], found).optional()?)
     }
@@ -239,7 +240,7 @@ impl Documents {
         numbers.iter().map(|number| statement.query_row([number], found)).collect()
     }
 
-    /// Documents; of long ones what stands around the words.
+    /// Documents; for long ones, excerpts around the words.
     fn around(&self, numbers: &[i64], words: &str) -> rusqlite::Result<Vec<Found>> {
         let mut documents = self.beginnings(numbers)?;
         let long: Vec<String> =
@@ -247,7 +248,7 @@ impl Documents {
         if long.is_empty() {
             return Ok(documents);
         }
-        // All of them in one search: that for the beginning of a word costs the same for one hit.
+        // All hits in one search: a prefix search costs the same for one hit as for all.
         let query = format!(
             "SELECT rowid, snippet(words, 0, '', '', ' … ', {EXCERPT_WORDS}) FROM words
              WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND +rowid IN ({})",
@@ -267,7 +268,7 @@ impl Documents {
     }
 }
 
-/// The query for one document, with at most so many characters of its text.
+/// The query for one document, with at most `n_chars` characters of its text.
 fn beginning(n_chars: usize) -> String {
     format!(
         "SELECT number, id, cluster, similarity, substr(text, 1, {n_chars}), length(text) > {n_chars}
@@ -287,7 +288,7 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
 }
 
 impl Trouble {
-    /// In words for who asked.
+    /// The message for the client.
     pub(crate) fn message(&self) -> String {
         match self {
             Trouble::Question(message) => message.clone(),
@@ -320,7 +321,7 @@ mod tests {
         }
     }
 
-    /// An index over lines, of which those with an even number are in cluster 0.
+    /// An index over lines; those with an even number are in cluster 0.
     fn documents(lines: &[&str]) -> (tempfile::TempDir, Documents) {
         let home = tempfile::tempdir().unwrap();
         let corpus = home.path().join("corpus.txt");
@@ -383,7 +384,7 @@ mod tests {
         ] {
             assert!(ask(&documents, query, None).is_empty(), "{query}");
         }
-        // Signs around words are no words.
+        // Punctuation around words is ignored.
         for query in ["^cats", "\u{202e}cats\u{0}", "cats +", "-cats"] {
             assert_eq!(ask(&documents, query, None), [0], "{query}");
         }

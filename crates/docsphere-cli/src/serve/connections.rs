@@ -1,9 +1,9 @@
-//! Connections to the server: how many, for how long, and what they may send.
+//! Connections to the server: their number, their timeouts, and the size of requests.
 //!
-//! A head that does not arrive, a connection without requests and an answer that is not taken end
-//! after [`HEAD_LIMIT`] or [`STALL_LIMIT`]. Where all places are taken, a new connection gets the
-//! place of the one for which the server has had nothing to do for the longest time, so that idle
-//! and slow clients cannot keep others out; if all are at work it waits for its turn.
+//! A connection whose request head does not arrive, that sends no requests, or that does not read
+//! its response is closed after [`HEAD_LIMIT`] or [`STALL_LIMIT`]. If all places are taken, a new
+//! connection replaces the one that has been idle for the longest time, so that idle and slow
+//! clients cannot keep others out; if none is idle, it waits.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,35 +23,35 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Sleep, sleep, timeout};
 
-/// How long the head of a request may take, from the connection or the last answer on.
+/// Time limit for the head of a request, from the connection or the last response on.
 pub(crate) const HEAD_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a client may take nothing of an answer.
+/// How long a client may stall while a response is sent.
 pub(crate) const STALL_LIMIT: Duration = Duration::from_secs(20);
 
-/// How large the head of a request may be.
+/// Maximum size of the head of a request.
 pub(crate) const MAX_HEAD_BYTES: usize = 16 * 1024;
 
-/// How many lines the head of a request may have.
+/// Maximum number of lines in the head of a request.
 const MAX_HEADERS: usize = 64;
 
-/// How long a client may still send when all is answered, so that it gets to read the answer.
+/// How long a client may keep sending after the last response, so that it can read that response.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// How long requests may take to come to their end when the server is asked to stop.
+/// How long pending requests may take when the server is asked to stop.
 const LAST_SECONDS: Duration = Duration::from_secs(3);
 
-/// How often to look for a place when there is none.
+/// Interval between attempts to find a place when all are taken.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// The address of this machine at which a request came in.
+/// The local address at which a request arrived.
 #[derive(Clone, Copy)]
 pub(crate) struct Reached(pub(crate) IpAddr);
 
-/// Files that the process has open beside connections, with some to spare.
+/// Upper bound of the files that the process has open beside connections.
 const OTHER_FILES: usize = 32;
 
-/// As many connections as are asked for, or as the process may have open.
+/// The number of connections wanted, or fewer if the process may not open that many files.
 pub(crate) fn allowed(max_connections: usize, n_workers: usize) -> usize {
     #[cfg(unix)]
     let n_files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -74,12 +74,12 @@ struct Taken {
 }
 
 struct Connection {
-    /// Since when there is nothing to do; none while a request is worked on.
+    /// Start of the idle time; `None` while a request is being handled.
     idle_since: Mutex<Option<Instant>>,
     make_room: Notify,
 }
 
-/// A connection that has a place, until it is dropped.
+/// The place of a connection, held until dropped.
 struct Seat {
     number: u64,
     connection: Arc<Connection>,
@@ -87,7 +87,7 @@ struct Seat {
     _permit: OwnedSemaphorePermit,
 }
 
-/// A request that is worked on, until it is dropped.
+/// A request being handled, until dropped.
 struct Work(Arc<Connection>);
 
 impl Places {
@@ -95,7 +95,7 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place, when there is one.
+    /// Waits for a place.
     async fn seat(self: Arc<Self>) -> Option<Seat> {
         let permit = loop {
             let free = Arc::clone(&self.free);
@@ -114,7 +114,7 @@ impl Places {
         Some(Seat { number, connection, places: self, _permit: permit })
     }
 
-    /// Asks the connection to end that has been idle for the longest time.
+    /// Asks the connection that has been idle for the longest time to close.
     fn make_room(&self) {
         let taken = self.taken();
         let idle =
@@ -152,7 +152,7 @@ impl Drop for Work {
     }
 }
 
-/// Answers connections until `stop` is there, then gives them some seconds to end.
+/// Serves connections until `stop` resolves, then gives them some seconds to end.
 pub(crate) async fn answer(
     listener: TcpListener,
     router: Router,
@@ -170,7 +170,7 @@ pub(crate) async fn answer(
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(_) => {
-                    // The client is gone already, or too many files are open: some will be closed.
+                    // The client is already gone, or too many files are open: some will be closed.
                     sleep(LOOK_AGAIN).await;
                     return None;
                 }
@@ -190,7 +190,7 @@ pub(crate) async fn answer(
     let _ = timeout(LAST_SECONDS, places.free.acquire_many(n_places)).await;
 }
 
-/// Answers the requests of one connection.
+/// Serves the requests of one connection.
 async fn serve(stream: TcpStream, seat: Seat, router: Router, mut stopping: watch::Receiver<()>) {
     let Ok(address) = stream.local_addr() else { return };
     let _ = stream.set_nodelay(true);
@@ -212,10 +212,10 @@ async fn serve(stream: TcpStream, seat: Seat, router: Router, mut stopping: watc
     let mut is_stopping = false;
     loop {
         tokio::select! {
-            // Whatever went wrong is the client's affair: nobody else is to be told.
+            // Errors concern only the client, so they are not reported.
             _ = answered.as_mut() => return,
             () = seat.connection.make_room.notified() => {
-                // A request may have come in at the same time.
+                // A request may have arrived at the same time.
                 if seat.connection.idle().is_some() {
                     return;
                 }
@@ -229,12 +229,12 @@ async fn serve(stream: TcpStream, seat: Seat, router: Router, mut stopping: watc
     }
 }
 
-/// A connection that ends when the other side takes nothing of what is sent.
+/// A connection that fails when the other side stops reading.
 struct Stream {
     inner: TcpStream,
-    /// Ends when nothing was taken for too long.
+    /// Fires when nothing has been read for too long.
     stall: Option<Pin<Box<Sleep>>>,
-    /// Ends when the other side has had its time to read, after all was sent.
+    /// Fires when the other side has had its time to read, after everything was sent.
     linger: Option<Pin<Box<Sleep>>>,
 }
 
@@ -243,7 +243,7 @@ impl Stream {
         Stream { inner, stall: None, linger: None }
     }
 
-    /// Passes on what a write gave, unless that was nothing for too long.
+    /// Passes on the outcome of a write, or an error if writes have stalled for too long.
     fn watched<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
             self.stall = None;
@@ -293,8 +293,8 @@ impl AsyncWrite for Stream {
         self.watched(outcome, context)
     }
 
-    /// Says that nothing more will be sent, then reads what is still on its way: to close before
-    /// would tell the other side to throw away an answer that it has not read yet.
+    /// Shuts down the sending side, then drains what is still arriving: closing earlier would make
+    /// the other side discard a response that it has not read yet.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.linger.is_none() {
             ready!(Pin::new(&mut self.inner).poll_shutdown(context))?;

@@ -1,26 +1,25 @@
-//! What a person types into the search, as an expression of FTS5.
+//! Translates a typed search into an FTS5 expression.
 //!
-//! It is never taken for SQL or for the query language of FTS5: every word is quoted, and the
+//! The input is never interpreted as SQL or as FTS5 query syntax: every word is quoted, and the
 //! expression is bound as a value.
 
 const MAX_QUERY_CHARS: usize = 200;
 const MAX_QUERY_WORDS: usize = 16;
 
-/// Shorter beginnings of words are looked up as whole words: they begin too many.
+/// Shorter prefixes are searched as whole words, since they match too many words.
 const MIN_PREFIX_CHARS: usize = 3;
 
-/// Ends an expression whose last word may be the beginning of longer ones.
+/// Suffix of an expression whose last word is a prefix.
 pub(super) const OPEN: &str = " *";
 
-/// What was typed, as an expression of FTS5: all words, "words in quotes" in this order, and the
-/// last word also as the beginning of longer ones. `None` if there is no word in it; an error in
-/// words for the person who asked.
+/// The typed search as an FTS5 expression: all words, "words in quotes" in this order, and the last
+/// word also as a prefix. `None` if it has no words; errors are messages for the user.
 pub(super) fn expression(typed: &str) -> Result<Option<String>, String> {
     if typed.chars().count() > MAX_QUERY_CHARS {
         return Err(format!("search for at most {MAX_QUERY_CHARS} characters"));
     }
     let mut parts: Vec<String> = Vec::new();
-    // Every other piece stood in quotes.
+    // Every other piece was in quotes.
     for (position, piece) in typed.split('"').enumerate() {
         let words = if position % 2 == 1 { vec![piece] } else { piece.split(is_space).collect() };
         let has_word = |words: &&str| words.chars().any(char::is_alphanumeric);
@@ -29,7 +28,7 @@ pub(super) fn expression(typed: &str) -> Result<Option<String>, String> {
     if parts.len() > MAX_QUERY_WORDS {
         return Err(format!("search for at most {MAX_QUERY_WORDS} words"));
     }
-    // A word that may not be at its end yet.
+    // A word that may still be being typed.
     let last = typed.rsplit(|c| is_space(c) || c == '"').next().unwrap_or_default();
     let is_open = last.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_PREFIX_CHARS;
     let quoted: Vec<String> = parts.iter().map(|words| format!("\"{words}\"")).collect();

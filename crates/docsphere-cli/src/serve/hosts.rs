@@ -1,26 +1,25 @@
-//! By which names the server may be asked.
+//! The host names under which the server may be reached.
 //!
-//! A page of someone else, whose name was made to point to this machine, would be allowed by the
-//! browser to read what is served here: it has the same name. So a request must name this machine
-//! in its Host header, by
+//! If the host name of a foreign page is made to point to this machine (DNS rebinding), the browser
+//! lets that page read what is served here, since the name is the same. So a request must name this
+//! machine in its Host header, by
 //!
 //! - `localhost`, or a loopback address;
-//! - the IP address at which the connection came in (nobody else's page has it as its name);
-//! - where others can connect, the name of the machine, also cut at the first dot, and with
-//!   `.local`;
+//! - the IP address at which the connection arrived (no foreign page has it as its name);
+//! - if others can connect, the name of the machine, also cut at the first dot, and with `.local`;
 //! - a name that was given with `--host-name`.
 
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, header};
 
-/// The names.
+/// The allowed names.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     names: Vec<HostName>,
 }
 
-/// A name of a machine, or an address, without a port; in lower case.
+/// A host name or an address, without a port, in lower case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HostName(String);
 
@@ -39,7 +38,7 @@ impl std::str::FromStr for HostName {
 }
 
 impl Hosts {
-    /// With the names that were given; and those of the machine, if others than itself can connect.
+    /// The given names, and those of the machine if others can connect.
     pub(crate) fn new(given: &[HostName], is_local: bool) -> Self {
         let mut names = given.to_vec();
         if !is_local {
@@ -48,12 +47,12 @@ impl Hosts {
         Hosts { names }
     }
 
-    /// The names beside `localhost` and addresses.
+    /// The names other than `localhost` and addresses.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(|name| name.0.as_str())
     }
 
-    /// Whether a request that came in at this address names this machine.
+    /// Whether a request that arrived at this address names this machine.
     pub(crate) fn allow(&self, headers: &HeaderMap, reached: IpAddr) -> bool {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -70,13 +69,13 @@ impl Hosts {
     }
 }
 
-/// In lower case, without the brackets of IPv6 and the dot of a full name.
+/// The name in lower case, without IPv6 brackets and without a trailing dot.
 fn normal(name: &str) -> String {
     let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
-/// The name of this machine, as others may call it.
+/// The names by which others may reach this machine.
 fn machine_names() -> Vec<String> {
     #[cfg(unix)]
     let full = rustix::system::uname().nodename().to_string_lossy().into_owned();

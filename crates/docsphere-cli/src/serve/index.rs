@@ -1,11 +1,11 @@
 //! `documents.sqlite`: every document of a result with its cluster, and an index over their words.
 //!
-//! One table in the order of the corpus, a key by cluster and similarity, and an FTS5 index that
-//! holds words and no texts.
+//! One table in corpus order, an index by cluster and similarity, and an FTS5 index that holds
+//! words but no texts.
 //!
-//! The header of an SQLite file has four bytes that SQLite leaves to its users (`user_version`).
-//! They hold the CRC-32 of the file in which they are zero, so that a damaged file is refused as a
-//! whole before anything is read from it.
+//! The header of an SQLite file has four bytes for applications (`user_version`). They hold the
+//! CRC-32 of the file with these bytes set to zero, so that a damaged file is refused as a whole
+//! before anything is read from it.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,19 +18,19 @@ use anyhow::{Context, Result, ensure};
 use docsphere::{Corpus, Document, Event, Observer, TextStore};
 use rusqlite::{Connection, params};
 
-/// Marks files of ours, and their layout: "DsD" and a version.
+/// Magic number of our files: "DsD" and a version of the layout.
 const APPLICATION_ID: i32 = 0x4473_4402;
 
-/// The first bytes of every SQLite file.
+/// The magic number of SQLite files.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 
-/// Where the header of an SQLite file has the user version, here a checksum.
+/// Offset of the user version, here a checksum, in the header of an SQLite file.
 const CHECKSUM_AT: usize = 60;
 
-/// Where it has the application id.
+/// Offset of the application id.
 const APPLICATION_ID_AT: usize = 68;
 
-/// The bytes of the header.
+/// Size of the header.
 const HEADER_BYTES: usize = 100;
 
 const TABLES: &str = "
@@ -45,23 +45,23 @@ const TABLES: &str = "
         text, content='documents', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
     );";
 
-/// What the run found out about a document.
+/// The assignment of one document.
 pub(crate) struct Line<'a> {
     pub(crate) id: &'a str,
     pub(crate) cluster: i32,
     pub(crate) similarity: f64,
 }
 
-/// Texts that are known by the ids of their documents: a corpus with other texts is not that of the
-/// run. Ids may be there several times.
+/// Known texts by document id, to detect a corpus other than that of the run. Ids may occur several
+/// times.
 pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
 
-/// Where texts come from.
+/// The source of the texts.
 #[derive(Clone, Copy)]
 pub(crate) enum Texts<'a> {
     /// The input of the run, read again.
     Corpus(&'a Corpus),
-    /// What the run has kept of it.
+    /// The texts kept by the run.
     Store(&'a TextStore),
 }
 
@@ -78,8 +78,8 @@ impl Texts<'_> {
     }
 }
 
-/// Writes the file. `line` tells of each document of the corpus by its number; there must be
-/// `n_documents`.
+/// Writes the file. `line` returns the assignment of a document by its number; the corpus must have
+/// `n_documents` documents.
 pub(crate) fn write<'a>(
     path: &Path,
     texts: Texts<'_>,
@@ -90,7 +90,7 @@ pub(crate) fn write<'a>(
 ) -> Result<()> {
     let mut attempt = || {
         let mut connection = Connection::open(path)?;
-        // The file appears under its name when it is whole: there is nothing to roll back to.
+        // The file gets its name only when it is complete: there is nothing to roll back to.
         connection.execute_batch(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;",
         )?;
@@ -118,7 +118,7 @@ pub(crate) fn write<'a>(
                         number + 1
                     );
                 }
-                // SQLite takes texts to end there.
+                // SQLite treats NUL as the end of a text.
                 let text = text.replace('\0', "\u{fffd}");
                 insert.execute(params![number as i64, id, line.cluster, line.similarity, text])?;
                 index.execute(params![number as i64, text])?;
@@ -126,7 +126,7 @@ pub(crate) fn write<'a>(
                 Ok(())
             };
             let has_failed = AtomicBool::new(false);
-            // The rest of a corpus that is not that of the run is not read.
+            // Stop reading once the corpus turns out not to be that of the run.
             let mut until_failed = |event: &Event<'_>| {
                 observer.observe(event)?;
                 if has_failed.load(Ordering::Relaxed) {
@@ -161,7 +161,7 @@ pub(crate) fn write<'a>(
     outcome
 }
 
-/// The CRC-32 of a whole SQLite file, with zeros where it stands itself.
+/// The CRC-32 of a whole SQLite file, with zeros in place of the checksum itself.
 fn checksum(file: &mut File) -> std::io::Result<u32> {
     file.rewind()?;
     let mut header = [0; HEADER_BYTES];
@@ -263,7 +263,7 @@ mod tests {
         let path = home.path().join("documents.sqlite");
         let write =
             || write(&path, Texts::Corpus(&corpus), &mut observer, n_bytes / 1000, &KnownTexts::new(), line);
-        // A batch of the reader grows with the number of threads.
+        // The reader's batch size grows with the number of threads.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let error = pool.install(write).unwrap_err().to_string();
         assert!(error.starts_with("document 1 is \"1\", in the result it is \"other\""), "{error}");

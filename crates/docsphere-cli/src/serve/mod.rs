@@ -1,5 +1,4 @@
-//! Documents of a result, to be searched and paged through in a browser: an index on disk, and a
-//! server over it.
+//! Search over the documents of a result in a browser: an index on disk, and a server over it.
 
 pub(crate) mod answers;
 mod connections;

@@ -1,13 +1,13 @@
-//! The server: one page, and the documents behind it. It reads no other file, and answers nothing
-//! but GET.
+//! The server: one page, and the documents behind it. It reads no other file, and answers only GET
+//! requests.
 //!
-//! | address | answer |
+//! | route | response |
 //! |---|---|
 //! | `/` | the page |
 //! | `/api/documents?q=WORDS&cluster=N&page=N` | some documents, as JSON |
 //! | `/api/documents/NUMBER` | one document, whole |
 //!
-//! docs/server.md tells of parameters, answers and limits.
+//! docs/server.md documents parameters, responses and limits.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -35,16 +35,16 @@ use super::workers::Workers;
 use crate::console::tell;
 use crate::interrupt;
 
-/// How many KiB of answers may be on their way to clients, which may be slow.
+/// KiB of responses that may be in flight to clients, which may be slow.
 const ANSWERS_KIB: usize = 256 * 1024;
 
-/// When to come back, in seconds, if the server is busy.
+/// Value of `Retry-After` if the server is busy, in seconds.
 const RETRY_AFTER: &str = "5";
 
-/// Troubles with the index are told on standard error this often.
+/// Minimum interval between reports of index errors on standard error.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// What is served.
+/// The content and settings of a server.
 pub(crate) struct Site {
     pub(crate) page: String,
     /// The content security policy of the page.
@@ -60,13 +60,13 @@ struct Served {
     policy: HeaderValue,
     hosts: Hosts,
     workers: Workers,
-    /// Room for answers, in KiB.
+    /// Room for responses, in KiB.
     room: Arc<Semaphore>,
-    /// When a trouble with the index was told last.
+    /// When an index error was last reported.
     told: Mutex<Option<Instant>>,
 }
 
-/// An answer, and its room until it was sent.
+/// A response that holds its room until it is sent.
 struct Held {
     bytes: Vec<u8>,
     _room: OwnedSemaphorePermit,
@@ -78,8 +78,8 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// Serves until the process is asked to stop. `ready` is called with the address when it can be
-/// asked.
+/// Serves until the process is asked to stop. `ready` is called with the address once the server
+/// accepts connections.
 pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     let workers = Workers::start(&site.index)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -100,7 +100,7 @@ pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr
         connections::answer(listener, router(served), max_connections, asked_to_stop()).await;
         Ok(())
     });
-    // Does not wait for queries that are still going on: they only read.
+    // Does not wait for running queries: they only read.
     runtime.shutdown_background();
     outcome
 }
@@ -122,7 +122,7 @@ fn router(served: Served) -> Router {
         .with_state(served)
 }
 
-/// Refuses requests under foreign names or with a body, and tells browsers to be careful.
+/// Refuses requests under foreign names or with a body, and adds security headers to responses.
 async fn guarded(
     State(served): State<Arc<Served>>,
     Extension(Reached(reached)): Extension<Reached>,
@@ -155,7 +155,7 @@ async fn page(State(served): State<Arc<Served>>) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], served.page.clone()).into_response()
 }
 
-/// A question as it stands in an address.
+/// The query parameters of a search.
 #[derive(Deserialize)]
 struct Asked {
     #[serde(default)]
@@ -187,7 +187,7 @@ async fn document(
 }
 
 impl Served {
-    /// Asks the index.
+    /// Queries the index and builds the response.
     async fn answer<T: Serialize + 'static>(
         &self,
         ask: impl FnOnce(&Documents) -> Result<Option<T>, Trouble> + Send + 'static,
@@ -204,7 +204,7 @@ impl Served {
         }
     }
 
-    /// The answer with room for it, if there is enough.
+    /// Reserves room for a response, if there is enough.
     fn held(&self, bytes: Vec<u8>) -> Result<Held, Trouble> {
         let n_kib = bytes.len().div_ceil(1024).min(ANSWERS_KIB) as u32;
         let room = Arc::clone(&self.room).try_acquire_many_owned(n_kib).map_err(|_| Trouble::Busy)?;

@@ -1,7 +1,7 @@
-//! Threads that search, one for each core, and a queue before them.
+//! Search threads, one per core, and a queue in front of them.
 //!
-//! Each thread has the index open for good, so that neither files nor memory depend on how many
-//! people ask. Who finds the queue full, or waits in it for too long, is asked to come back.
+//! Each thread keeps the index open, so that neither open files nor memory depend on the number of
+//! clients. A request that finds the queue full, or waits in it for too long, is told to retry.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
@@ -17,13 +17,13 @@ use tokio::time::timeout;
 
 use super::answers::{Documents, TIME_LIMIT, Trouble};
 
-/// How many questions may wait.
+/// Maximum number of waiting requests.
 pub(crate) const MAX_WAITING: usize = 800;
 
-/// How long a question may wait.
+/// How long a request may wait.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// The threads. They end with the process.
+/// The search threads. They end with the process.
 pub(crate) struct Workers {
     queue: Arc<Queue>,
 }
@@ -39,7 +39,7 @@ struct Job {
     run: Box<dyn FnOnce(&mut Documents) + Send>,
 }
 
-/// Tells that nobody waits for an answer any more when it is dropped: the connection may be gone.
+/// Signals when dropped that nobody waits for the answer any more: the connection may be gone.
 struct Asker(Arc<AtomicBool>);
 
 impl Drop for Asker {
@@ -49,7 +49,7 @@ impl Drop for Asker {
 }
 
 impl Workers {
-    /// Starts as many threads as there are cores.
+    /// Starts one thread per core.
     pub(crate) fn start(index: &Path) -> Result<Self> {
         let queue = Arc::new(Queue::default());
         for _ in 0..Self::count() {
@@ -64,7 +64,7 @@ impl Workers {
         docsphere::all_cores()
     }
 
-    /// Asks when it is this question's turn.
+    /// Runs a query when its turn comes.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Documents) -> Result<T, Trouble> + Send + 'static,
@@ -82,7 +82,7 @@ impl Workers {
         self.queue.add(Job { is_unwanted: Arc::clone(&asker.0), run: Box::new(run) })?;
         let failed = |_| Trouble::Index(anyhow!("a search ended without an answer"));
         timeout(MAX_WAIT, started).await.map_err(|_| Trouble::Busy)?.map_err(failed)?;
-        // Within some of its steps SQLite does not look at the clock.
+        // During some of its steps SQLite does not check the time.
         let limit = TIME_LIMIT + Duration::from_secs(1);
         timeout(limit, answer).await.map_err(|_| Trouble::TooSlow)?.map_err(failed)?
     }
@@ -111,7 +111,7 @@ impl Queue {
             let waiting = self.is_filled.wait_while(self.jobs(), |jobs| jobs.is_empty());
             let job = waiting.unwrap_or_else(PoisonError::into_inner).pop_front();
             if let Some(job) = job.filter(|job| !job.is_unwanted.load(Ordering::Relaxed)) {
-                // A panic is told on standard error; the others still want their answers.
+                // A panic is reported on standard error; the thread goes on with other requests.
                 let _ = panic::catch_unwind(AssertUnwindSafe(|| (job.run)(documents)));
             }
         }

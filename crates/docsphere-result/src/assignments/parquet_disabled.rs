@@ -1,4 +1,5 @@
-//! The twin for builds without Parquet: it is never reached, since the format is refused first.
+//! The counterpart for builds without Parquet. It is never reached, since the format is refused
+//! first.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Parquet, in this build.
+//! Parquet, for builds that include it.
 
 use std::fs::File;
 use std::io;
@@ -53,7 +53,7 @@ pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
     write().map_err(|error| Error::writing(io::Error::other(error), path))
 }
 
-/// Read like documents, because that reader trusts nothing that stands in the file.
+/// Reads the file with the reader of documents, which trusts nothing in the file.
 pub(super) fn read(path: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
     let options = CorpusOptions::default()
         .format(CorpusFormat::Parquet)
@@ -64,7 +64,7 @@ pub(super) fn read(path: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignmen
     Corpus::open([path], options)?.for_each_document(|document| {
         let Ok(found) = &mut lines else { return };
         let room = if found.len().is_multiple_of(BATCH_ROWS) {
-            // Its own id for each document, and a list that doubles.
+            // An id for each document, and a list that grows by doubling.
             limit.check(WHAT, (100 * BATCH_ROWS + 40 * found.len()) as u64)
         } else {
             Ok(())
