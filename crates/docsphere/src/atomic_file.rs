@@ -1,8 +1,8 @@
 //! Files that appear whole or not at all.
 //!
-//! The content goes to a temporary file in the folder of the target, is forced to the disk, and
-//! only then takes the target's name. Whoever opens the target sees the old content or the new,
-//! never a part, and a failed or killed write leaves the old file as it was.
+//! The content goes to a temporary file in the target's folder, is synced to disk, and is then
+//! renamed to the target. A reader of the target sees the old content or the new, never a part, and
+//! a failed or killed write leaves the old file as it was.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::fail_points::fail_point;
 
-/// What the names of all temporary files and folders end with.
+/// Suffix of the names of all temporary files and folders.
 pub const TEMPORARY_SUFFIX: &str = ".tmp";
 
 const PREFIX: &str = ".docsphere-";
 
-/// What the names of all temporary files and folders of a process begin with, so that a program
-/// which ends at once can find and remove its own.
+/// Prefix of the names of all temporary files and folders of a process, so that a program that
+/// stops early can find and remove its own.
 ///
 /// ```
 /// assert_eq!(docsphere::temporary_prefix(17), ".docsphere-17-");
@@ -38,16 +38,17 @@ pub fn is_temporary_name(name: &str) -> bool {
     process.is_some_and(|process| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Bytes gathered before they are handed to the system.
+/// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// Writes `path` with what `write` puts into the file it is given, which may also seek.
+/// Writes `path` with the output of `write`, which may also seek in the file that it is given.
 ///
-/// An existing regular file is replaced; where `path` is a symbolic link, the file it points to.
+/// An existing regular file is replaced. If `path` is a symbolic link, the file it points to is
+/// replaced.
 ///
 /// # Errors
 /// Those of `write`, and those of the system; the target is then untouched and no other file is
-/// left behind. Also if `path` names a folder, a device, or nothing that can be a file.
+/// left behind. Also if `path` is a folder, a device, or not a possible file name.
 pub(crate) fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>,
@@ -55,11 +56,11 @@ pub(crate) fn write_atomically(
     replace(path, write).map_err(|error| error.at_path(path))
 }
 
-/// Writes a file that appears whole or not at all, in place of a regular file that is there.
+/// Writes a file atomically, replacing a regular file that is already there.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the system cannot write it, or `path` names a folder
-/// or a device. What was there is then untouched.
+/// or a device. An existing file is then untouched.
 pub fn write_whole(path: impl AsRef<Path>, content: &[u8]) -> Result<()> {
     write_atomically(path.as_ref(), |out| out.write_all(content).map_err(write_error))
 }
@@ -82,7 +83,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
         // Temporary files are private by default; this one becomes an ordinary file, so let the
         // umask decide.
         use std::os::unix::fs::PermissionsExt;
-        // One that replaces another keeps its permissions: a private file stays private.
+        // A replaced file passes on its permissions: a private file stays private.
         let mode = fs::metadata(&target).map_or(0o666, |old| old.permissions().mode() & 0o777);
         builder.permissions(fs::Permissions::from_mode(mode));
     }
@@ -104,7 +105,7 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
     Ok(())
 }
 
-/// The regular file to replace or create, after symbolic links.
+/// The regular file to replace or create, with symbolic links resolved.
 fn final_target(path: &Path) -> io::Result<PathBuf> {
     let refusal = match fs::metadata(path) {
         Ok(found) if found.is_file() => return fs::canonicalize(path),

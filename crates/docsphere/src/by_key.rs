@@ -2,10 +2,10 @@
 //!
 //! **Cost.** 8 bytes per key and one entry per value; two passes over the entries.
 
-/// Values by key, in the order in which they came.
+/// Values by key, in insertion order.
 #[derive(Debug)]
 pub(crate) struct ByKey<T> {
-    /// Where each key's values begin, and one more at the end.
+    /// Start of each key's values, and one more entry for the end.
     starts: Vec<usize>,
     values: Vec<T>,
 }
@@ -17,17 +17,17 @@ impl<T> Default for ByKey<T> {
 }
 
 impl<T: Copy + Default> ByKey<T> {
-    /// Groups the entries, pairs of key and value.
+    /// Groups `(key, value)` entries.
     pub(crate) fn new(n_keys: usize, entries: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut by_key = ByKey::default();
         by_key.group(n_keys, entries);
         by_key
     }
 
-    /// Groups other entries, by a counting sort. Keeps the memory of the last time.
+    /// Groups other entries by a counting sort, reusing the memory of the previous call.
     pub(crate) fn group(&mut self, n_keys: usize, entries: impl Iterator<Item = (u32, T)> + Clone) {
-        // starts[key + 2] counts the key; then starts[key + 1] runs from the start of the key to
-        // its end, which is the start of the next.
+        // `starts[key + 2]` counts the key; then `starts[key + 1]` runs from the start of the key
+        // to its end, which is the start of the next.
         self.starts.clear();
         self.starts.resize(n_keys + 2, 0);
         for (key, _) in entries.clone() {

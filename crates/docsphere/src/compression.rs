@@ -1,13 +1,13 @@
 //! Compressed files: gzip and zstd, transparent to the formats.
 //!
-//! Reading looks at the first bytes and never at the name, so a file that somebody renamed is still
+//! Reading detects the compression by magic number and never by name, so a renamed file is still
 //! read. Files made of several gzip members or zstd frames are read to the end. Damage and
 //! truncation are errors, never short data.
 //!
-//! Writing goes by the name: `.gz` is gzip, `.zst` is zstd (with a checksum), anything else is
+//! Writing goes by the extension: `.gz` is gzip, `.zst` is zstd (with a checksum), anything else is
 //! plain.
 //!
-//! Memory: two buffers of 256 KiB; zstd adds its window, at most 128 MiB, usually a few.
+//! Memory: two buffers of 256 KiB; zstd adds its window, at most 128 MiB, usually a few MiB.
 //!
 //! References: gzip, [RFC 1952](https://doi.org/10.17487/RFC1952); zstd,
 //! [RFC 8878](https://doi.org/10.17487/RFC8878).
@@ -28,7 +28,7 @@ use crate::memory::MemoryLimit;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// What a file is packed with.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Compression {
     None,
@@ -37,7 +37,7 @@ enum Compression {
 }
 
 impl Compression {
-    /// By the first bytes of the content.
+    /// Detects the compression by magic number.
     fn sniff(start: &[u8]) -> Self {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,
@@ -48,7 +48,7 @@ impl Compression {
         }
     }
 
-    /// By the ending of the name.
+    /// Chooses the compression by extension.
     fn from_path(path: &Path) -> Self {
         match path.extension() {
             Some(ending) if ending.eq_ignore_ascii_case("gz") => Compression::Gzip,
@@ -58,7 +58,7 @@ impl Compression {
     }
 }
 
-/// The name without `.gz` or `.zst`.
+/// The path without a `.gz` or `.zst` extension.
 pub(crate) fn without_ending(path: &Path) -> &Path {
     match (Compression::from_path(path), path.file_stem()) {
         (Compression::Gzip | Compression::Zstd, Some(stem)) => Path::new(stem),
@@ -66,24 +66,24 @@ pub(crate) fn without_ending(path: &Path) -> &Path {
     }
 }
 
-/// Something to read that can also seek.
+/// A reader that can also seek.
 pub(crate) trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
 
-/// Opens a file and unpacks it on the fly. Errors of the reader go through [`read_error`].
+/// Opens a file and decompresses it on the fly. Errors of the reader go through [`read_error`].
 pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let (compression, file) = open_sniffed(path)?;
     unpack(compression, file).map_err(|error| read_error(error).at_path(path))
 }
 
-/// As [`open`], and adds the bytes that are read from the file, before they are unpacked, to
+/// Like [`open`], but also adds the number of bytes read from the file, before decompression, to
 /// `n_bytes`.
 pub(crate) fn open_counted(path: &Path, n_bytes: Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
     let (compression, file) = open_sniffed(path)?;
     unpack(compression, Counted { file, n_bytes }).map_err(|error| read_error(error).at_path(path))
 }
 
-/// As [`open_counted`], for something that is open already and can be read only once.
+/// Like [`open_counted`], for a source that is already open and can be read only once.
 pub(crate) fn unpack_counted(
     mut stream: impl Read + 'static,
     n_bytes: Arc<AtomicU64>,
@@ -95,7 +95,7 @@ pub(crate) fn unpack_counted(
     unpack(compression, Counted { file, n_bytes }).map_err(read_error)
 }
 
-/// A reader that counts what passes.
+/// A reader that counts the bytes read through it.
 struct Counted<R> {
     file: R,
     n_bytes: Arc<AtomicU64>,
@@ -110,7 +110,7 @@ impl<R: Read> Read for Counted<R> {
 }
 
 /// Opens a file for a reader that must seek. A plain file is read in place; a compressed file or a
-/// pipe is first read into memory, as far as the limit allows.
+/// pipe is first read into memory, within the limit.
 pub(crate) fn open_seekable(path: &Path, memory: &MemoryLimit) -> Result<Box<dyn ReadSeek>> {
     let located = |error| read_error(error).at_path(path);
     let (compression, mut file) = open_sniffed(path)?;
@@ -122,7 +122,7 @@ pub(crate) fn open_seekable(path: &Path, memory: &MemoryLimit) -> Result<Box<dyn
     Ok(Box::new(Cursor::new(content.map_err(|error| error.at_path(path))?)))
 }
 
-/// As [`MemoryLimit::read_whole`], for a reader from [`open`].
+/// Like [`MemoryLimit::read_whole`], for a reader from [`open`].
 pub(crate) fn read_whole(
     input: impl Read,
     limit: u64,
@@ -132,7 +132,7 @@ pub(crate) fn read_whole(
     memory.read_whole(input, limit, what, read_error)
 }
 
-/// A file of which the first bytes have been read already.
+/// A file whose first bytes have already been read.
 type Sniffed = io::Chain<Cursor<Vec<u8>>, File>;
 
 fn open_sniffed(path: &Path) -> Result<(Compression, Sniffed)> {
@@ -156,7 +156,7 @@ fn unpack(compression: Compression, file: impl Read + 'static) -> io::Result<Box
     })
 }
 
-/// A decompressor whose complaints about the data can be told from the system's errors.
+/// A decompressor whose data errors can be distinguished from the system's errors.
 struct Unpacked<R> {
     format: &'static str,
     decoder: R,
@@ -184,7 +184,7 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// Compressed data that cannot be unpacked, on its way through an [`io::Error`].
+/// Compressed data that cannot be decompressed, wrapped in an [`io::Error`].
 #[derive(Debug)]
 struct Damage {
     format: &'static str,
@@ -199,8 +199,8 @@ impl fmt::Display for Damage {
 
 impl std::error::Error for Damage {}
 
-/// The library's error for a failed read, which says whether the system failed or the compressed
-/// data is damaged.
+/// The library's error for a failed read; it distinguishes a system failure from damaged compressed
+/// data.
 pub(crate) fn read_error(error: io::Error) -> Error {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
         Some(damage) => Error::malformed(damage.format, "undamaged compressed data", &damage.found),
@@ -208,7 +208,7 @@ pub(crate) fn read_error(error: io::Error) -> Error {
     }
 }
 
-/// Writes `path` atomically with what `write` produces, packed as the name says.
+/// Writes `path` atomically with the output of `write`, compressed according to the extension.
 pub(crate) fn write_packed(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let failed = |source| Error::io("write", source);
     write_atomically(path, |file| match Compression::from_path(path) {
@@ -231,7 +231,7 @@ pub(crate) fn write_packed(path: &Path, write: impl FnOnce(&mut dyn Write) -> Re
     })
 }
 
-/// Whether [`write_packed`] would pack a file of this name.
+/// Whether [`write_packed`] would compress a file of this name.
 pub(crate) fn packs(path: &Path) -> bool {
     Compression::from_path(path) != Compression::None
 }

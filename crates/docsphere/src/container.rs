@@ -4,17 +4,16 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | the mark of the kind of file: a byte above ASCII, six letters, a line feed |
+//! | 8 | magic number of the kind of file: a byte above ASCII, six letters, a line feed |
 //! | 4 | format version |
 //! | 4 | number of sections, n |
-//! | 36 each | name (16 bytes, filled with zeros), offset in the file (8), length (8), CRC-32 of the content (4) |
+//! | 36 each | name (16 bytes, zero padded), offset in the file (8), length (8), CRC-32 of the content (4) |
 //! | 4 | CRC-32 of everything above |
 //! | | the sections, one after the other, to the end of the file |
 //!
 //! The sizes in the table must account for every byte of the file before any of it is read, so a
-//! damaged number never leads to a huge allocation. Each section is read piece by piece, so nothing
-//! is allocated that the file does not hold (it may shrink meanwhile) or that the memory limit does
-//! not allow.
+//! damaged number never leads to a huge allocation. Each section is read in pieces, so no more is
+//! allocated than the file holds (it may shrink meanwhile) and the memory limit allows.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -31,18 +30,18 @@ const MAX_SECTIONS: usize = 256;
 /// A kind of file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// How the file begins.
+    /// Magic number.
     pub(crate) mark: [u8; 8],
-    /// Its name in messages.
+    /// Name in messages.
     pub(crate) name: &'static str,
-    /// The same with an article.
+    /// Name with an article.
     pub(crate) whole: &'static str,
-    /// The version that is written, and the newest that is read.
+    /// Version written, and the newest version read.
     pub(crate) version: u32,
 }
 
 impl Kind {
-    /// An error for a file that is not what it claims to be.
+    /// An error for a file whose content does not match its kind.
     pub(crate) fn damaged(&self, expected: impl ToString, found: impl ToString) -> Error {
         Error::malformed(self.name, expected.to_string(), found.to_string())
     }
@@ -119,7 +118,7 @@ impl Kind {
     }
 }
 
-/// Sections by name, in the order of the file.
+/// Sections by name, in file order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Container {
     sections: Vec<Section>,
@@ -140,12 +139,12 @@ struct TableEntry {
 }
 
 impl Container {
-    /// The content of a section, if it is there.
+    /// The content of a section, if present.
     pub(crate) fn find(&self, name: &str) -> Option<&[u8]> {
         self.sections.iter().find(|section| section.name == name).map(|section| &section.content[..])
     }
 
-    /// The content of a section that must be there.
+    /// The content of a required section.
     pub(crate) fn section(&self, name: &str, kind: &Kind) -> Result<&[u8]> {
         self.find(name).ok_or_else(|| kind.damaged(format!("a section \"{name}\""), "none"))
     }
@@ -155,7 +154,7 @@ impl Container {
         self.sections.push(Section { name: name.to_owned(), content });
     }
 
-    /// Writes the file whole, or leaves what was there before.
+    /// Writes the file atomically: on failure the previous file remains.
     pub(crate) fn write(&self, path: &Path, kind: &Kind) -> Result<()> {
         let header = self.header(kind);
         write_atomically(path, |file| {
@@ -167,14 +166,14 @@ impl Container {
         })
     }
 
-    /// What [`write`](Self::write) writes.
+    /// The bytes that [`write`](Self::write) writes.
     pub(crate) fn to_bytes(&self, kind: &Kind) -> Vec<u8> {
         let mut bytes = self.header(kind);
         self.sections.iter().for_each(|section| bytes.extend(&section.content));
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) returned.
+    /// Reads the bytes that [`to_bytes`](Self::to_bytes) returned.
     pub(crate) fn from_bytes(bytes: &[u8], kind: &Kind) -> Result<Container> {
         Container::read_from(&mut &bytes[..], bytes.len() as u64, kind, &NO_LIMIT)
     }
@@ -197,8 +196,8 @@ impl Container {
         header
     }
 
-    /// Reads a file of this kind, of its version or an older one. `decoded` is what its sections
-    /// take once they are decoded, in bytes for each of their own.
+    /// Reads a file of this kind, of its version or an older one. `decoded` is the memory that
+    /// decoded sections take, in bytes per byte of the section.
     pub(crate) fn read(path: &Path, kind: &Kind, decoded: u64, memory: &MemoryLimit) -> Result<Container> {
         let open = || -> Result<Container> {
             let mut file = File::open(path).map_err(|error| Error::io("read", error))?;

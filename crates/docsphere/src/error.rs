@@ -1,7 +1,7 @@
-//! The one error type of the library.
+//! The library's only error type.
 //!
-//! [`Error`] says what is wrong and, for input, where: file, line. [`ErrorKind`] lets a program
-//! tell the causes apart.
+//! [`Error`] says what is wrong and, for input, where: file and line. [`ErrorKind`] lets a program
+//! distinguish the causes.
 
 use std::fmt;
 use std::io;
@@ -32,7 +32,7 @@ pub enum ErrorKind {
     /// the disk has room.
     #[error("cannot {action}: {source}")]
     Io {
-        /// What was being done, as an infinitive: "read", "write".
+        /// The failed action, as an infinitive: "read", "write".
         action: &'static str,
         /// The system's own error.
         source: io::Error,
@@ -44,7 +44,7 @@ pub enum ErrorKind {
         name: &'static str,
         /// The allowed range, in words.
         expected: String,
-        /// The value that was given.
+        /// The given value.
         got: String,
     },
     /// An option does not fit the data, or two data sets do not fit each other.
@@ -57,12 +57,12 @@ pub enum ErrorKind {
         /// What was found.
         got: String,
     },
-    /// A row of a matrix holds something that no row may hold.
+    /// A row of a matrix holds an invalid value or index.
     #[error("row {row}: {problem}")]
     Row {
         /// The row, counted from 0.
         row: u64,
-        /// What is wrong in it.
+        /// The problem.
         problem: RowProblem,
     },
     /// Compressed sparse row parts that contradict each other.
@@ -70,9 +70,9 @@ pub enum ErrorKind {
     Structure {
         /// The part that is wrong.
         what: &'static str,
-        /// What it should be.
+        /// The expected value.
         expected: String,
-        /// What it is.
+        /// The actual value.
         got: String,
     },
     /// A file that breaks the rules of its format: damaged, truncated, or of another format.
@@ -80,9 +80,9 @@ pub enum ErrorKind {
     Malformed {
         /// The format that the file was read as.
         format: &'static str,
-        /// What the format demands at this place.
+        /// What the format requires at this place.
         expected: String,
-        /// What stands there.
+        /// What is there instead.
         found: String,
     },
     /// A file of a kind that this library does not read. Convert it, or name its format.
@@ -93,31 +93,30 @@ pub enum ErrorKind {
         /// What to do instead.
         hint: String,
     },
-    /// A record of a corpus that breaks the rules of its format. Mend it, or leave such records out
-    /// with [`CorpusOptions::skip_bad_records`](crate::CorpusOptions::skip_bad_records).
+    /// A record of a corpus that breaks the rules of its format. Correct it, or leave such records
+    /// out with [`CorpusOptions::skip_bad_records`](crate::CorpusOptions::skip_bad_records).
     #[error(
         "bad {format} record: expected {expected}, found {found}; mend it, or set skip_bad_records to leave such records out"
     )]
     Record {
         /// The format that the record was read as.
         format: &'static str,
-        /// What the format demands.
+        /// What the format requires.
         expected: String,
-        /// What stands there.
+        /// What is there instead.
         found: String,
     },
-    /// A record or table without a field that was asked for. Name the fields that hold the text and
-    /// the id.
+    /// A record or table lacks a requested field. Name the fields that hold the text and the id.
     #[error("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")]
     MissingField {
-        /// The field asked for.
+        /// The requested field.
         field: String,
-        /// The option that asked for it.
+        /// The option that names it.
         option: &'static str,
-        /// The fields that are there, for a message.
+        /// The existing fields, for a message.
         found: String,
     },
-    /// More than the data structures can number.
+    /// A number above the limit of the data structures.
     #[error("{what} is limited to {limit}, got {got}")]
     TooLarge {
         /// What is too large.
@@ -134,12 +133,12 @@ pub enum ErrorKind {
     Memory {
         /// What was being read.
         what: &'static str,
-        /// What the process would hold, at the least.
+        /// Bytes that the process would hold, at least.
         needed: u64,
-        /// What it may hold.
+        /// Bytes that it may hold.
         limit: u64,
     },
-    /// The file was written by a later version. Update docsphere, or write the file again with this
+    /// The file was written by a later version. Update docsphere, or rewrite the file with this
     /// version.
     #[error(
         "written in format version {found}, this build reads up to version {supported}; update docsphere to read it"
@@ -153,12 +152,12 @@ pub enum ErrorKind {
     /// The observer stopped the run before there was a result to return.
     #[error("stopped by the observer during {stage}, before there was a result")]
     Stopped {
-        /// The stage that was under way.
+        /// The stage that was running.
         stage: &'static str,
     },
 }
 
-/// What is wrong in a single row.
+/// A problem in a single row.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowProblem {
@@ -207,7 +206,7 @@ impl Error {
         &self.inner.kind
     }
 
-    /// The file that the error is about, if it is about a file.
+    /// The file that the error is about, if any.
     pub fn path(&self) -> Option<&Path> {
         self.inner.path.as_deref()
     }

@@ -5,15 +5,15 @@
 #[cfg(debug_assertions)]
 static HOOK: std::sync::OnceLock<Box<dyn Fn(&'static str) + Send + Sync>> = std::sync::OnceLock::new();
 
-/// Calls `hook` with the name of each place that the process passes from now on. For the tests of
-/// docsphere alone.
+/// Calls `hook` with the name of each fail point that the process passes from now on. Only for
+/// docsphere's own tests.
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub fn watch_fail_points(hook: impl Fn(&'static str) + Send + Sync + 'static) {
     let _ = HOOK.set(Box::new(hook));
 }
 
-/// A place that a test may want to end the process at.
+/// A place at which a test may end the process.
 #[doc(hidden)]
 #[inline]
 pub fn fail_point(name: &'static str) {

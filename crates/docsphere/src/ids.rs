@@ -1,4 +1,4 @@
-//! Numbers that name things: documents, terms, clusters.
+//! Integer ids of documents, terms and clusters.
 //!
 //! Each is a newtype over `u32`, so that a document cannot be mistaken for a cluster:
 //!

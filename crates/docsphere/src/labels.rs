@@ -1,8 +1,8 @@
-//! Labels: as callers see them, and as a run keeps them.
+//! Labels, as callers see them and as a run stores them.
 
 use crate::ids::{ClusterId, DocId};
 
-/// The cluster of every document, -1 for one that has none: a zero row, or an outlier.
+/// The cluster of every document; -1 for a document without one: a zero row, or an outlier.
 ///
 /// ```
 /// use docsphere::{ClusterId, DocId, Labels};
@@ -52,12 +52,12 @@ impl From<Labels> for Vec<i32> {
     }
 }
 
-/// The label of some documents and their similarity to the centroid of that cluster.
+/// The labels of some documents and their similarities to the centroids of those clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Assignment {
     /// Cluster numbers; [`Assignment::NO_LABEL`] where there is none.
     pub(crate) labels: Vec<u32>,
-    /// Similarity to the own centroid as of the last assignment; 0 where there is no label.
+    /// Similarity to the document's own centroid as of the last assignment; 0 without a label.
     pub(crate) similarities: Vec<f64>,
 }
 

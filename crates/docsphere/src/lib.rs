@@ -9,18 +9,19 @@
 //!
 //! 1. [`Corpus`]: documents from files: lines, JSON Lines, CSV, folders and more. [`TextStore`]
 //!    keeps their texts in a file.
-//! 2. [`Tokenizer`]: a document's terms, as [`TextOptions`] say.
+//! 2. [`Tokenizer`]: the terms of a document, according to [`TextOptions`].
 //! 3. [`Vectorizer`]: TF-IDF rows of length one, and a [`TextModel`] for new documents. Or from a
 //!    matrix: [`SparseRows`], checked, then [`UnitRows`], of length one; [`formats`] reads and
 //!    writes matrix files.
-//! 4. [`Centroids`]: directions of clusters, sparse.
+//! 4. [`Centroids`]: sparse directions of clusters.
 //! 5. [`Init`]: the first centroids, at random, by k-means++ (greedy or plain), or given.
-//! 6. to 8. Labels to centroids, rows to labels, in turn, in one loop over shards of the rows.
-//! 9. [`Model`]: labels new rows, is saved to a file and loaded again.
-//! 10. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of
-//!     what happened.
+//! 6. to 8. Labels to centroids and rows to labels, alternately, in one loop over shards of the
+//!    rows.
+//! 9. [`Model`]: labels new rows; can be saved to a file and loaded again.
+//! 10. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of the
+//!     run.
 //! 11. [`summarize`]: size, keywords, representative documents and neighbours of each cluster.
-//! 12. [`MergeTree`]: similar clusters joined to groups, at any level.
+//! 12. [`MergeTree`]: similar clusters merged into groups, at any level.
 //!
 //! # Example
 //!
@@ -51,23 +52,24 @@
 //!
 //! # Rules for the hard cases
 //!
-//! - **Zero rows** have label -1 and similarity 0, and take no part.
+//! - **Zero rows** have label -1 and similarity 0, and are otherwise ignored.
 //! - **Outliers**, rows without a similarity above 0 to any centroid, have label -1 and similarity
 //!   0 too ([`Fit::n_outliers`]); they move no centroid, are the first to refill an empty cluster,
 //!   and may join a cluster in a later iteration.
-//! - **Ties**: the old label if it is among the best, else the cluster with the lowest number.
+//! - **Ties**: the old label if it is among the best, otherwise the cluster with the lowest number.
 //! - **Empty clusters** are refilled with the worst-fitting documents, in a fixed order.
 //! - **k above the number of distinct rows**: the surplus clusters stay empty
 //!   ([`Fit::n_empty_clusters`]); above the number of rows: an error.
 //! - **Duplicates** share a cluster, unless a tie between equal centroids keeps them apart.
-//! - **Negative values** are allowed; filters that assume there are none then switch themselves off
-//!   ([`IterationRecord::filters_off`]).
+//! - **Negative values** are allowed; filters that assume non-negative values then switch
+//!   themselves off ([`IterationRecord::filters_off`]).
 //! - **Row weights** ([`FitOptions::weights`]): an integer weight equals a repeated row; weight 0
 //!   is labelled but moves nothing.
 //!
 //! # Memory
 //!
-//! [`ValidParams::memory_forecast`] tells how much a run may need at the most. Its parts, in bytes:
+//! [`ValidParams::memory_forecast`] returns an upper bound on the memory of a run. Its parts, in
+//! bytes:
 //!
 //! | what | per nonzero | per row | per term | per cluster | per entry of the centroids | per thread |
 //! |---|---|---|---|---|---|---|
@@ -78,11 +80,11 @@
 //! | `drift`, which `auto` uses | 8 | 53 | 72 | 141 | at most 120, on texts far less | 4 per term, and 10 MB (or 36 for each term of the longest row) |
 //! | `inverted` | | | 8 | 8 | 8 | 8 per cluster |
 //! | `baseline`, `ncc` | | | | 88 | 36 | |
-//! | seeding, before the loop begins | 10 | 34 | 5, and 14 in each block of 32,768 rows that has it | | | |
+//! | seeding, before the loop begins | 10 | 34 | 5, and 14 per block of 32,768 rows that contains it | | | |
 //! | [`summarize`] and [`MergeTree`], after it | | | | `2 k` | 24 | 136 per cluster |
 //!
-//! There is never an array of clusters times terms: the tables of `drift` hold a byte for each
-//! cluster only for terms that at least one cluster in 48 has.
+//! There is never an array of clusters times terms: the tables of `drift` hold one byte per cluster
+//! only for terms that occur in at least one cluster in 48.
 
 //! # Features
 //!
@@ -90,14 +92,14 @@
 //! |---|---|---|
 //! | `text` | yes | documents to rows: `Corpus`, `Tokenizer`, `Vectorizer`, `TextModel` |
 //! | `formats` | yes | matrix files: the module `formats` |
-//! | `map` | no | places of clusters on a map: `cluster_places` |
+//! | `map` | no | positions of clusters on a map: `cluster_places` |
 //! | `parquet` | no | Parquet files as corpora; includes `text` |
-//! | `sprs` | no | [`SparseRows`] from and to the matrices of sprs; [`Centroids`] to them |
-//! | `ndarray` | no | [`SparseRows`] from the dense arrays of ndarray |
+//! | `sprs` | no | [`SparseRows`] from and sprs matrices; [`Centroids`] to them |
+//! | `ndarray` | no | [`SparseRows`] from dense ndarray arrays |
 //!
-//! Without them (`default-features = false`) there is k-means on sparse rows with all that follows
-//! from it (models, checkpoints, summaries, groups), and nothing compiles C. A model that was made
-//! from text keeps its text part in such a build, but does not know its terms.
+//! Without them (`default-features = false`) the library offers k-means on sparse rows and
+//! everything that builds on it (models, checkpoints, summaries, groups), and compiles no C. A
+//! model made from text keeps its text part in such a build, but does not know its terms.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(missing_docs)]

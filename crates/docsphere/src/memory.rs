@@ -1,10 +1,10 @@
-//! How much memory reading may take, asked before it is taken.
+//! A limit on the memory that reading may take, checked before each allocation.
 //!
-//! The library does not know what the machine has or what the process holds: the caller says both,
-//! as a number of bytes and a function. Readers work in pieces and ask before each: what is held,
-//! what other threads are about to take, and the piece must stay within the limit. So a file is
-//! never believed when it promises much, and one that unpacks to far more than there is room for is
-//! refused after as much of it as fits.
+//! The library does not know how much memory the machine has or the process holds: the caller
+//! provides both, as a number of bytes and a function. Readers work in pieces and check before each
+//! one: the memory held, the reservations of other threads and the piece must together stay within
+//! the limit. So the sizes that a file claims are never trusted, and a file that decompresses to
+//! more than fits is refused once the limit is reached.
 //!
 //! **Cost.** One call of the caller's function for every [`PIECE_BYTES`] read or kept.
 
@@ -14,16 +14,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What is taken without asking again.
+/// Bytes that may be taken without another check.
 pub(crate) const PIECE_BYTES: usize = 1 << 22;
 
-/// Allocations up to this size may be copied when they grow, so that both copies are there for a
+/// Allocations up to this size may be copied when they grow, so that both copies exist for a
 /// moment. Allocators move larger ones without a copy.
 const COPIED_BYTES: usize = 1 << 25;
 
 /// The most memory that the process may hold while the library reads for it.
 ///
-/// The default is no limit. Clones share what is under way, so give clones of one limit to all
+/// The default is no limit. Clones share their reservations, so give clones of one limit to all
 /// readers.
 ///
 /// ```
@@ -41,27 +41,27 @@ pub struct MemoryLimit {
     shared: Option<Arc<Shared>>,
 }
 
-/// For callers that gave none.
+/// For callers that set no limit.
 pub(crate) static NO_LIMIT: MemoryLimit = MemoryLimit { shared: None };
 
 struct Shared {
     bytes: u64,
     held: Box<dyn Fn() -> u64 + Send + Sync>,
-    /// What has been granted and may not yet be part of what is held.
+    /// Bytes that have been granted and may not yet be counted in `held`.
     reserved: Mutex<u64>,
     released: Condvar,
 }
 
 impl MemoryLimit {
-    /// A limit of so many bytes. `held` tells how many the process holds now; it is called on any
-    /// thread.
+    /// A limit of `bytes` bytes. `held` returns how many bytes the process holds now; it is called
+    /// on any thread.
     pub fn new(bytes: u64, held: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         let (held, reserved, released) = (Box::new(held), Mutex::default(), Condvar::new());
         MemoryLimit { shared: Some(Arc::new(Shared { bytes, held, reserved, released })) }
     }
 
-    /// Asks whether `more` bytes may be taken for `what`, which completes the sentence "reading ...
-    /// takes".
+    /// Checks whether `more` bytes may be taken for `what`, which completes the sentence "reading
+    /// ... takes".
     ///
     /// # Errors
     /// [`ErrorKind::Memory`] if they may not.
@@ -71,8 +71,8 @@ impl MemoryLimit {
         shared.check(what, reserved.saturating_add(more))
     }
 
-    /// As [`check`](Self::check), and sets the bytes apart until the reservation is dropped. Waits
-    /// for other reservations to end before it refuses, so whoever holds one must not ask for
+    /// Like [`check`](Self::check), but reserves the bytes until the reservation is dropped. Waits
+    /// for other reservations to end before it refuses, so a thread that holds one must not request
     /// another.
     pub(crate) fn reserve(&self, what: &'static str, more: u64) -> Result<Reservation<'_>> {
         let Some(shared) = &self.shared else { return Ok(Reservation { of: None, bytes: 0 }) };
@@ -90,14 +90,14 @@ impl MemoryLimit {
         Ok(Reservation { of: Some(shared), bytes: more })
     }
 
-    /// Asks for what a vector of `len` items needs to hold `more`, and makes room for them.
+    /// Makes room in a vector for `more` items, after checking the limit.
     pub(crate) fn grow<T>(&self, what: &'static str, items: &mut Vec<T>, more: usize) -> Result<()> {
         let bytes = |n: usize| (n as u64).saturating_mul(size_of::<T>() as u64);
         let grows = items.len().saturating_add(more) > items.capacity();
         let old = bytes(items.capacity());
         let copied = if grows && old <= COPIED_BYTES as u64 { old } else { 0 };
         self.check(what, bytes(more).saturating_add(copied))?;
-        // An allocator that has no room for twice as much may have room for what is needed.
+        // The allocator may lack room for twice the size but have room for the exact size.
         if items.try_reserve(more).is_err() && items.try_reserve_exact(more).is_err() {
             let needed = bytes(items.len()).saturating_add(bytes(more));
             return Err(ErrorKind::Memory { what, needed, limit: bytes(items.len()) }.into());
@@ -106,12 +106,12 @@ impl MemoryLimit {
     }
 }
 
-/// The least piece of a file that is read at a time.
+/// The smallest piece of a file that is read at a time.
 const BUFFER_BYTES: usize = 1 << 18;
 
 impl MemoryLimit {
-    /// Reads all there is, up to `limit` bytes, and asks before each piece. `failed` makes the
-    /// error for a read that fails.
+    /// Reads to the end, up to `limit` bytes, checking before each piece. `failed` makes the error
+    /// for a failed read.
     pub(crate) fn read_whole(
         &self,
         mut input: impl Read,
@@ -146,7 +146,7 @@ impl Shared {
     }
 }
 
-/// Bytes that nobody else may take.
+/// Reserved bytes, which no other thread may take.
 pub(crate) struct Reservation<'a> {
     of: Option<&'a Shared>,
     bytes: u64,
@@ -161,7 +161,7 @@ impl Drop for Reservation<'_> {
     }
 }
 
-/// Limits are equal if they allow the same.
+/// Limits are equal if they allow the same number of bytes.
 impl PartialEq for MemoryLimit {
     fn eq(&self, other: &Self) -> bool {
         let bytes = |limit: &Self| limit.shared.as_ref().map(|shared| shared.bytes);
@@ -178,10 +178,10 @@ impl fmt::Debug for MemoryLimit {
     }
 }
 
-/// A vector that asks before it grows, a piece at a time.
+/// A vector that checks the limit before it grows, one piece at a time.
 pub(crate) struct Growing<'a, T> {
     items: Vec<T>,
-    /// The length up to which was asked.
+    /// The length up to which growth has been granted.
     allowed: usize,
     limit: &'a MemoryLimit,
     what: &'static str,

@@ -1,9 +1,9 @@
-//! Names of options: what users type, what files hold, what messages say.
+//! Names of options, as users type them, files store them and messages show them.
 
 use crate::error::{ErrorKind, Result};
 
 /// Implements `Display` and `FromStr` for a plain enum with `ALL` and `name`. The literal is the
-/// option that the enum is the value of, for error messages.
+/// name of the option whose value the enum is, for error messages.
 macro_rules! impl_names {
     ($type:ident, $option:literal) => {
         impl std::fmt::Display for $type {
@@ -25,7 +25,7 @@ macro_rules! impl_names {
 
 pub(crate) use impl_names;
 
-/// Which of the names it is.
+/// The position of a name in a list of names.
 ///
 /// # Errors
 /// [`ErrorKind::Parameter`], which lists the names.

@@ -1,4 +1,4 @@
-//! How a caller watches a run, and stops it.
+//! How a caller watches and stops a run.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -6,31 +6,31 @@ use std::path::Path;
 use crate::error::Error;
 use crate::record::IterationRecord;
 
-/// What happens during a run.
+/// An event of a run.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Some more of a corpus has been read.
+    /// More of a corpus has been read.
     Reading {
-        /// Bytes read from the files, before they are unpacked.
+        /// Bytes read from the files, before decompression.
         bytes_read: u64,
-        /// Bytes of all files together; 0 if that is not known, since one is a pipe.
+        /// Total size of all files; 0 if unknown, because one is a pipe.
         bytes_total: u64,
         /// Documents read so far.
         n_documents: u64,
     },
-    /// A run of the `n_init` runs begins with its seeding.
+    /// One of the `n_init` runs begins, with its seeding.
     RunStarted {
         /// The number of the run, from 0.
         run: usize,
-        /// How many runs there will be.
+        /// The number of runs.
         n_init: usize,
     },
-    /// One more seed has been found.
+    /// Another seed has been found.
     Seeding {
         /// Seeds found so far.
         done: usize,
-        /// Seeds wanted.
+        /// Number of seeds wanted.
         total: usize,
     },
     /// An iteration has ended.
@@ -54,9 +54,9 @@ pub enum Event<'a> {
 /// no result yet, and the call ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), unless
 /// an earlier run of `n_init` has left one.
 ///
-/// Any `FnMut(&Event) -> ControlFlow<()>` that is `Send` is an observer. A run takes it by
-/// [`FitOptions::observer`](crate::FitOptions::observer); whatever reads a corpus has a method that
-/// ends in `_watched`, such as [`Vectorizer::fit_watched`](crate::Vectorizer::fit_watched).
+/// Any `FnMut(&Event) -> ControlFlow<()>` that is `Send` is an observer. Pass it to a run with
+/// [`FitOptions::observer`](crate::FitOptions::observer); methods that read a corpus have a variant
+/// ending in `_watched`, such as [`Vectorizer::fit_watched`](crate::Vectorizer::fit_watched).
 pub trait Observer: Send {
     /// Called for every event, in order, on a thread of the run.
     fn observe(&mut self, event: &Event<'_>) -> ControlFlow<()>;

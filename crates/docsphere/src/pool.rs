@@ -1,8 +1,8 @@
-//! Scratch memory that threads share: taken by a task, given back when it ends.
+//! Scratch memory shared by threads: a task takes a value and returns it when it ends.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Values that are idle. At most as many exist as tasks run at the same time.
+/// Idle values. At most as many exist as tasks run concurrently.
 #[derive(Debug)]
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
@@ -21,13 +21,13 @@ impl<T: Default> Pool<T> {
         result
     }
 
-    /// Adds up something over the idle values.
+    /// Sums a quantity over the idle values.
     pub(crate) fn sum(&self, of: impl FnMut(&T) -> usize) -> usize {
         self.idle().iter().map(of).sum()
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<T>> {
-        // The lock is held for a push or a pop only, which leave the list whole.
+        // The lock is held only for a push or a pop, which cannot leave the list inconsistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

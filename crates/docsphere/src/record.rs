@@ -1,4 +1,5 @@
-//! Facts about a run: the strategy, counts that prove where work was saved, seconds, why it ended.
+//! Facts about a run: the strategy, counts that show where work was saved, seconds, the stop
+//! reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use crate::names::impl_names;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The fastest of the others, chosen anew in each iteration by an estimate of their cost.
+    /// The fastest of the others, chosen in each iteration by estimated cost.
     #[default]
     Auto,
     /// Every document against every centroid, one dot product each.
@@ -20,9 +21,9 @@ pub enum Strategy {
     Index,
     /// The paper's full approach: both.
     NccIndex,
-    /// Posting lists over the centroids, all similarities of a document at once.
+    /// Posting lists over the centroids: all similarities of a document at once.
     Inverted,
-    /// Only the centroids that moved further than the document's slack, by upper bounds in small
+    /// Only the centroids that moved further than the document's slack, using upper bounds in small
     /// integers.
     Drift,
 }
@@ -55,15 +56,15 @@ impl Strategy {
 
 impl_names!(Strategy, "strategy");
 
-/// What an assignment cost, in counts that do not depend on the machine.
+/// The cost of an assignment, in machine-independent counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Pairs of document and centroid whose similarity was computed.
+    /// Computed similarities between a document and a centroid.
     pub similarities: u64,
-    /// Postings of an index over the centroids that were read.
+    /// Postings read from an index over the centroids.
     pub postings: u64,
-    /// Documents whose label was settled without computing anything.
+    /// Documents whose label was settled without any computation.
     pub skipped_docs: u64,
 }
 
@@ -87,16 +88,16 @@ pub struct IndexUse {
     pub build_seconds: f64,
     /// The thresholds, ascending.
     pub lambdas: Vec<f64>,
-    /// Documents that asked without a threshold, because their similarity to the own centroid was
-    /// not known yet or below all of them; then those that asked with each threshold.
+    /// Documents that used no threshold, because the similarity to their own centroid was not yet
+    /// known or below all thresholds; then the documents that used each threshold.
     pub docs: Vec<u64>,
-    /// The candidates that those documents were given, before candidates whose centroid did not
-    /// change are dropped.
+    /// The candidates returned for those documents, before candidates with an unchanged centroid
+    /// are dropped.
     pub candidates: Vec<u64>,
 }
 
 impl IndexUse {
-    /// What two shards did together.
+    /// The combined use by two shards.
     pub(crate) fn plus(mut self, other: &Self) -> Self {
         self.build_seconds += other.build_seconds;
         self.docs.iter_mut().zip(&other.docs).for_each(|(sum, docs)| *sum += docs);
@@ -111,8 +112,8 @@ impl IndexUse {
 pub struct IterationRecord {
     /// The number of the iteration.
     pub iteration: usize,
-    /// The strategy that was used: for `auto` the one it picked, for `ncc-index` `ncc` while the
-    /// index is off.
+    /// The strategy used: for `auto` the one it chose, for `ncc-index` `ncc` while the index is
+    /// off.
     pub strategy: Strategy,
     /// Whether a filter of the strategy was switched off because the rows or centroids hold
     /// negative values.
@@ -124,32 +125,32 @@ pub struct IterationRecord {
     /// Documents whose own centroid changed before this assignment; all in iteration 0. The others
     /// need only be compared with the changed centroids (the paper's section 3.1).
     pub unsettled_docs: u64,
-    /// Empty clusters that were given a document before this assignment.
+    /// Empty clusters that were refilled before this assignment.
     pub refilled_clusters: u64,
-    /// What the assignment cost, in counts.
+    /// The cost of the assignment, in counts.
     #[serde(flatten)]
     pub counters: Counters,
-    /// How the paper's index was used, by the strategies that have it.
+    /// How the paper's index was used, for strategies that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<IndexUse>,
-    /// The objective after this assignment: the weighted sum of the similarities to the own
-    /// centroid.
+    /// The objective after this assignment: the weighted sum of the documents' similarities to
+    /// their own centroids.
     pub objective: f64,
-    /// The largest squared distance that a centroid moved before this assignment.
+    /// The largest squared distance by which a centroid moved before this assignment.
     pub max_squared_movement: f64,
-    /// Where the time went.
+    /// Time per stage.
     pub seconds: StageSeconds,
-    /// Bytes held by the strategy beside rows and centroids.
+    /// Bytes held by the strategy in addition to rows and centroids.
     pub strategy_bytes: u64,
 }
 
-/// Seconds by stage of an iteration.
+/// Seconds per stage of an iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StageSeconds {
     /// Labels to centroids.
     pub update: f64,
-    /// Building what the strategy needs.
+    /// Building the strategy's data structures.
     pub prepare: f64,
     /// Rows to labels.
     pub assign: f64,
@@ -167,24 +168,24 @@ impl StageSeconds {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// No document changed its cluster: nothing can change any more.
+    /// No document changed its cluster, so nothing can change any more.
     NoLabelChanged,
     /// No centroid moved by `tol` or more.
     CentroidsStandStill,
     /// `max_iter` iterations were done.
     MaxIter,
-    /// The observer asked for it.
+    /// The observer stopped the run.
     Observer,
 }
 
 impl StopReason {
-    /// Whether the run came to its end by itself.
+    /// Whether the run converged.
     pub const fn is_converged(self) -> bool {
         matches!(self, StopReason::NoLabelChanged | StopReason::CentroidsStandStill)
     }
 }
 
-/// One run of the `n_init`, in brief.
+/// Summary of one of the `n_init` runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunRecord {
@@ -196,7 +197,7 @@ pub struct RunRecord {
     pub n_iter: usize,
     /// Why it ended.
     pub stop: StopReason,
-    /// Seconds that its seeding took.
+    /// Seconds spent on seeding.
     pub seeding_seconds: f64,
 }
 
@@ -204,7 +205,7 @@ pub struct RunRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Trace {
-    /// All runs in brief.
+    /// Summaries of all runs.
     pub runs: Vec<RunRecord>,
     /// The run whose result was kept.
     pub best_run: usize,
@@ -213,7 +214,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The counts of all iterations added up.
+    /// The counts summed over all iterations.
     pub fn total(&self) -> Counters {
         self.iterations.iter().fold(Counters::default(), |sum, record| sum.plus(record.counters))
     }

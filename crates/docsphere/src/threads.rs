@@ -1,28 +1,27 @@
-//! The one place that starts a thread pool.
+//! The only place that starts a thread pool.
 //!
-//! The convention: `Some(n)` is a pool of n threads, `None` one thread per core, as the operating
-//! system reports them. The environment has no say: rayon's own default reads `RAYON_NUM_THREADS`.
-//! Functions without a number of threads run on the pool of their caller.
+//! The convention: `Some(n)` is a pool of n threads, `None` one thread per core, as reported by the
+//! operating system. The environment is ignored: rayon's own default reads `RAYON_NUM_THREADS`.
+//! Functions without a thread count run on the caller's pool.
 
 use crate::error::{Error, Result};
 
-/// The greatest number of threads.
+/// The maximum number of threads.
 const MAX_THREADS: usize = 4096;
 
-/// The number of cores that the operating system lets this process use; 1 if it does not tell.
+/// The number of cores that the operating system lets this process use; 1 if it is unknown.
 ///
-/// What `n_threads` is by default, in [`Params`](crate::Params) and elsewhere.
+/// The default of `n_threads` in [`Params`](crate::Params) and elsewhere.
 pub fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Runs `work` on a rayon pool of `n_threads` threads; `None` for one per core.
 ///
-/// A caller that is already on a pool of this size stays there. The functions of this library that
-/// take no number of threads ([`Model::predict`](crate::Model::predict),
-/// [`summarize`](crate::summarize), [`MergeTree`](crate::MergeTree) and others) use the pool on
-/// which they are called, which outside of every pool is rayon's global one; this is how they get
-/// another.
+/// A caller already on a pool of this size stays there. Functions of this library that take no
+/// thread count ([`Model::predict`](crate::Model::predict), [`summarize`](crate::summarize),
+/// [`MergeTree`](crate::MergeTree) and others) use the pool on which they are called, which outside
+/// of any pool is rayon's global one. Call them through this function to use another pool.
 ///
 /// ```
 /// use docsphere::{SparseRows, SphericalKMeans, UnitRows, on_threads};
@@ -40,7 +39,7 @@ pub fn all_cores() -> usize {
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the operating system refuses to start threads.
 pub fn on_threads<T: Send>(n_threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
     check(n_threads)?;
-    // In this order: `current_num_threads` outside of a pool would start rayon's global one.
+    // In this order: outside of a pool, `current_num_threads` would start rayon's global one.
     let wanted = n_threads.unwrap_or_else(all_cores);
     if rayon::current_thread_index().is_some() && rayon::current_num_threads() == wanted {
         return Ok(work());
@@ -51,7 +50,7 @@ pub fn on_threads<T: Send>(n_threads: Option<usize>, work: impl FnOnce() -> T + 
     Ok(pool.install(work))
 }
 
-/// Refuses numbers of threads that are out of range.
+/// Rejects thread counts that are out of range.
 pub(crate) fn check(n_threads: Option<usize>) -> Result<()> {
     match n_threads {
         Some(n) => Error::unless((1..=MAX_THREADS).contains(&n), "n_threads", "from 1 to 4096", n),

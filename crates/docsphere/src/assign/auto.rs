@@ -1,22 +1,22 @@
 //! `auto`: the strategy that is expected to be the fastest.
 //!
-//! From [`MIN_DRIFT_CLUSTERS`] clusters on that is `drift`, in every iteration, unless there are
-//! negative values. Below, what `drift` prepares does not pay, and the choice is made anew in each
-//! iteration.
+//! With [`MIN_DRIFT_CLUSTERS`] clusters or more that is `drift`, in every iteration, unless there
+//! are negative values. With fewer, the preparations of `drift` do not pay off, and the choice is
+//! made in each iteration.
 //!
-//! `inverted` is the fastest way to compare all documents with all centroids. Once most clusters
-//! stand still, `ncc` has less to do. Both need no memory of earlier iterations but labels and
+//! `inverted` is the fastest way to compare all documents with all centroids. Once most clusters no
+//! longer change, `ncc` has less to do. Both need nothing from earlier iterations but labels and
 //! similarities, so the choice is free each time. The estimate:
 //!
-//! - `inverted`: one unit for each posting that will be read (the sum over terms of document
-//!   frequency times centroid frequency, an exact count), and an eighth for each pair of document
-//!   and centroid, for clearing and searching the accumulators;
-//! - `ncc`: [`PROBE_COST`] units for each term of a document times the number of centroids that it
-//!   must be compared with, and [`TABLE_COST`] for each entry of the centroids if their tables must
-//!   be built first.
+//! - `inverted`: one unit per posting that will be read (the sum over terms of document frequency
+//!   times centroid frequency, an exact count), and an eighth per pair of document and centroid,
+//!   for clearing and searching the accumulators;
+//! - `ncc`: [`PROBE_COST`] units per term of a document times the number of centroids with which it
+//!   must be compared, and [`TABLE_COST`] per entry of the centroids if their tables must be built
+//!   first.
 //!
 //! **Cost.** `4 * n_terms` bytes for the document frequencies, and one pass over terms and labels
-//! an iteration.
+//! per iteration.
 
 use super::drift::Drift;
 use super::inverted::Inverted;
@@ -26,18 +26,18 @@ use crate::error::Result;
 use crate::labels::Assignment;
 use crate::simd::Level;
 
-/// From so many clusters on `drift` is the fastest: at k = 5 it is a little faster than `inverted`
-/// on abstracts and on tweets, at k = 2 slower on both.
+/// The number of clusters from which `drift` is the fastest: at k = 5 it is slightly faster than
+/// `inverted` on abstracts and on tweets, at k = 2 slower on both.
 const MIN_DRIFT_CLUSTERS: usize = 6;
 
-/// What a table look-up costs in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500
-/// (`docsphere-bench speed`), rounded up, since a wrong change of strategy is dear.
+/// The cost of a table lookup, in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500
+/// (`docsphere-bench speed`), rounded up, since a wrong change of strategy is expensive.
 const PROBE_COST: f64 = 6.0;
 
-/// What an entry of a centroid costs when its table is built.
+/// The cost per centroid entry of building its table.
 const TABLE_COST: f64 = 16.0;
 
-/// What a pair of document and centroid costs in postings read.
+/// The cost of a pair of document and centroid, in postings read.
 const PAIR_COST: f64 = 0.125;
 
 /// See the [module](self).
@@ -106,7 +106,7 @@ impl Assigner for Auto {
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
         let before = self.picked;
         self.picked = self.pick(step, &assignment.labels);
-        // What the others held is of no use later: give their memory back.
+        // The data of the other strategies is of no use later: free their memory.
         if self.picked != Pick::Inverted {
             self.inverted = Inverted::default();
         }
@@ -138,7 +138,7 @@ mod tests {
     use crate::update::Follower;
     use crate::vectors::{SparseRows, UnitRows};
 
-    /// Rows over many common terms, k clusters, of which the last update changed `n_moved` by
+    /// Rows over many common terms and k clusters, of which the last update changed `n_moved` by
     /// moving one document each.
     fn picked_after_moving(n_moved: usize, first_value: f32) -> Pick {
         let (n_docs, k, n_terms) = (2_000usize, 200usize, 60usize);

@@ -1,10 +1,10 @@
-//! `baseline`: every document against every centroid, a dot product each.
+//! `baseline`: every document against every centroid, with one dot product per pair.
 //!
-//! The algorithm of the paper's section 2, which all other strategies are measured against. It
+//! The algorithm of the paper's section 2, against which all other strategies are measured. It
 //! skips nothing.
 //!
-//! **Cost.** `n_docs * k` dot products an iteration, each as many table look-ups as the row has
-//! terms. Memory: the tables of `lookup.rs`. Prefer it never; it is the yardstick.
+//! **Cost.** `n_docs * k` dot products per iteration, each with as many table lookups as the row
+//! has terms. Memory: the tables of `lookup.rs`. Never the best choice; it serves as the yardstick.
 //!
 //! Reference: Dhillon, Modha, "Concept decompositions for large sparse text data using clustering",
 //! 2001, doi:10.1023/A:1007612920971.

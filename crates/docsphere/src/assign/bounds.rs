@@ -29,8 +29,8 @@ use crate::vectors::UNIT_TOLERANCE;
 /// Unit round-off of f64.
 const UNIT_ROUND_OFF: f64 = f64::EPSILON / 2.0;
 
-/// What the running sum of squares over a row's terms must reach, at the least, if the computed
-/// similarity is `lambda` or more.
+/// Lower bound on the running sum of squares over a row's terms if the computed similarity is
+/// `lambda` or more.
 ///
 /// `row_nnz` is the number of terms of the longest row, `centroid_nnz` the number of entries of the
 /// centroid.
@@ -38,10 +38,9 @@ pub(crate) fn min_squared_sum(lambda: f64, row_nnz: usize, centroid_nnz: usize) 
     true_minimum(lambda, row_nnz, UNIT_TOLERANCE) - running_sum_error(centroid_nnz)
 }
 
-/// What the true sum of squares must reach, if the rows' lengths are at most `1 + tolerance`.
+/// Lower bound on the true sum of squares if the rows' lengths are at most `1 + tolerance`.
 ///
-/// Only the computed length of a row was checked; the error of a dot product is counted twice, once
-/// for that.
+/// Only the computed length of a row was checked, so the error of a dot product is counted twice.
 fn true_minimum(lambda: f64, row_nnz: usize, tolerance: f64) -> f64 {
     let dot_error = 2.0 * row_nnz as f64 * UNIT_ROUND_OFF; // m u / (1 - m u) <= 2 m u for m < 2^52
     let reached = lambda / ((1.0 + tolerance) * (1.0 + dot_error));
@@ -49,13 +48,13 @@ fn true_minimum(lambda: f64, row_nnz: usize, tolerance: f64) -> f64 {
     reached * reached * (1.0 - 16.0 * UNIT_ROUND_OFF)
 }
 
-/// By how much a running sum over so many squares can fall short of the true one.
+/// The amount by which a running sum over `centroid_nnz` squares can fall short of the true sum.
 fn running_sum_error(centroid_nnz: usize) -> f64 {
     3.0 * centroid_nnz as f64 * UNIT_ROUND_OFF
 }
 
-/// By how much a computed similarity can grow when its centroid moves: `|x| * |max(c' - c, 0)|` for
-/// a row x without negative values, and rounding.
+/// The amount by which a computed similarity can grow when its centroid moves:
+/// `|x| * |max(c' - c, 0)|` for a row x without negative values, plus rounding.
 ///
 /// `x . (c' - c) <= x . max(c' - c, 0) <= |x| |max(c' - c, 0)|`. The squared rise is a computed sum
 /// of at most `n_terms` squares, each rounded three times; both computed similarities err by at
@@ -83,7 +82,7 @@ pub(crate) fn min_overlap_counts(squares: &[f64], threshold: f64, mut emit: impl
     let mut sum = 0.0;
     let mut end = 0;
     for start in 0..squares.len() {
-        // A window holds its own first entry, whatever the threshold.
+        // A window holds its own first entry, regardless of the threshold.
         while end == start || sum < threshold {
             let Some(square) = squares.get(end) else { return };
             sum += square;
@@ -102,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// The counts by the naive quadratic method, exactly as the paper states them.
+    /// The counts by the naive quadratic method, exactly as stated in the paper.
     fn naive_counts(squares: &[f64], threshold: f64) -> Vec<u32> {
         let mut counts = Vec::new();
         for start in 0..squares.len() {
@@ -149,7 +148,7 @@ mod tests {
     }
 
     proptest! {
-        /// Squares that are multiples of 2^-20 add up exactly, so both ways must agree to the last
+        /// Squares that are multiples of 2^-20 sum exactly, so both methods must agree to the last
         /// count.
         #[test]
         fn the_sliding_window_equals_the_naive_counts(
@@ -163,8 +162,8 @@ mod tests {
             prop_assert_eq!(window_counts(&squares, threshold), naive_counts(&squares, threshold));
         }
 
-        /// The lemma itself, on computed numbers: whatever similarity a pair has, taken as lambda,
-        /// its overlap reaches the minimum.
+        /// The lemma itself, on computed numbers: for any pair, with its similarity as lambda, the
+        /// overlap reaches the minimum.
         #[test]
         fn the_lemma_holds_for_computed_similarities(x in entries(), c in entries()) {
             let (x, c) = (unit(&x), unit(&c));
@@ -178,7 +177,7 @@ mod tests {
             prop_assert!(overlap >= min_squared_sum(lambda, x.nnz(), c.nnz()));
         }
 
-        /// A row that equals its centroid meets the lemma with equality: there the slack alone
+        /// A row that equals its centroid meets the lemma with equality, so the slack alone
         /// decides.
         #[test]
         fn the_lemma_holds_with_equality(x in entries()) {
@@ -199,7 +198,7 @@ mod tests {
             prop_assert!(min_squared_sum(lambda + 1e-5, x.nnz(), x.nnz()) > lambda * lambda);
         }
 
-        /// A running sum gathers error. With the threshold at the exact sum of a window, that
+        /// A running sum accumulates error. With the threshold at the exact sum of a window, that
         /// window must still be found.
         #[test]
         fn the_running_sum_stays_within_its_slack(parts in prop::collection::vec(1u64..1 << 40, 2..300)) {
@@ -216,9 +215,9 @@ mod tests {
         }
     }
 
-    /// A computed dot product can lie far above the true one, in units of its last place: equal
+    /// A computed dot product can be many units in the last place above the true one: equal
     /// products are rounded the same way again and again. Equal vectors meet the lemma with
-    /// equality, so that this slack alone decides.
+    /// equality, so this slack alone decides.
     #[test]
     fn the_error_of_a_dot_product_is_covered() {
         let mut worst: f64 = 0.0;
@@ -226,7 +225,7 @@ mod tests {
             let x = (1.0 / f64::from(n_terms).sqrt()) as f32;
             let product = f64::from(x) * f64::from(x);
             let computed: f64 = (0..n_terms).map(|_| product).sum();
-            // Exact but for one rounding: a product of 48 bits times 16 more.
+            // Exact except for one rounding: a product of 48 bits times 16 more.
             let scale = 2f64.powi(70);
             let truth = ((product * scale) as u128 * u128::from(n_terms)) as f64 / scale;
             worst = worst.max((computed / truth - 1.0) / UNIT_ROUND_OFF);

@@ -6,8 +6,8 @@ use crate::labels::Assignment;
 
 /// The best cluster found so far for one document.
 ///
-/// Offers may come in any order: on equal similarity the old label stays, else the smallest id
-/// wins. A similarity of 0 or below wins nothing: such a document stays without a label.
+/// Offers may come in any order: on equal similarity the old label stays, otherwise the smallest id
+/// wins. A similarity of 0 or below never wins: such a document stays without a label.
 pub(super) struct Choice {
     old: u32,
     label: u32,
@@ -15,22 +15,22 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Begins with the similarity to the old label's centroid.
+    /// Starts from the similarity to the old label's centroid.
     pub(super) fn from_own(label: u32, similarity: f64) -> Self {
         if similarity > 0.0 { Choice { old: label, label, similarity } } else { Choice::open() }
     }
 
-    /// Begins with nothing: no old label, or one whose centroid is empty.
+    /// Starts from nothing: no old label, or one whose centroid is empty.
     pub(super) fn open() -> Self {
         Choice { old: Assignment::NO_LABEL, label: Assignment::NO_LABEL, similarity: 0.0 }
     }
 
-    /// The similarity that a winner must at least have; `None` if nothing has been found yet.
+    /// The minimum similarity of a winner; `None` if nothing has been found yet.
     pub(super) fn reached(&self) -> Option<f64> {
         (self.label != Assignment::NO_LABEL).then_some(self.similarity)
     }
 
-    /// A cluster other than the old label.
+    /// Offers a cluster other than the old label.
     #[inline]
     pub(super) fn offer(&mut self, cluster: u32, similarity: f64) {
         let wins_tie = similarity == self.similarity && self.label != self.old && cluster < self.label;
@@ -51,8 +51,8 @@ impl Choice {
     }
 }
 
-/// The label and its similarity, from all similarities and the old label; no label if none is above
-/// 0.
+/// The winning label and its similarity, from all similarities and the old label; no label if no
+/// similarity is above 0.
 #[inline]
 pub(super) fn winner(similarities: &[f64], old: u32) -> (u32, f64) {
     match greatest(similarities).filter(|&(_, best)| best > 0.0) {

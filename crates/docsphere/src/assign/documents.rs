@@ -1,7 +1,7 @@
-//! Documents over threads.
+//! Distributes documents over threads.
 //!
-//! Each document's result depends on nothing but the document, so chunks and threads cannot change
-//! it; counters are integers.
+//! Each document's result depends only on the document, so chunks and threads cannot change it;
+//! counters are integers.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,7 @@ use super::ShardStep;
 use crate::labels::Assignment;
 use crate::record::Counters;
 
-/// Documents a task: large enough to hide the cost of a task, small enough to balance two hundred
+/// Documents per task: large enough to hide the cost of a task, small enough to balance two hundred
 /// thousand documents.
 const CHUNK_DOCS: usize = 1024;
 
@@ -27,8 +27,8 @@ impl Slot<'_> {
     }
 }
 
-/// Calls `visit` once for every document, on all threads. `scratch` makes what a task needs to
-/// work.
+/// Calls `visit` once for every document, on all threads. `scratch` creates the working memory of a
+/// task.
 pub(super) fn for_each_document<S>(
     step: &ShardStep<'_>,
     assignment: &mut Assignment,

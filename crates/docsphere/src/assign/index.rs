@@ -1,17 +1,18 @@
 //! `index`: the dot-product index with several thresholds, the paper's section 3.2.
 //!
 //! The similarity to the own centroid is a baseline that any winner must reach. The index (see
-//! `paper/overlap.rs`, with proof) gives a list of centroids that contains all that reach the
-//! highest threshold not above this baseline; only those are compared. Below the smallest
-//! threshold, and in the first assignment, the list is that of all centroids that share a term; the
+//! `paper/overlap.rs`, with proof) returns a list of centroids that contains all those that reach
+//! the highest threshold not above this baseline; only those are compared. Below the smallest
+//! threshold, and in the first assignment, the list contains all centroids that share a term; the
 //! others have similarity 0.
 //!
 //! With negative values the filter is off (a centroid without common terms may then be the best),
-//! every document is compared with every centroid, and the trace says so.
+//! every document is compared with every centroid, and the trace records it.
 //!
-//! **Cost.** Two passes over postings for each document, then a dot product for each candidate. The
-//! index is built again in each iteration. Memory: the tables of `lookup.rs` and the maps of
-//! `paper/overlap.rs`, with four thresholds up to 36 bytes an entry of the centroids and 40 a term.
+//! **Cost.** Two passes over postings per document, then one dot product per candidate. The index
+//! is rebuilt in each iteration. Memory: the tables of `lookup.rs` and the maps of
+//! `paper/overlap.rs`, with four thresholds up to 36 bytes per entry of the centroids and 40 per
+//! term.
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, section 3.2, doi:10.1145/3469096.3474937.
 
@@ -41,7 +42,7 @@ impl Index {
 impl Index {
     fn prepare(&mut self, step: &ShardStep<'_>) {
         self.lookup.prepare(step);
-        // The old index goes before the new one comes, to save memory.
+        // Free the old index before the new one is built, to save memory.
         self.overlap = None;
         if step.allows_index() {
             self.overlap = Some(OverlapIndex::build(step.centroids, &self.lambdas, step.rows.max_row_nnz()));

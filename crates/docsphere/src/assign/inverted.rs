@@ -2,11 +2,12 @@
 //!
 //! For each term of the row, in ascending order, `x * c` is added to the accumulator of every
 //! centroid that has the term. Nothing is pruned, but centroids cost only where they share a term,
-//! and memory is read in order. The summation order is that of the reference, so the bits are too.
+//! and memory is read sequentially. The summation order is that of the reference, so the bits are
+//! too.
 //!
-//! **Cost.** One multiply-add for each posting of the row's terms, and two passes over k
-//! accumulators for each document. Memory: 8 bytes an entry of the centroids, `8 * n_terms`, and
-//! `8 * k` a thread. The fastest of the simple ways on the texts measured (`docsphere-bench grid`).
+//! **Cost.** One multiply-add per posting of the row's terms, and two passes over k accumulators
+//! per document. Memory: 8 bytes per entry of the centroids, `8 * n_terms`, and `8 * k` per thread.
+//! The fastest of the simple methods on the texts measured (`docsphere-bench grid`).
 //!
 //! Reference: Aoyama, Saito, Ikeda, "Inverted-file k-means clustering: performance analysis", 2020,
 //! doi:10.48550/arXiv.2002.09094.

@@ -2,23 +2,23 @@
 //!
 //! The paper counts a dot product as `O(min(p, k))` "given a map-like data structure of the
 //! vectors". Here each centroid is an open-addressing hash table, at most half full, so a dot
-//! product costs one probe or two for each term of the row. Most terms of a row are not in a given
-//! centroid: a bit for each of eight times as many hash values, small enough for the second-level
-//! cache, says so without touching the table.
+//! product costs one or two probes per term of the row. Most terms of a row are not in a given
+//! centroid: a bitmap over eight times as many hash values, small enough for the L2 cache, rules
+//! them out without touching the table.
 //!
-//! **Cost.** 18 to 36 bytes an entry of the centroids. Only tables of centroids that changed are
-//! built again.
+//! **Cost.** 18 to 36 bytes per entry of the centroids. Only the tables of changed centroids are
+//! rebuilt.
 
 use rayon::prelude::*;
 
 use super::Step;
 use crate::vectors::Row;
 
-/// One table a cluster.
+/// One table per cluster.
 #[derive(Default)]
 pub(super) struct Lookup {
     tables: Vec<Table>,
-    /// The iteration that the tables stand for.
+    /// The iteration that the tables represent.
     iteration: Option<usize>,
 }
 
@@ -27,20 +27,19 @@ struct Table {
     /// Term and value; a free slot has the term [`FREE`]. The length is a power of two, or zero for
     /// an empty centroid.
     slots: Box<[(u32, f32)]>,
-    /// A bit for each of `BITS_PER_SLOT` times as many hash values: whether any entry has it.
+    /// One bit for each of `BITS_PER_SLOT` times as many hash values: whether any entry has it.
     present: Box<[u64]>,
-    /// Brings a hash value down to a number of a bit.
+    /// Reduces a hash value to a bit index.
     shift: u32,
 }
 
 const BITS_PER_SLOT: usize = 8;
 
-/// No term: ids stay below `MAX_TERMS`.
+/// Not a term: ids stay below `MAX_TERMS`.
 const FREE: u32 = u32::MAX;
 
 impl Lookup {
-    /// Brings the tables up to date: those of changed centroids, or all of them if an iteration was
-    /// left out.
+    /// Updates the tables: those of changed centroids, or all of them if an iteration was skipped.
     pub(super) fn prepare(&mut self, step: &Step<'_>) {
         let movement = step.movement_since(self.iteration);
         self.tables.resize_with(step.centroids.n_clusters(), Table::default);
@@ -117,8 +116,8 @@ impl Table {
         }
     }
 
-    /// The top bits of a multiplicative hash. Without its last three bits: where the search in the
-    /// table begins.
+    /// The top bits of a multiplicative hash. Without the last three bits, it is the slot where the
+    /// search begins.
     #[inline]
     fn bit(&self, term: u32) -> usize {
         (term.wrapping_mul(0x9E37_79B1) >> self.shift) as usize
@@ -144,8 +143,8 @@ mod tests {
         let mut update = || follower.update(&rows, &[0, 0, 1], &mut centroids);
         let (first, second) = (update(), update());
         assert!(!first.changed().is_empty() && second.changed().is_empty());
-        // The tables stand for iteration 0; only the movement of iteration 2 is at hand, and it is
-        // empty.
+        // The tables represent iteration 0; only the movement of iteration 2 is available, and it
+        // is empty.
         lookup.prepare(&Step::new(2, &centroids, Some(&second), None));
         for cluster in 0..3 {
             let expected = reference_similarity(rows.row(0), centroids.row(cluster));

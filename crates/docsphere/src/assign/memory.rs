@@ -1,17 +1,17 @@
-//! How much memory each strategy holds at the most, from sizes that are known before a run.
+//! Upper bounds on the memory of each strategy, from sizes that are known before a run.
 //!
 //! The formulas follow from the "Cost" paragraphs of the strategies; `tests/memory_forecast.rs`
-//! compares them with what strategies hold.
+//! compares them with the memory that strategies actually hold.
 
 use super::drift;
 use super::sizes::Sizes;
 use crate::record::Strategy;
 
-/// What a strategy holds at the most, the scratch of its threads included.
+/// Upper bound on the memory of a strategy, including the scratch of its threads.
 pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
     let Sizes { n_terms, n_clusters, n_threads, n_lambdas, .. } = *sizes;
     let entries = sizes.entries();
-    // A table of each centroid, at most half full.
+    // One table per centroid, at most half full.
     let lookup = 36 * entries + 88 * n_clusters;
     let postings = 8 * entries + 8 * (n_terms + 2) + 8 * n_clusters;
     match strategy {
@@ -23,7 +23,7 @@ pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
         }
         Strategy::Inverted => postings + 8 * n_clusters * n_threads,
         Strategy::Drift => drift::most_bytes(sizes),
-        // One at a time; documents per term are counted for the choice.
+        // One at a time; document frequencies are counted for the choice.
         Strategy::Auto => {
             let others = most_bytes(Strategy::Inverted, sizes).max(most_bytes(Strategy::Ncc, sizes));
             drift::most_bytes(sizes).max(others + 4 * n_terms)

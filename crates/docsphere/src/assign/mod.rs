@@ -8,7 +8,7 @@
 //! | [`ncc-index`](Strategy::NccIndex) | both: the paper's full approach |
 //! | [`inverted`](Strategy::Inverted) | nothing, but computes all similarities of a document at once through posting lists |
 //! | [`drift`](Strategy::Drift) | centroids that did not move further than the document's slack |
-//! | [`auto`](Strategy::Auto) | picks by cost, anew in each iteration |
+//! | [`auto`](Strategy::Auto) | chooses by cost in each iteration |
 //!
 //! To add one: see CONTRIBUTING.md.
 
@@ -44,12 +44,13 @@ pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
 pub(crate) use sizes::Sizes;
 
-/// What every shard assigns its documents to: the same for all of them.
+/// The centroids to which every shard assigns its documents, and their changes: the same for all
+/// shards.
 pub(crate) struct Step<'a> {
     /// 0 for the first assignment, to the seeds.
     pub(crate) iteration: usize,
     pub(crate) centroids: &'a Centroids,
-    /// What changed since the last assignment; `None` at first.
+    /// The changes since the last assignment; `None` at first.
     pub(crate) movement: Option<&'a Movement>,
     /// Clusters whose centroid is not empty, ascending.
     pub(crate) live: Vec<u32>,
@@ -67,25 +68,25 @@ impl<'a> Step<'a> {
         Step { iteration, centroids, movement, live: centroids.live(), cancel }
     }
 
-    /// Whether all further work would be for nothing: whatever is written to the assignment will be
-    /// thrown away.
+    /// Whether all further work would be wasted: anything written to the assignment will be
+    /// discarded.
     #[inline]
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Relaxed))
     }
 
-    /// What changed since the assignment of an iteration; `None` if that was not the last one.
+    /// The changes since the assignment of an iteration; `None` if that was not the last one.
     pub(crate) fn movement_since(&self, iteration: Option<usize>) -> Option<&'a Movement> {
         self.movement.filter(|_| iteration.is_some_and(|iteration| iteration + 1 == self.iteration))
     }
 
-    /// The changed clusters; all of them at first.
+    /// The number of changed clusters; all of them at first.
     pub(crate) fn n_changed(&self) -> usize {
         self.movement.map_or(self.centroids.n_clusters(), |movement| movement.changed().len())
     }
 
     /// Whether a document with this label need only be compared with the changed centroids: its own
-    /// is what it was at the last assignment, or it has no label, since none was similar to it
+    /// has not changed since the last assignment, or it has no label, since none was similar to it
     /// then.
     pub(crate) fn is_settled(&self, label: u32) -> bool {
         self.movement
@@ -93,12 +94,12 @@ impl<'a> Step<'a> {
     }
 }
 
-/// A step, as one strategy sees it: with the rows that it was attached to, and no others.
+/// A step as seen by one strategy: with the rows to which it is attached, and no others.
 pub(crate) struct ShardStep<'a> {
     step: &'a Step<'a>,
     pub(crate) rows: &'a UnitRows<'a>,
-    /// The documents that were given to empty clusters since the last assignment: their labels are
-    /// not those of it.
+    /// The documents that were given to empty clusters since the last assignment, and so have new
+    /// labels.
     pub(crate) refilled: &'a [u32],
 }
 
@@ -122,19 +123,19 @@ impl<'a> Deref for ShardStep<'a> {
     }
 }
 
-/// Finds the label of every document that it is attached to.
+/// Finds the label of every document to which it is attached.
 ///
 /// # Contract
 ///
 /// `attach` is called once, before the first `assign`, and every `assign` comes with the same rows.
 /// After `assign(step, assignment)`, every document that is not a zero row has the label and the
 /// similarity that ARCHITECTURE.md defines for `step.centroids` and the label it had before: the
-/// greatest similarity; on ties the old label if it is among the best, else the smallest id; no
-/// label if none is above 0; empty centroids attract nothing. The bits depend neither on the thread
-/// count nor on which other documents are attached.
+/// greatest similarity; on ties the old label if it is among the best, otherwise the smallest id;
+/// no label if none is above 0; empty centroids attract nothing. The bits depend neither on the
+/// thread count nor on which other documents are attached.
 ///
-/// On entry, if `step.movement` is there, every document's label was the right one for the
-/// centroids before that movement, and its similarity the one to that centroid, except for
+/// On entry, if `step.movement` is present, every document's label was correct for the centroids
+/// before that movement, and its similarity was the one to that centroid, except for
 /// `step.refilled`, the documents that were moved into a refilled cluster: that cluster counts as
 /// changed.
 ///

@@ -1,6 +1,6 @@
-//! Stage 4: unit centroids, stored sparse, and how far they moved.
+//! Stage 4: sparse unit centroids, and how far they moved.
 //!
-//! Made by seeding, by the update and by callers; read by every later stage.
+//! Made by seeding, by the update and by callers; used by every later stage.
 
 mod movement;
 
@@ -16,7 +16,7 @@ use crate::vectors::{Row, SparseRows, UnitRows};
 /// The centroids of all clusters: sparse vectors of length one, or without entries for an empty
 /// cluster.
 ///
-/// Memory: 8 bytes an entry; while a run goes on, 8 more for the integer sum behind it.
+/// Memory: 8 bytes per entry; during a run, 8 more for the integer sum behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Centroids {
     n_terms: usize,
@@ -35,7 +35,7 @@ impl Centroid {
         Row { terms: &self.terms, values: &self.values }
     }
 
-    /// A centroid that points where a unit row points.
+    /// A centroid with the direction of a unit row.
     pub(crate) fn from_row(row: Row<'_>) -> Self {
         Centroid { terms: row.terms.into(), values: row.values.into() }
     }
@@ -46,7 +46,7 @@ impl Centroids {
         Centroids { n_terms, list }
     }
 
-    /// Takes the rows of a matrix as centroids, after normalising them. Zero rows become empty
+    /// Normalises the rows of a matrix and takes them as centroids. Zero rows become empty
     /// centroids.
     pub fn from_rows(rows: SparseRows<'_>) -> Self {
         let rows = UnitRows::new(rows);
@@ -76,7 +76,7 @@ impl Centroids {
         self.row(cluster.index())
     }
 
-    /// All centroids as a sparse matrix, one row a cluster.
+    /// All centroids as a sparse matrix, one row per cluster.
     pub fn to_sparse_rows(&self) -> SparseRows<'static> {
         let mut offsets = vec![0u64];
         let (mut terms, mut values) = (Vec::with_capacity(self.nnz()), Vec::with_capacity(self.nnz()));
@@ -103,7 +103,7 @@ impl Centroids {
         (0..self.n_clusters()).filter(|&j| !self.is_empty(j)).map(|j| j as u32).collect()
     }
 
-    /// Whether no value is negative. Always so for centroids of rows without negative values.
+    /// Whether no value is negative. Always true for centroids of rows without negative values.
     pub(crate) fn is_non_negative(&self) -> bool {
         self.list.iter().all(|centroid| centroid.values.iter().all(|&value| value >= 0.0))
     }
@@ -116,7 +116,7 @@ impl Centroids {
         self.list[cluster] = centroid;
     }
 
-    /// As bytes for a file, little endian: number of clusters, of terms, of entries (8 bytes each);
+    /// The file form, little endian: number of clusters, of terms, of entries (8 bytes each);
     /// offsets (8 bytes each, one more than clusters); term ids (4 bytes each); values (32-bit
     /// floats).
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
@@ -136,7 +136,7 @@ impl Centroids {
         bytes
     }
 
-    /// Reads what [`Centroids::to_bytes`] wrote. Nothing is allocated that the bytes do not account
+    /// Reads the bytes that [`Centroids::to_bytes`] wrote. Allocates no more than the bytes account
     /// for.
     pub(crate) fn from_bytes(bytes: &[u8], kind: &Kind) -> Result<Self> {
         let wrong_size = || {
@@ -152,7 +152,7 @@ impl Centroids {
         if rest.len() as u128 != u128::from(n_clusters) * 8 + 8 + u128::from(nnz) * 8 {
             return Err(wrong_size());
         }
-        // Each number is bounded by the section's size now.
+        // Each number is now bounded by the section's size.
         let (offsets, rest) = rest.split_at(n_clusters as usize * 8 + 8);
         let (terms, values) = rest.split_at(nnz as usize * 4);
         let offsets: Vec<u64> = offsets.chunks_exact(8).map(long).collect();

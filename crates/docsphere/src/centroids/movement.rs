@@ -1,4 +1,4 @@
-//! What an update did to the centroids.
+//! The changes of the centroids in an update.
 
 use super::Centroid;
 
@@ -20,7 +20,7 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// From one centroid to another; `None` if they are the same to the bit.
+    /// The movement from one centroid to another; `None` if they are identical to the bit.
     pub(crate) fn between(before: &Centroid, after: &Centroid) -> Option<Self> {
         if before == after {
             return None;
@@ -65,12 +65,12 @@ impl Movement {
         self.moved[cluster] = moved;
     }
 
-    /// Brings the changed clusters into ascending order.
+    /// Sorts the changed clusters.
     pub(crate) fn sort(&mut self) {
         self.changed_list.sort_unstable();
     }
 
-    /// Whether the centroid of this cluster is not, to the bit, what it was before the update.
+    /// Whether the update changed the centroid of this cluster, by even one bit.
     #[inline]
     pub(crate) fn is_changed(&self, cluster: usize) -> bool {
         self.changed[cluster]
@@ -81,12 +81,12 @@ impl Movement {
         &self.changed_list
     }
 
-    /// The largest squared distance that any centroid moved.
+    /// The largest squared distance by which any centroid moved.
     pub(crate) fn max_squared_distance(&self) -> f64 {
         self.moved.iter().map(|moved| moved.squared_distance).fold(0.0, f64::max)
     }
 
-    /// How far a centroid moved; not at all if it did not change.
+    /// How far a centroid moved; zero if it did not change.
     pub(crate) fn moved(&self, cluster: usize) -> Moved {
         self.moved[cluster]
     }

@@ -1,5 +1,5 @@
-//! What formats and the reader agree on: an input is cut into chunks by one thread, and chunks are
-//! parsed by the threads of the pool.
+//! The interface between formats and the reader: one thread cuts an input into chunks, and the
+//! threads of the pool parse them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub(super) const CHUNK_BYTES: usize = 1 << 21;
 /// The longest record.
 pub(super) const MAX_RECORD_BYTES: usize = 1 << 30;
 
-/// A chunk longer than this holds a long record: what it needs is asked for, record by record.
+/// A chunk longer than this holds a long record: its memory is checked record by record.
 pub(super) const LONG_BYTES: usize = 2 * CHUNK_BYTES;
 
 /// What takes the memory, for messages.
@@ -23,16 +23,17 @@ pub(super) const LONG_RECORD: &str = "a long record";
 
 /// Whole records of one input.
 pub(super) trait Chunk: Send {
-    /// Bytes that wait to be parsed.
+    /// Bytes waiting to be parsed.
     fn n_bytes(&self) -> usize;
 
     /// The first line of a chunk of text. `None` for a chunk of another kind: the memory for each
-    /// of its long documents is asked for on its own.
+    /// of its long documents is checked separately.
     fn first_line(&self) -> Option<u64> {
         None
     }
 
-    /// What parsing takes beside the bytes of the chunk. Called only for text with a long record.
+    /// Bytes that parsing takes in addition to those of the chunk. Called only for text with a long
+    /// record.
     fn parse_bytes(&self) -> u64 {
         0
     }
@@ -41,16 +42,16 @@ pub(super) trait Chunk: Send {
     fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally>;
 }
 
-/// What cutting and parsing need to know of an input.
+/// The context of an input, for cutting and parsing.
 pub(super) struct InputContext<'a> {
-    /// What stands before the ids that are numbers or paths: empty, or a name and a colon.
+    /// Prefix of ids that are numbers or paths: empty, or a name and a colon.
     pub(super) id_prefix: &'a str,
     pub(super) options: &'a CorpusOptions,
     /// The size of a chunk.
     pub(super) chunk_bytes: usize,
-    /// Bytes read from all files so far, before they are unpacked.
+    /// Bytes read from all files so far, before decompression.
     pub(super) n_bytes: &'a Arc<AtomicU64>,
 }
 
-/// Takes the chunks; `Break` when no more are wanted.
+/// Takes the chunks; returns `Break` when no more are wanted.
 pub(super) type SendChunk<'a> = &'a mut dyn FnMut(Box<dyn Chunk>) -> ControlFlow<()>;

@@ -11,7 +11,7 @@ use super::options::CorpusOptions;
 use super::stream::{RecordEnds, TextStream, blank_bytes, count_lines};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What the header says.
+/// The content of the header.
 #[derive(Debug)]
 struct Table {
     format: CorpusFormat,
@@ -45,7 +45,7 @@ impl Table {
     }
 }
 
-/// Cuts a stream of records below a header.
+/// Cuts a stream of records that follow a header.
 pub(super) fn cut(
     format: CorpusFormat,
     reader: Box<dyn BufRead>,
@@ -64,7 +64,7 @@ pub(super) fn cut(
             let length = ends().first_end(header).unwrap_or(header.len());
             line += count_lines(&bytes[..n_blank]);
             if length > LONG_BYTES {
-                // A name for each of the fields, of which there may be one per byte.
+                // One name per field, of which there may be one per byte.
                 let asked = input.options.memory.check(LONG_RECORD, 64 * length as u64);
                 asked.map_err(|error| error.at_line(line))?;
             }
@@ -95,7 +95,7 @@ impl Chunk for Records {
     }
 
     fn parse_bytes(&self) -> u64 {
-        // The fields, where each ends, and the text.
+        // The fields, the end of each, and the text.
         let n_fields = memchr::memchr_iter(delimiter(self.table.format), &self.bytes).count();
         3 * self.bytes.len() as u64 + 24 * n_fields as u64 + lossy_bytes(&self.bytes)
     }

@@ -1,5 +1,5 @@
-//! What every format is made of: documents, what was seen while they were read, ids that are
-//! numbers, and words for messages.
+//! Parts shared by all formats: documents, counts of bad input, numbered ids, and words for
+//! messages.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// A document as it is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Document<'a> {
-    /// Its id: unique within the corpus, unless an id field repeats itself.
+    /// Unique within the corpus, unless an id field repeats.
     pub id: &'a str,
     /// Its text.
     pub text: &'a str,
@@ -18,7 +18,7 @@ pub struct Document<'a> {
 /// Takes the documents of a chunk, in order.
 pub(super) type Emit<'a> = &'a mut dyn FnMut(Document<'_>) -> Result<()>;
 
-/// What was seen in a chunk.
+/// Counts of bad input in a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ChunkTally {
     pub(super) n_documents: u64,
@@ -27,7 +27,7 @@ pub(super) struct ChunkTally {
 }
 
 impl ChunkTally {
-    /// Bytes of one document as text; what is not UTF-8 is replaced and the document counted.
+    /// Bytes of one document as text; invalid UTF-8 is replaced and the document counted.
     pub(super) fn text<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
         let text = String::from_utf8_lossy(bytes);
         if matches!(text, Cow::Owned(_)) {
@@ -36,7 +36,7 @@ impl ChunkTally {
         text
     }
 
-    /// Counts a bad record where such are skipped; else it is an error.
+    /// Counts a bad record if bad records are skipped; otherwise returns the error.
     pub(super) fn bad_record(&mut self, options: &CorpusOptions, error: Error) -> Result<()> {
         if !options.skip_bad_records {
             return Err(error);
@@ -46,13 +46,13 @@ impl ChunkTally {
     }
 }
 
-/// What a text may take once its bytes that are not UTF-8 are replaced, three for one; 0 if there
-/// are none.
+/// Bytes that a text may take once each invalid byte is replaced by the three of U+FFFD; 0 if all
+/// bytes are valid UTF-8.
 pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
     if std::str::from_utf8(bytes).is_ok() { 0 } else { 3 * bytes.len() as u64 }
 }
 
-/// An id made of a prefix and a number, in memory that is used again.
+/// An id made of a prefix and a number, in reused memory.
 pub(super) struct NumberedId {
     id: String,
     prefix_bytes: usize,
@@ -74,7 +74,7 @@ impl NumberedId {
 /// The bytes after a UTF-8 byte order mark, if there is one.
 ///
 /// # Errors
-/// A byte order mark of UTF-16.
+/// A UTF-16 byte order mark.
 pub(super) fn without_bom(bytes: &[u8]) -> Result<&[u8]> {
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => Ok(rest),
@@ -87,10 +87,10 @@ pub(super) fn without_bom(bytes: &[u8]) -> Result<&[u8]> {
     }
 }
 
-/// Names that a message shows.
+/// Maximum number of names in a message.
 pub(super) const MAX_SHOWN: usize = 20;
 
-/// Names of fields for a message.
+/// Field names for a message.
 pub(super) fn field_list<S: AsRef<str>>(fields: &[S]) -> String {
     if fields.is_empty() {
         return "none".to_owned();

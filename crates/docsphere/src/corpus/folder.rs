@@ -20,8 +20,8 @@ pub(super) struct FolderFile {
     pub(super) n_bytes: u64,
 }
 
-/// All files below `root` that match, in the order of their ids. Hidden files and folders are left
-/// out; links to files are followed, links to folders are not (they may lead in circles).
+/// All matching files below `root`, ordered by id. Hidden files and folders are left out; links to
+/// files are followed, links to folders are not (they may form cycles).
 pub(super) fn list(root: &Path, glob: Option<&Glob>) -> Result<Vec<FolderFile>> {
     let mut files = Vec::new();
     let mut open = vec![(root.to_owned(), String::new())];
@@ -39,7 +39,7 @@ pub(super) fn list(root: &Path, glob: Option<&Glob>) -> Result<Vec<FolderFile>> 
                 open.push((entry.path(), format!("{id}/")));
                 continue;
             }
-            let Ok(found) = fs::metadata(entry.path()) else { continue }; // a link to nowhere
+            let Ok(found) = fs::metadata(entry.path()) else { continue }; // a broken link
             if found.is_file() && glob.is_none_or(|glob| glob.matches(&id)) {
                 files.push(FolderFile { path: entry.path(), id, n_bytes: found.len() });
             }
@@ -59,7 +59,7 @@ pub(super) fn cut(
     while start < files.len() {
         let mut size = 0;
         let full = |file: &FolderFile| {
-            size += file.n_bytes + 256; // opening a file costs something too
+            size += file.n_bytes + 256; // opening a file has a cost too
             size >= input.chunk_bytes as u64
         };
         let length = files[start..].iter().position(full).map_or(files.len() - start, |last| last + 1);
@@ -79,7 +79,7 @@ struct Files {
 }
 
 impl Chunk for Files {
-    /// Files are read later, about as many bytes of them as a chunk has.
+    /// Files are read later, about one chunk's worth of bytes.
     fn n_bytes(&self) -> usize {
         CHUNK_BYTES
     }

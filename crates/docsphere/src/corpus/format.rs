@@ -1,4 +1,4 @@
-//! The formats of documents: their names, and the names of their files.
+//! The document formats: their names and their file extensions.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::impl_names;
 
-/// A format of documents.
+/// A document format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CorpusFormat {
@@ -16,7 +16,7 @@ pub enum CorpusFormat {
     JsonLines,
     /// Comma-separated values with a header.
     Csv,
-    /// Tab-separated values with a header; quoted as CSV.
+    /// Tab-separated values with a header; quoted like CSV.
     Tsv,
     /// Apache Parquet. Not in every build.
     Parquet,
@@ -24,13 +24,13 @@ pub enum CorpusFormat {
     Folder,
 }
 
-/// What is known of a format without looking into a file.
+/// Static facts about a format.
 struct Facts {
     /// The name by which users choose the format.
     name: &'static str,
     /// The name in error messages.
     title: &'static str,
-    /// The endings of its files, in lower case.
+    /// Its file extensions, in lower case.
     endings: &'static [&'static str],
 }
 
@@ -67,11 +67,11 @@ impl CorpusFormat {
         self.facts().title
     }
 
-    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of
-    /// letters do not matter.
+    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the letter case
+    /// are ignored.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for a name that tells nothing.
+    /// [`ErrorKind::Unsupported`] if the name does not determine a format.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let name = compression::without_ending(path).file_name().unwrap_or_default();

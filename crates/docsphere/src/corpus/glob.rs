@@ -19,8 +19,8 @@ impl Glob {
     }
 }
 
-/// Row by row over the pattern: `reached[i]` is whether the pattern so far matches the first `i`
-/// characters.
+/// Dynamic programming over the pattern: `reached[i]` is whether the pattern so far matches the
+/// first `i` characters.
 fn glob_matches(pattern: &[char], subject: &[char]) -> bool {
     let mut reached = vec![false; subject.len() + 1];
     reached[0] = true;
@@ -29,7 +29,7 @@ fn glob_matches(pattern: &[char], subject: &[char]) -> bool {
         let any_folder = *first == '*' && after.first() == Some(&'*');
         rest = if any_folder { &after[1..] } else { after };
         if any_folder && rest.first() == Some(&'/') {
-            // `**/` also stands for no folder at all.
+            // `**/` also matches no folder at all.
             let before = reached.clone();
             spread(&mut reached, |_| true, subject);
             rest = &rest[1..];
@@ -50,7 +50,7 @@ fn glob_matches(pattern: &[char], subject: &[char]) -> bool {
     reached[subject.len()]
 }
 
-/// What is reached after any number of further characters that `may` be passed.
+/// Extends the reached positions by any number of further characters that `may` be passed.
 fn spread(reached: &mut [bool], may: impl Fn(char) -> bool, subject: &[char]) {
     for at in 1..reached.len() {
         reached[at] |= reached[at - 1] && may(subject[at - 1]);

@@ -1,4 +1,4 @@
-//! The inputs of a corpus: which files, of which format, under which names.
+//! The inputs of a corpus: files, their formats and their names.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -20,11 +20,11 @@ use crate::error::{Error, ErrorKind, Result};
 /// The name that stands for standard input.
 const STDIN: &str = "-";
 
-/// Bytes that are copied at a time.
+/// Bytes copied at a time.
 const COPY_BYTES: usize = 1 << 18;
 
-/// Documents in files, ready to be read: files and folders as often as one likes, standard input
-/// and pipes once.
+/// Documents in files, ready to be read. Files and folders can be read any number of times,
+/// standard input and pipes once.
 ///
 /// ```
 /// use docsphere::{Corpus, CorpusOptions};
@@ -43,19 +43,19 @@ const COPY_BYTES: usize = 1 << 18;
 pub struct Corpus {
     pub(super) inputs: Vec<Input>,
     pub(super) options: CorpusOptions,
-    /// Bytes of all files; 0 if that is not known.
+    /// Total size of all files; 0 if unknown.
     pub(super) bytes_total: u64,
-    /// The size of the chunks that the stream is cut into; only tests change it.
+    /// The size of the chunks into which the stream is cut; only tests change it.
     pub(super) chunk_bytes: usize,
 }
 
 /// One input.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// What the caller named, for messages.
+    /// The input as the caller named it, for messages.
     pub(super) path: PathBuf,
     pub(super) format: CorpusFormat,
-    /// What stands before the ids that are numbers or paths: empty, or a name and a colon.
+    /// Prefix of ids that are numbers or paths: empty, or a name and a colon.
     pub(super) id_prefix: String,
     pub(super) source: Source,
 }
@@ -67,11 +67,11 @@ pub(super) enum Source {
     Folder(Arc<[FolderFile]>),
     /// Standard input, a pipe or a device.
     Stream(OnceReader),
-    /// A stream in a format that must be read back and forth, copied to a file without a name.
+    /// A stream in a format that needs random access, copied to an unnamed file.
     Copied(File),
 }
 
-/// Something that can be read once.
+/// A source that can be read once.
 pub(super) struct OnceReader(Mutex<Option<Box<dyn Read + Send>>>);
 
 impl OnceReader {
@@ -95,7 +95,7 @@ impl fmt::Debug for OnceReader {
 }
 
 impl Input {
-    /// The input as a stream of text, unpacked.
+    /// The input as a decompressed stream of text.
     pub(super) fn text(&self, n_bytes: &Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
         match &self.source {
             Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes)),
@@ -103,7 +103,7 @@ impl Input {
         }
     }
 
-    /// The input as a file that can be read back and forth.
+    /// The input as a file with random access.
     pub(super) fn seekable(&self) -> Result<File> {
         let file = match &self.source {
             Source::Copied(file) => file.try_clone(),
@@ -114,13 +114,13 @@ impl Input {
 }
 
 impl Corpus {
-    /// Looks at the inputs: finds their formats, lists folders, opens standard input (`-`), pipes
-    /// and devices. Parquet from one of these is copied to a temporary file, since its reader goes
-    /// back and forth.
+    /// Inspects the inputs: determines their formats, lists folders, opens standard input (`-`),
+    /// pipes and devices. Parquet from a stream is copied to a temporary file, since its reader
+    /// needs random access.
     ///
     /// # Errors
-    /// Options out of range; no input, or the same one twice; an input that is not there or may not
-    /// be read; a name that does not tell the format; Parquet where it is not in this build.
+    /// Options out of range; no input, or the same one twice; an input that does not exist or may
+    /// not be read; a name that does not determine the format; Parquet in a build without it.
     pub fn open<P: AsRef<Path>>(
         inputs: impl IntoIterator<Item = P>,
         options: CorpusOptions,
@@ -143,12 +143,12 @@ impl Corpus {
         Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES })
     }
 
-    /// The options it was opened with.
+    /// The options passed to [`open`](Self::open).
     pub fn options(&self) -> &CorpusOptions {
         &self.options
     }
 
-    /// Bytes of all files, packed as they are; 0 if an input is a pipe, whose length nobody knows.
+    /// Total size of all files, as compressed; 0 if an input is a pipe, whose length is unknown.
     pub fn bytes_total(&self) -> u64 {
         self.bytes_total
     }
@@ -179,8 +179,8 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
             n_bytes,
         ));
     }
-    // Another name for an open file (/dev/stdin, /dev/fd/3) may go on where reading stopped the
-    // last time.
+    // Another name for an open file (/dev/stdin, /dev/fd/3) may continue where the last read
+    // stopped.
     if !found.is_file() || path.starts_with("/dev") {
         let open = || -> Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(path).map_err(failed)?)) };
         return open_stream(path, open, id_prefix, options);
@@ -194,7 +194,7 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::File }, found.len()))
 }
 
-/// Opens something that is no file.
+/// Opens an input that is not a regular file.
 fn open_stream(
     path: &Path,
     open: impl FnOnce() -> Result<Box<dyn Read + Send>>,
@@ -206,7 +206,7 @@ fn open_stream(
         Some(format) => format,
     };
     parquet_input::check_build(format)?;
-    // Waits for whoever writes into it.
+    // Blocks until a writer opens the pipe.
     let mut stream = open()?;
     let (source, n_bytes) = match format {
         CorpusFormat::Parquet => {
@@ -219,7 +219,7 @@ fn open_stream(
     Ok((Input { path: path.to_owned(), format, id_prefix, source }, n_bytes))
 }
 
-/// Copies a stream to a file, and tells which of the two failed.
+/// Copies a stream to a file, and reports which of the two failed.
 fn copy_stream(stream: &mut dyn Read, copy: &mut File) -> Result<u64> {
     let mut buffer = vec![0; COPY_BYTES];
     let mut n_bytes = 0;
@@ -240,8 +240,8 @@ fn copy_failed(error: io::Error) -> Error {
     Error::io("write a temporary file (TMPDIR says where)", error)
 }
 
-/// What stands before numbered ids: nothing for a single input, else the file name, or the path
-/// where names repeat.
+/// Prefixes of numbered ids: empty for a single input, otherwise the file name, or the path where
+/// names repeat.
 fn id_prefixes(paths: &[PathBuf]) -> Result<Vec<String>> {
     let mut seen: HashMap<&Path, u32> = HashMap::new();
     let mut names: HashMap<String, u32> = HashMap::new();

@@ -1,8 +1,8 @@
-//! JSON Lines: an object a line.
+//! JSON Lines: one object per line.
 //!
-//! Only the fields that were asked for are kept; text without escapes is not copied. A lone
-//! surrogate (`\ud83d` without its other half), which some programs write where they cut a text, is
-//! replaced and counted as text that is not UTF-8.
+//! Only the requested fields are kept; text without escapes is not copied. A lone surrogate
+//! (`\ud83d` without its other half), which some programs write when they truncate a text, is
+//! replaced and counted as invalid UTF-8.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -122,7 +122,7 @@ fn fields_of<'de>(line: &'de str, options: &CorpusOptions) -> Result<Fields<'de>
 
 fn bad_record(line: &str, error: &serde_json::Error) -> Error {
     let mut found = error.to_string();
-    // The line number of the parser is always 1 and would mislead.
+    // The parser's line number is always 1 and would mislead.
     if let Some(at) = found.find(" at line 1 column ") {
         found.replace_range(at.., &format!(" at column {}", error.column()));
     }
@@ -138,8 +138,7 @@ fn missing_field(line: &str, field: &str, option: &'static str) -> Error {
     ErrorKind::MissingField { field: field.to_owned(), option, found: field_list(&names) }.into()
 }
 
-/// The names of an object's fields in order, as many as a message shows and one more: a line may
-/// have millions.
+/// The names of an object's first fields, one more than a message shows: a line may have millions.
 struct FirstNames(Vec<String>);
 
 impl<'de> serde::Deserialize<'de> for FirstNames {
@@ -167,7 +166,7 @@ impl<'de> Visitor<'de> for FirstNames {
     }
 }
 
-/// What is kept of a record.
+/// The fields kept from a record.
 struct Fields<'de> {
     texts: Vec<Option<Cow<'de, str>>>,
     id: Option<Cow<'de, str>>,
@@ -178,7 +177,7 @@ struct Fields<'de> {
 struct Wanted<'a> {
     texts: &'a [String],
     id: &'a str,
-    /// An id that is no string or number is then as good as none.
+    /// Whether an id that is neither string nor number counts as missing.
     id_is_optional: bool,
 }
 
@@ -199,7 +198,7 @@ impl<'de> Visitor<'de> for Wanted<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields = Fields { texts: vec![None; self.texts.len()], id: None };
-        // A field may be text and id at once, and a repeated field counts as its last.
+        // A field may be both text and id, and the last value of a repeated field counts.
         while let Some(key) = map.next_key_seed(Key(self))? {
             if !key.is_text && !key.is_id {
                 map.next_value::<IgnoredAny>()?;
@@ -223,13 +222,13 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     }
 }
 
-/// The name of a field, compared with what is wanted without a copy of names that are not.
+/// The name of a field, compared with the wanted names without copying the others.
 struct Key<'a>(Wanted<'a>);
 
 struct FoundKey {
     is_text: bool,
     is_id: bool,
-    /// Only of a text field.
+    /// Only for a text field.
     name: String,
 }
 

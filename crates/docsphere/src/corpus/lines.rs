@@ -1,4 +1,4 @@
-//! Every line a document; and lines for other formats that have them.
+//! One document per line; and lines for other line-based formats.
 
 use std::borrow::Cow;
 use std::io::BufRead;
@@ -57,13 +57,13 @@ impl Chunk for Lines {
 /// The lines of a chunk with their numbers in the file.
 pub(super) struct ChunkLines<'a> {
     bytes: &'a [u8],
-    /// The whole chunk as text, if all of it is UTF-8: one check for all lines.
+    /// The whole chunk as text, if it is valid UTF-8: one check for all lines.
     text: Option<&'a str>,
     at: usize,
     number: u64,
 }
 
-/// A line without its end.
+/// A line without its terminator.
 pub(super) enum Line<'a> {
     Valid(&'a str),
     /// May hold bytes that are not UTF-8.

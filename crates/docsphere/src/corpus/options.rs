@@ -1,11 +1,11 @@
-//! How a corpus is read.
+//! Options for reading a corpus.
 
 use super::format::CorpusFormat;
 use super::glob::Glob;
 use crate::error::{Error, Result};
 use crate::memory::MemoryLimit;
 
-/// How a corpus is read.
+/// Options for reading a corpus.
 ///
 /// | option | default | meaning |
 /// |---|---|---|
@@ -14,29 +14,27 @@ use crate::memory::MemoryLimit;
 /// | `id_field` | `id`, where there is one | the field that holds the id |
 /// | `glob` | all files | which files of a folder are read; hidden ones never |
 /// | `skip_bad_records` | no | whether records that cannot be read are left out and counted, or an error |
-/// | `memory` | no limit | what the process may hold while it reads |
+/// | `memory` | no limit | memory limit of the process while it reads |
 ///
-/// Fields are there to be read; each has a setter of the same name.
+/// Fields are public for reading; each has a setter of the same name.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CorpusOptions {
     /// The format of all inputs; `None` to go by their names.
     pub format: Option<CorpusFormat>,
-    /// The fields that hold the text, joined with line feeds. A field that is null is empty, a
-    /// number is its digits.
+    /// The fields that hold the text, joined with line feeds. A null field is empty; a number
+    /// becomes its digits.
     pub text_fields: Vec<String>,
-    /// The field that holds the id, which every record must then have. `None`: `id` in records that
-    /// have it.
+    /// The field that holds the id, required in every record. `None`: `id` in records that have it.
     pub id_field: Option<String>,
-    /// Which files of a folder are read. `*` stands for anything but a slash, `**` for anything,
-    /// `?` for one character. A pattern without a slash is compared with the file's name, else with
+    /// Which files of a folder are read. `*` matches anything but a slash, `**` anything, `?` one
+    /// character. A pattern without a slash is matched against the file's name, otherwise against
     /// its path within the folder.
     pub glob: Option<String>,
-    /// Whether records that cannot be read are left out and counted; otherwise the first is an
-    /// error.
+    /// Whether unreadable records are left out and counted; otherwise the first is an error.
     pub skip_bad_records: bool,
-    /// What the process may hold while documents are read and turned into rows. However much a
-    /// packed file unpacks to, only long records and what is kept of the documents count.
+    /// Memory limit of the process while documents are read and turned into rows. Regardless of how
+    /// far a compressed file expands, only long records and the data kept of the documents count.
     pub memory: MemoryLimit,
 }
 
@@ -68,7 +66,7 @@ impl CorpusOptions {
         self
     }
 
-    /// The field that holds the id, which every record must then have.
+    /// The field that holds the id, required in every record.
     #[must_use]
     pub fn id_field(mut self, id_field: impl Into<String>) -> Self {
         self.id_field = Some(id_field.into());
@@ -82,14 +80,14 @@ impl CorpusOptions {
         self
     }
 
-    /// Whether records that cannot be read are left out and counted.
+    /// Whether unreadable records are left out and counted.
     #[must_use]
     pub fn skip_bad_records(mut self, skip_bad_records: bool) -> Self {
         self.skip_bad_records = skip_bad_records;
         self
     }
 
-    /// What the process may hold while documents are read and turned into rows.
+    /// Memory limit of the process while documents are read and turned into rows.
     #[must_use]
     pub fn memory(mut self, memory: MemoryLimit) -> Self {
         self.memory = memory;

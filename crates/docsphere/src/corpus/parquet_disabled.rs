@@ -1,4 +1,4 @@
-//! The twin of `parquet_enabled.rs` for builds without Parquet: says so.
+//! The counterpart of `parquet_enabled.rs` for builds without Parquet: returns an error.
 
 use std::fs::File;
 use std::ops::ControlFlow;

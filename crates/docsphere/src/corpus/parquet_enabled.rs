@@ -1,8 +1,8 @@
-//! Parquet files. `parquet_disabled.rs` is the twin for builds without them; `parquet/` reads the
-//! format.
+//! Parquet files. `parquet_disabled.rs` is the counterpart for builds without them; `parquet/`
+//! reads the format.
 //!
-//! Only the wanted columns are read. The cutting thread takes them apart and copies values into
-//! chunks of the size that all formats have; the pool checks that they are UTF-8.
+//! Only the wanted columns are read. The cutting thread decodes them and copies values into chunks
+//! of the usual size; the pool checks that they are UTF-8.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,11 +20,11 @@ use crate::memory::{MemoryLimit, PIECE_BYTES};
 /// Some rows.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// All texts; what is not UTF-8 has not been replaced yet.
+    /// All texts; invalid UTF-8 has not been replaced yet.
     texts: Vec<u8>,
-    /// All ids, likewise. A row without has an empty one.
+    /// All ids, likewise. A row without an id has an empty one.
     ids: Vec<u8>,
-    /// Where the text and the id of each row end.
+    /// End of the text and of the id of each row.
     ends: Vec<(usize, usize)>,
     /// The number of the first row, from 1.
     first_row: u64,
@@ -72,7 +72,7 @@ pub(super) fn cut(file: &File, input: &InputContext<'_>, send: SendChunk<'_>) ->
     cut_rows(file, input, &mut |rows| send(Box::new(rows)))
 }
 
-/// The same, for tests that look into the chunks.
+/// Like [`cut`], for tests that inspect the chunks.
 pub(super) fn cut_rows(
     file: &File,
     input: &InputContext<'_>,
@@ -85,7 +85,7 @@ pub(super) fn cut_rows(
     let n_rows = footer.n_rows().unwrap_or(0).max(1);
     let mut counted = 0;
     let mut send = |rows: Rows| {
-        // The reader jumps about in the file: progress goes by rows.
+        // The reader jumps around in the file, so progress is measured in rows.
         let rows_done = rows.first_row - 1 + rows.ends.len() as u64;
         let done = (u128::from(rows_done) * u128::from(file_bytes) / u128::from(n_rows)) as u64;
         n_bytes.fetch_add(done.saturating_sub(counted), Ordering::Relaxed);
@@ -103,11 +103,11 @@ pub(super) fn cut_rows(
     if cutter.rows.ends.is_empty() { Ok(ControlFlow::Continue(())) } else { Ok(send(cutter.rows)) }
 }
 
-/// The columns that are read.
+/// The columns to read.
 struct Wanted {
     /// Their numbers in the footer, ascending.
     columns: Vec<usize>,
-    /// Which of them hold the text, in the order in which they are joined.
+    /// Which of them hold the text, in joining order.
     texts: Vec<usize>,
     id: Option<usize>,
 }

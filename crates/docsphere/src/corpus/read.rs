@@ -16,14 +16,14 @@ use super::{delimited, folder, jsonl, lines, parquet_input};
 use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
-/// Chunks a thread takes at a time: enough that threads seldom wait for the slowest, few enough for
-/// the memory.
-const CHUNKS_A_THREAD: usize = 2;
+/// Chunks per thread and batch: enough that threads seldom wait for the slowest, few enough to
+/// limit memory.
+const CHUNKS_PER_THREAD: usize = 2;
 
 /// What takes the memory, for messages.
 const DOCUMENTS: &str = "the documents";
 
-/// What was read.
+/// Counts of what was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CorpusStats {
@@ -33,36 +33,36 @@ pub struct CorpusStats {
     pub n_bad_records: u64,
     /// Documents with bytes that were not UTF-8 and have been replaced.
     pub n_invalid_utf8: u64,
-    /// Bytes read from the files, before they were unpacked.
+    /// Bytes read from the files, before decompression.
     pub bytes_read: u64,
 }
 
-/// What is done with the documents of a chunk, on a thread of the pool.
+/// The work done on the documents of a chunk, on a thread of the pool.
 pub(crate) trait ChunkWork: Sync {
-    /// What becomes of a chunk.
+    /// The result for a chunk.
     type Output: Send;
 
-    /// Before the first document.
+    /// Called before the first document.
     fn start(&self) -> Self::Output;
 
-    /// For each document, in order.
+    /// Called for each document, in order.
     fn document(&self, output: &mut Self::Output, document: Document<'_>) -> Result<()>;
 
-    /// After the last document.
+    /// Called after the last document.
     fn finish(&self, output: &mut Self::Output) -> Result<()>;
 
-    /// Bytes that a long document takes for each of its own while it is worked on, beside what the
-    /// work asks for itself.
+    /// Bytes of memory per byte of a long document while it is processed, in addition to what the
+    /// work itself requests.
     fn bytes_per_byte(&self) -> u64;
 }
 
-/// A chunk, and the number of the input that it was cut from.
+/// A chunk and the index of its input.
 struct CutChunk {
     input: usize,
     chunk: Box<dyn Chunk>,
 }
 
-/// Cuts an input into chunks: the one place that knows which file reads which format.
+/// Cuts an input into chunks: the only place that maps formats to their files.
 fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
     let text = || input.text(context.n_bytes);
     match (input.format, &input.source) {
@@ -76,8 +76,8 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
 }
 
 impl Corpus {
-    /// Reads everything: `work` sees the documents of each chunk on a thread of the current rayon
-    /// pool, `sink` gets the results in order and may end the reading.
+    /// Reads everything: `work` processes the documents of each chunk on a thread of the current
+    /// rayon pool; `sink` gets the results in order and may end the reading.
     pub(crate) fn map_chunks<W: ChunkWork>(
         &self,
         observer: &mut dyn Observer,
@@ -85,7 +85,7 @@ impl Corpus {
         mut sink: impl FnMut(W::Output) -> Result<ControlFlow<()>>,
     ) -> Result<CorpusStats> {
         let n_bytes = Arc::new(AtomicU64::new(0));
-        let batch_bytes = CHUNKS_A_THREAD * rayon::current_num_threads() * self.chunk_bytes;
+        let batch_bytes = CHUNKS_PER_THREAD * rayon::current_num_threads() * self.chunk_bytes;
         let mut stats = CorpusStats::default();
         self.options.memory.check(DOCUMENTS, 0)?;
         thread::scope(|scope| {
@@ -122,7 +122,7 @@ impl Corpus {
     }
 
     /// Cuts all inputs, in order, and sends the chunks in batches of about `batch_bytes`; a longer
-    /// record has a batch of its own. Ends when nobody wants more.
+    /// record has a batch of its own. Ends when the receiver wants no more.
     fn cut(&self, batch_bytes: usize, n_bytes: &Arc<AtomicU64>, sender: &SyncSender<Vec<Result<CutChunk>>>) {
         let (mut batch, mut size) = (Vec::new(), 0);
         for (number, input) in self.inputs.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Corpus {
                 size = 0;
                 match sender.send(std::mem::take(&mut batch)) {
                     Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()), // nobody wants more
+                    Err(_) => ControlFlow::Break(()), // the receiver wants no more
                 }
             };
             match cut_input(input, &self.context(input, n_bytes), &mut send) {
@@ -167,8 +167,8 @@ impl Corpus {
         let mut output = work.start();
         let memory = &self.options.memory;
         let first_line = chunk.first_line();
-        // What a long record takes is set apart for as long as it is worked on: other threads have
-        // long ones, too.
+        // The memory of a long record is reserved while it is processed: other threads have long
+        // ones, too.
         let _parsing = match first_line {
             Some(line) if chunk.n_bytes() > LONG_BYTES => {
                 let beside = chunk.parse_bytes();
@@ -191,17 +191,17 @@ impl Corpus {
         Ok((output, tally))
     }
 
-    /// Calls `document` for every document, in order, on this thread; parsing is spread over the
-    /// current rayon pool.
+    /// Calls `document` for every document, in order, on this thread; parsing runs on the current
+    /// rayon pool.
     ///
     /// # Errors
-    /// A file that cannot be read or is damaged; a record that cannot be read, unless such are
-    /// skipped.
+    /// A file that cannot be read or is damaged; a record that cannot be read, unless bad records
+    /// are skipped.
     pub fn for_each_document(&self, document: impl FnMut(Document<'_>)) -> Result<CorpusStats> {
         self.for_each_document_watched(&mut Silent, document)
     }
 
-    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the
+    /// Like [`for_each_document`](Self::for_each_document), with an observer, which may stop the
     /// reading.
     ///
     /// # Errors
@@ -219,15 +219,15 @@ impl Corpus {
     }
 }
 
-/// Keeps the documents of a chunk as they are.
+/// Copies the documents of a chunk unchanged.
 struct Copied;
 
-/// Documents one after the other in two texts.
+/// Documents concatenated in two strings.
 #[derive(Default)]
 struct CopiedChunk {
     ids: String,
     texts: String,
-    /// Where each document's id and text end.
+    /// End of each document's id and text.
     ends: Vec<(usize, usize)>,
 }
 

@@ -1,9 +1,9 @@
-//! Cuts streams of text into chunks of whole records. Runs on one thread, so it does no more than
-//! unpack and look for line feeds.
+//! Cuts streams of text into chunks of whole records. Runs on one thread, so it only decompresses
+//! and searches for line feeds.
 //!
-//! In a text the last line feed ends the chunk. In CSV a line feed may stand between quotes, so a
-//! small machine follows the quotes, by the same rules as the crate `csv`: a quote opens a quoted
-//! field only at the field's beginning, and two quotes in it are one.
+//! In text, the last line feed ends the chunk. In CSV, a line feed may be quoted, so a small state
+//! machine tracks the quotes, by the same rules as the crate `csv`: a quote opens a quoted field
+//! only at the field's beginning, and two quotes in it are one.
 
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
@@ -14,15 +14,15 @@ use super::format::CorpusFormat;
 use crate::compression::read_error;
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a record that has become so long will take at least: itself, and a copy with other letters.
+/// Copies of a long record that its processing makes at least: one in lower case.
 const RECORD_COPIES: u64 = 1;
 
-/// A stream of text on its way into chunks.
+/// A stream of text to be cut into chunks.
 pub(super) struct TextStream<'a> {
     input: &'a InputContext<'a>,
     format: CorpusFormat,
     ends: RecordEnds,
-    /// The line that the buffer begins with.
+    /// The line number at the start of the buffer.
     line: u64,
 }
 
@@ -31,8 +31,8 @@ impl<'a> TextStream<'a> {
         TextStream { input, format, ends, line: 1 }
     }
 
-    /// Cuts all of it. `chunk` makes a chunk of whole records and the number of their first line,
-    /// or nothing if there is no document in them.
+    /// Cuts the whole stream. `chunk` makes a chunk from whole records and the number of their
+    /// first line, or returns `None` if they hold no document.
     pub(super) fn cut(
         mut self,
         mut reader: Box<dyn BufRead>,
@@ -43,7 +43,7 @@ impl<'a> TextStream<'a> {
         let (mut scanned, mut whole, mut at_start) = (0, 0, true);
         loop {
             self.make_room(&mut buffer)?;
-            // At first at least a whole byte order mark.
+            // The first step includes a whole byte order mark.
             let step = self.input.chunk_bytes.max(if at_start { 3 } else { 1 }) as u64;
             let n_read = reader.by_ref().take(step).read_to_end(&mut buffer).map_err(read_error)?;
             if at_start {
@@ -83,11 +83,12 @@ impl<'a> TextStream<'a> {
         }
     }
 
-    /// Room for one more chunk. Asks if the buffer holds a long record already.
+    /// Makes room for one more chunk. Checks the memory limit if the buffer already holds a long
+    /// record.
     fn make_room(&self, buffer: &mut Vec<u8>) -> Result<()> {
         let (step, memory) = (self.input.chunk_bytes, &self.input.options.memory);
         if buffer.len() + step > LONG_BYTES {
-            // Others may hold memory for a while: long records that are being parsed.
+            // Other threads may hold memory for a while: long records that are being parsed.
             let more = step as u64 + RECORD_COPIES * buffer.len() as u64;
             let asked = memory.reserve(LONG_RECORD, more);
             drop(asked.map_err(|error| error.at_line(self.line))?);
@@ -96,7 +97,7 @@ impl<'a> TextStream<'a> {
         Ok(())
     }
 
-    /// At the end of the file no quote may be open.
+    /// Checks that no quote is open at the end of the file.
     fn check_closed(&self, rest: &[u8]) -> Result<()> {
         if !matches!(self.ends, RecordEnds::Delimited { state: State::Quoted, .. }) {
             return Ok(());
@@ -137,7 +138,7 @@ impl RecordEnds {
         RecordEnds::Delimited { delimiter, state: State::FieldStart }
     }
 
-    /// Behind the last record that ends in these bytes, which follow those of the call before.
+    /// End of the last record that ends in these bytes, which follow those of the previous call.
     fn last_end(&mut self, bytes: &[u8]) -> Option<usize> {
         match self {
             RecordEnds::Lines => memchr::memrchr(b'\n', bytes).map(|at| at + 1),
@@ -153,7 +154,7 @@ impl RecordEnds {
         }
     }
 
-    /// Behind the first record that ends in these bytes.
+    /// End of the first record that ends in these bytes.
     pub(super) fn first_end(&mut self, bytes: &[u8]) -> Option<usize> {
         match self {
             RecordEnds::Lines => memchr::memchr(b'\n', bytes).map(|at| at + 1),
@@ -165,7 +166,7 @@ impl RecordEnds {
 }
 
 impl State {
-    /// Moves over a byte; whether it ends a record.
+    /// Advances over a byte; returns whether it ends a record.
     #[inline]
     fn step(&mut self, byte: u8, delimiter: u8) -> bool {
         *self = match (*self, byte) {

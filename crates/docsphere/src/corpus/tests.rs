@@ -1,4 +1,4 @@
-//! Formats, packings, errors: what goes in, what comes out.
+//! Formats, compression and errors.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ impl Folder {
         Folder(tempfile::tempdir().unwrap())
     }
 
-    /// Writes a file, packed as its name says.
+    /// Writes a file, compressed according to its extension.
     fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -48,7 +48,7 @@ fn read_all(corpus: &Corpus) -> Result<(Pairs, CorpusStats)> {
 
 fn read(path: &Path, options: CorpusOptions) -> Result<(Pairs, CorpusStats)> {
     let whole = Corpus::open([path], options.clone()).and_then(|corpus| read_all(&corpus));
-    // However small the chunks, the result is the same.
+    // The result does not depend on the chunk size.
     for chunk_bytes in [1, 7, 64] {
         let cut = Corpus::open([path], options.clone())
             .and_then(|corpus| read_all(&corpus.with_chunk_bytes(chunk_bytes)));

@@ -1,4 +1,4 @@
-//! Stage 13: matrices of other crates, to and from ours. Each crate is a feature of its own.
+//! Stage 13: conversion to and from matrices of other crates, each behind its own feature.
 //!
 //! | feature | from | to |
 //! |---|---|---|

@@ -5,9 +5,9 @@ use ndarray::ArrayView2;
 use crate::error::{Error, Result};
 use crate::vectors::SparseRows;
 
-/// The rows of a dense array: its entries that are not zero.
+/// The rows of a dense array: its nonzero entries.
 ///
-/// Embeddings, for example, whose values may be negative. Takes 8 bytes per entry that is not zero.
+/// Suits embeddings, for example, whose values may be negative. Takes 8 bytes per nonzero entry.
 ///
 /// ```
 /// use docsphere::{SparseRows, SphericalKMeans, UnitRows};
@@ -34,7 +34,7 @@ impl TryFrom<ArrayView2<'_, f32>> for SparseRows<'static> {
         let mut offsets = Vec::with_capacity(array.nrows() + 1);
         offsets.push(0u64);
         for row in array.rows() {
-            // At most MAX_TERMS columns, so that a column fits.
+            // At most MAX_TERMS columns, so a column number fits.
             for (term, &value) in (0u32..).zip(row).filter(|&(_, &value)| value != 0.0) {
                 terms.push(term);
                 values.push(value);
@@ -57,7 +57,7 @@ mod tests {
         let expected =
             SparseRows::from_parts(3, vec![0, 1, 1, 3], vec![1, 0, 2], vec![1.5, -2.0, 3.0]).unwrap();
         assert_eq!(SparseRows::try_from(array.view()).unwrap(), expected);
-        // Columns first in memory, and every second row.
+        // Column-major, and every second row.
         let by_columns = array.t().as_standard_layout().into_owned();
         assert_eq!(SparseRows::try_from(by_columns.t()).unwrap(), expected);
         let some = SparseRows::try_from(array.slice(s![..;2, ..])).unwrap();

@@ -8,8 +8,8 @@ use crate::centroids::Centroids;
 use crate::error::{Error, ErrorKind, Result};
 use crate::vectors::SparseRows;
 
-/// Without a copy: these are the types of [`SparseRows`]. (The offsets of a slice that does not
-/// begin with the first row are copied.)
+/// Without a copy, since the types are those of [`SparseRows`]. (The offsets of a slice that does
+/// not begin with the first row are copied.)
 ///
 /// ```
 /// use docsphere::{SparseRows, SphericalKMeans, UnitRows};
@@ -43,7 +43,7 @@ impl<'a> TryFrom<CsMatViewI<'a, f32, u32, u64>> for SparseRows<'a> {
     }
 }
 
-/// A copy, with the smaller numbers of [`SparseRows`].
+/// A copy, with the smaller integers of [`SparseRows`].
 ///
 /// # Errors
 /// [`ErrorKind::Mismatch`] for a matrix that is stored by columns; and as
@@ -73,7 +73,7 @@ fn copied<N: Copy>(matrix: &CsMatView<'_, N>, value: impl Fn(N) -> f32) -> Resul
     check_storage(matrix.is_csr())?;
     SparseRows::check_shape(matrix.rows(), matrix.cols())?;
     let offsets: Vec<u64> = matrix.proper_indptr().iter().map(|&offset| offset as u64).collect();
-    // At most MAX_TERMS columns. A number beyond them would be refused as such.
+    // At most MAX_TERMS columns. A larger number would be rejected anyway.
     let terms: Vec<u32> =
         matrix.indices().iter().map(|&term| u32::try_from(term).unwrap_or(u32::MAX)).collect();
     let values: Vec<f32> = matrix.data().iter().map(|&number| value(number)).collect();
@@ -97,7 +97,7 @@ impl From<&SparseRows<'_>> for CsMatI<f32, u32, u64> {
     }
 }
 
-/// A copy with the index type that sprs has by default.
+/// A copy with sprs's default index type.
 impl From<&SparseRows<'_>> for CsMat<f32> {
     fn from(rows: &SparseRows<'_>) -> Self {
         let shape = (rows.n_rows(), rows.n_terms());
@@ -127,7 +127,7 @@ mod tests {
 
     type Narrow = CsMatI<f32, u32, u64>;
 
-    /// Three rows over four terms, the second without any.
+    /// Three rows over four terms, the second one empty.
     fn rows() -> SparseRows<'static> {
         SparseRows::from_parts(4, vec![0, 2, 2, 3], vec![0, 3, 1], vec![1.0, -2.0, 0.5]).unwrap()
     }

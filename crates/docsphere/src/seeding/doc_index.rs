@@ -1,21 +1,21 @@
-//! An inverted index over the documents: which documents would a new seed bring nearer than any
-//! seed so far?
+//! An inverted index over the documents, to find those that a new seed would bring nearer than any
+//! seed so far.
 //!
-//! Documents stand in blocks; each block has its own posting lists, so blocks can be worked on at
-//! the same time and a block's accumulators stay in cache.
+//! Documents are divided into blocks; each block has its own posting lists, so blocks can be
+//! processed in parallel and a block's accumulators stay in cache.
 //!
-//! **Levels.** Most of the postings that a seed meets belong to a few frequent terms, which weigh
-//! little. At level l the most frequent terms are left out, so many that the others cost
-//! `LEVEL_SHARE^l` of a query on average. Each document has, for each level, the length of what is
-//! left out of it, rounded up to a byte: by Cauchy-Schwarz the terms left out of seed c and row x
+//! **Levels.** Most of the postings that a seed meets belong to a few frequent terms with low
+//! weights. Level l leaves out the most frequent terms, as many as needed for the others to cost
+//! `LEVEL_SHARE^l` of a query on average. For each level, each document stores the length of its
+//! left-out part, rounded up to a byte: by Cauchy-Schwarz the terms left out of seed c and row x
 //! add at most `|c_out| * |x_out|` to their similarity. At level 0 nothing is left out.
 //!
-//! **Common terms.** Of the 64 most frequent terms each document has a bit that says whether it has
-//! it. Of what is left out of the seed only the terms count that both have, and those without a
-//! bit: with `c_both` for these, `|c_both| * |x_out|` is a tighter bound.
+//! **Common terms.** Each document has one bit per term of the 64 most frequent ones, which says
+//! whether the document has the term. Of the terms left out of the seed, only those count that both
+//! have, and those without a bit: with `c_both` for these, `|c_both| * |x_out|` is a tighter bound.
 //!
-//! **Cost.** Memory: 6 bytes a nonzero, 14 for each distinct term of each block, 8 and [`N_LEVELS`]
-//! bytes a document, 5 a term; while it is built, 8 bytes a term and thread.
+//! **Cost.** Memory: 6 bytes per nonzero, 14 per distinct term of each block, 8 and [`N_LEVELS`]
+//! bytes per document, 5 per term; while it is built, 8 bytes per term and thread.
 
 use std::cmp::Reverse;
 use std::ops::{AddAssign, Range};
@@ -26,22 +26,23 @@ use super::seed_weights::BLOCK_DOCS;
 use crate::simd;
 use crate::vectors::{Row, UnitRows};
 
-/// Levels at which terms are left out.
+/// Number of levels at which terms are left out.
 pub(super) const N_LEVELS: usize = 8;
 
-/// Each level leaves this share of the postings of the level before it.
+/// Each level keeps this share of the postings of the previous level.
 const LEVEL_SHARE: f64 = 0.7;
 
-/// Lengths of what is left out are multiples of one over this, rounded up; a length may exceed one
-/// a little.
+/// Lengths of left-out parts are multiples of one over this, rounded up; a length may slightly
+/// exceed one.
 const LENGTH_STEPS: f64 = 254.0;
 
-/// The beginning of a list is asked for while so many others are gone through: so many cache lines
-/// of values.
+/// How many lists ahead to prefetch.
 const LISTS_AHEAD: usize = 3;
+
+/// How many cache lines of values to prefetch per list.
 const LINES_AHEAD: usize = 8;
 
-/// Terms that have a bit in each document.
+/// Number of terms with a bit in each document.
 const N_COMMON: usize = u64::BITS as usize;
 
 /// Never left out.
@@ -50,7 +51,7 @@ const NEVER: u8 = N_LEVELS as u8 + 1;
 /// The index over all documents.
 pub(super) struct DocIndex {
     blocks: Vec<DocBlock>,
-    /// How many documents have each term.
+    /// The number of documents that contain each term.
     doc_frequency: Vec<u32>,
     /// The first level, from 1, at which each term is left out; [`NEVER`] if none.
     first_level_without: Vec<u8>,
@@ -63,7 +64,7 @@ struct CommonTerms(Vec<u32>);
 /// One block of documents.
 pub(super) struct DocBlock {
     lists: Lists,
-    /// For each level from 1 on, for each document: the length of what is left out.
+    /// For each level from 1 on, for each document: the length of the left-out part.
     lengths_out: Vec<Vec<u8>>,
     /// For each document: which of the most frequent terms it has.
     common: Vec<u64>,
@@ -73,10 +74,10 @@ pub(super) struct DocBlock {
 struct Lists {
     /// The distinct terms, ascending.
     terms: Vec<u32>,
-    /// Where the list of each term begins; one more at the end.
+    /// Start of the list of each term, and one more entry for the end.
     starts: Vec<u64>,
-    /// Terms that agree in all but their lowest `group_shift` bits are a group: where each begins
-    /// among the terms, and one more.
+    /// Terms that agree in all but their lowest `group_shift` bits form a group: the start of each
+    /// group among the terms, and one more entry for the end.
     groups: Vec<u32>,
     group_shift: u32,
     /// Positions within the block.
@@ -84,26 +85,25 @@ struct Lists {
     values: Vec<f32>,
 }
 
-/// Scratch: where the lists of a seed's entries are, and the values of the entries.
+/// Scratch: the ranges of the lists of a seed's entries, and the values of the entries.
 pub(super) type FoundLists = Vec<(Range<usize>, f32)>;
 
-/// A seed split by a level: the entries that are looked up, and the length of the others.
+/// A seed split by a level: the entries to look up, and the length of the others.
 pub(super) struct Split {
     pub(super) level: usize,
     pub(super) entries: Vec<(u32, f32)>,
-    /// One step of a document's length times this is the most that what is left out can add.
-    /// Rounded up.
+    /// Upper bound on what the left-out part can add, per step of a document's length. Rounded up.
     pub(super) out_per_step: f32,
     /// Which of the most frequent terms were left out.
     pub(super) common: u64,
     /// Their squares.
     common_squares: [f32; N_COMMON],
-    /// The sum of squares of what else was left out.
+    /// The sum of squares of the other left-out terms.
     rest_square: f32,
 }
 
 impl Split {
-    /// Makes the seed longer.
+    /// Scales the seed up.
     pub(super) fn lengthen(&mut self, factor: f32) {
         self.entries.iter_mut().for_each(|(_, value)| *value *= factor);
         self.out_per_step *= factor;
@@ -111,7 +111,7 @@ impl Split {
         self.rest_square *= factor * factor;
     }
 
-    /// As `out_per_step`, for documents with just these common terms.
+    /// Like `out_per_step`, for documents with exactly these common terms.
     #[inline]
     pub(super) fn out_for(&self, common: u64) -> f32 {
         let mut both = common & self.common;
@@ -182,7 +182,7 @@ impl DocIndex {
         &self.blocks
     }
 
-    /// For each level, from 0: the postings that a query for the row goes through, and
+    /// For each level, from 0: the number of postings that a query for the row reads, and
     /// `out_per_step` as in [`Split`].
     pub(super) fn levels(&self, row: Row<'_>) -> [(u64, f32); N_LEVELS + 1] {
         let mut postings = [0; N_LEVELS + 2];
@@ -228,11 +228,11 @@ impl DocIndex {
     }
 }
 
-/// What a length has for one step of a document's length, and 5e-6 of it more: f32 sums of
-/// [`N_COMMON`] squares err by less.
+/// A length per step of a document's length, increased by 5e-6 of it: f32 sums of [`N_COMMON`]
+/// squares err by less.
 const PER_STEP: f32 = ((1.0 + 5e-6) / LENGTH_STEPS) as f32;
 
-/// The length of a part of a seed with this sum of squares, for one step of a document's length.
+/// The length of a part of a seed with this sum of squares, per step of a document's length.
 fn per_step(square: f64) -> f32 {
     f64::sqrt(square) as f32 * PER_STEP
 }
@@ -242,8 +242,8 @@ fn docs_of(rows: &UnitRows<'_>, first_doc: usize) -> Range<usize> {
     first_doc..rows.n_rows().min(first_doc + BLOCK_DOCS)
 }
 
-/// For each level the sum of the squares of what it is the first to leave out; after the last, of
-/// what is never left out.
+/// For each level the sum of the squares of the terms that it is the first to leave out; after the
+/// last level, of those that are never left out.
 fn squares(row: Row<'_>, first_level_without: &[u8]) -> [f64; N_LEVELS + 2] {
     let mut squares = [0.0; N_LEVELS + 2];
     for (term, value) in row.iter() {
@@ -253,8 +253,8 @@ fn squares(row: Row<'_>, first_level_without: &[u8]) -> [f64; N_LEVELS + 2] {
 }
 
 impl DocBlock {
-    /// Adds to the sum of each document its similarity to the entries of the seed that were not
-    /// left out: in ascending order of term.
+    /// Adds to each document's sum its similarity to the entries of the seed that were not left
+    /// out, in ascending order of term.
     pub(super) fn accumulate<T: AddAssign>(
         &self,
         split: &Split,
@@ -262,8 +262,8 @@ impl DocBlock {
         sums: &mut [T; BLOCK_DOCS],
         product: impl Fn(f32, f32) -> T,
     ) {
-        // All lists are found before the first is read: one search need not wait for another, nor
-        // for the memory.
+        // All lists are located before the first is read, so that searches wait neither for each
+        // other nor for memory.
         let found = split.entries.iter().filter_map(|&(term, c)| Some((self.lists.range(term)?, c)));
         lists.clear();
         lists.extend(found);
@@ -272,13 +272,15 @@ impl DocBlock {
                 self.lists.prefetch(ahead);
             }
             for (&doc, &x) in self.lists.docs[range.clone()].iter().zip(&self.lists.values[range.clone()]) {
-                // The remainder changes nothing, but tells the compiler that the index is in range.
+                // The remainder changes nothing, but proves to the compiler that the index is in
+                // range.
                 sums[usize::from(doc) % BLOCK_DOCS] += product(x, *c);
             }
         }
     }
 
-    /// The lengths of what a level leaves out of each document, in steps; none at level 0.
+    /// The lengths of the part that a level leaves out of each document, in steps; `None` at level
+    /// 0.
     pub(super) fn lengths_out(&self, level: usize) -> Option<&[u8]> {
         level.checked_sub(1).map(|index| &self.lengths_out[index][..])
     }
@@ -290,7 +292,7 @@ impl DocBlock {
 }
 
 impl Lists {
-    /// `next` is scratch: a number for each term, all zero before and after.
+    /// `next` is scratch: one number per term, all zero before and after.
     fn new(rows: &UnitRows<'_>, first_doc: usize, next: &mut [usize]) -> Self {
         let docs = docs_of(rows, first_doc);
         let mut terms = Vec::new();
@@ -348,7 +350,7 @@ impl Lists {
         }
     }
 
-    /// Asks for the beginning of a list.
+    /// Prefetches the start of a list.
     fn prefetch(&self, range: &Range<usize>) {
         const CACHE_LINE: usize = 64;
         for place in range.clone().step_by(CACHE_LINE / size_of::<f32>()).take(LINES_AHEAD) {
@@ -359,7 +361,7 @@ impl Lists {
         }
     }
 
-    /// Where the list of a term is.
+    /// The range of a term's list.
     fn range(&self, term: u32) -> Option<Range<usize>> {
         let group = (term >> self.group_shift) as usize;
         let (first, end) = (self.groups[group] as usize, self.groups[group + 1] as usize);
@@ -368,11 +370,11 @@ impl Lists {
     }
 }
 
-/// Chooses the terms that each level leaves out: the most frequent ones, until the rest costs a
-/// query as little as it should.
+/// Chooses the terms that each level leaves out: the most frequent ones, until the others reach the
+/// level's share of the cost.
 fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
-    // A document is drawn, and has term t, in proportion to t's document frequency: so often its
-    // list is gone through.
+    // A drawn document has term t with a probability proportional to t's document frequency, and
+    // then t's list is scanned.
     let mut by_frequency: Vec<u32> = doc_frequency.to_vec();
     by_frequency.sort_unstable_by(|a, b| b.cmp(a));
     let cost = |frequency: u32| u128::from(frequency) * u128::from(frequency);
@@ -388,7 +390,7 @@ fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
             *limit = frequency;
         }
     }
-    // A level without a term of its own leaves out what the one before it does.
+    // A level without terms of its own leaves out the same terms as the previous one.
     for level in 0..N_LEVELS {
         if limits[level] == 0 {
             limits[level] = if level == 0 { u32::MAX } else { limits[level - 1] };
@@ -404,8 +406,7 @@ fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
 fn lengths_out(rows: &UnitRows<'_>, first_doc: usize, first_level_without: &[u8]) -> Vec<Vec<u8>> {
     let docs = docs_of(rows, first_doc);
     let mut lengths = vec![vec![0; docs.len()]; N_LEVELS];
-    // A millionth more than computed covers the rounding. At most 254.001: unit rows are that near
-    // to one.
+    // Adding a millionth covers the rounding. At most 254.001: unit rows are that close to one.
     let in_steps = |square: f64| (f64::sqrt(square) * (1.0 + 1e-6) * LENGTH_STEPS).ceil() as u8;
     for (position, doc) in docs.enumerate() {
         let squares = squares(rows.row(doc), first_level_without);
@@ -457,8 +458,8 @@ mod tests {
 
     #[test]
     fn what_is_left_out_counts_if_it_is_not_common_or_both_have_it() {
-        // A row of all 100 terms beside one of the first 70: these are left out first, and 64 of
-        // them have a bit.
+        // A row of all 100 terms and one of the first 70: these are left out first, and 64 of them
+        // have a bit.
         let terms: Vec<u32> = (0..100).chain(0..70).collect();
         let rows = SparseRows::from_parts(100, vec![0, 100, 170], terms, vec![1.0; 170]).unwrap();
         let index = DocIndex::new(&UnitRows::new(rows.clone()));

@@ -1,8 +1,8 @@
 //! Random numbers and weighted draws, all in integers.
 //!
 //! A document's seed weight is an integer, so totals do not depend on the order of addition:
-//! keeping totals up to date and adding everything up anew give the same draws. Documents are drawn
-//! in an order of their own ([`order.rs`](super::order)), not that of the input.
+//! updating totals and recomputing them give the same draws. Documents are drawn in a separate
+//! order ([`order.rs`](super::order)), not that of the input.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -11,7 +11,7 @@ use super::source::{Lowered, Seed, SeedSource};
 use crate::centroids::Centroid;
 use crate::error::Result;
 
-/// Buckets that share one running total.
+/// Buckets per partial sum.
 const SPAN_BUCKETS: usize = 1 << 8;
 
 /// The random stream of one run.
@@ -24,7 +24,7 @@ impl SeedRng {
         SeedRng(rng)
     }
 
-    /// A number below `n`. Of 128 random bits times n, the part above bit 128: the bias is below
+    /// A number below `n`: the part above bit 128 of 128 random bits times n. The bias is below
     /// 2^-64.
     fn below(&mut self, n: u64) -> u64 {
         let (high, low) = (u128::from(self.0.next_u64()), u128::from(self.0.next_u64()));
@@ -33,10 +33,10 @@ impl SeedRng {
     }
 }
 
-/// The total seed weights of the buckets, by which documents are drawn.
+/// The total seed weights of the buckets, used for drawing documents.
 pub(super) struct Totals {
     buckets: Vec<u64>,
-    /// Of [`SPAN_BUCKETS`] buckets each.
+    /// Totals of [`SPAN_BUCKETS`] buckets each.
     spans: Vec<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Totals {
         Totals { buckets, spans }
     }
 
-    /// Draws a document with a probability proportional to its weight; `None` if nothing has
+    /// Draws a document with a probability proportional to its weight; `None` if no document has
     /// weight.
     pub(super) fn draw(&self, source: &dyn SeedSource, rng: &mut SeedRng) -> Result<Option<Seed>> {
         let total: u64 = self.spans.iter().sum();
@@ -73,8 +73,8 @@ impl Totals {
     }
 }
 
-/// Draws up to `k` seeds, one after the other; fewer if nothing has weight any more. `make_seed`
-/// says what a new seed lowers.
+/// Draws up to `k` seeds, one after the other; fewer if no document has weight any more.
+/// `make_seed` returns the weights that a new seed lowers.
 pub(super) fn one_by_one(
     source: &mut dyn SeedSource,
     mut totals: Totals,
@@ -93,8 +93,8 @@ pub(super) fn one_by_one(
     Ok(seeds)
 }
 
-/// The number of the first weight at which the running total exceeds `rest`, from which all weights
-/// before it are taken.
+/// The index of the first weight at which the running total exceeds `rest`; subtracts all weights
+/// before it from `rest`.
 fn first_past(rest: &mut u64, mut weights: impl Iterator<Item = u64>) -> Option<usize> {
     weights.position(|weight| {
         let here = *rest < weight;

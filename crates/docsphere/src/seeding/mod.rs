@@ -3,12 +3,12 @@
 //! | [`Init`] | seeds |
 //! |---|---|
 //! | `Random` | documents drawn uniformly |
-//! | `PlusPlus` | spherical k-means++, in its greedy form: several candidates at each step, drawn as the plain form does; those that lose stay candidates |
-//! | `PlainPlusPlus` | plain k-means++: one document at each step, those far from the seeds so far are likelier |
+//! | `PlusPlus` | spherical k-means++, in its greedy form: several candidates per step, drawn as in the plain form; losing candidates stay in the pool |
+//! | `PlainPlusPlus` | plain k-means++: one document per step; documents far from the seeds so far are likelier |
 //! | `Given` | centroids from the caller |
 //!
-//! Every draw follows from the seed (a `u64`), the number of the run and the rows, but not from the
-//! order of the rows.
+//! Every draw is determined by the seed (a `u64`), the number of the run and the rows, but not by
+//! the order of the rows.
 
 mod doc_index;
 mod draw;
@@ -36,21 +36,21 @@ use crate::centroids::{Centroid, Centroids};
 use crate::error::{Error, Result};
 use crate::names;
 
-/// How the first centroids are found.
+/// How the first centroids are chosen.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Init {
     /// Documents drawn at random, each at most once.
     Random,
-    /// Spherical k-means++ in its greedy form, as scikit-learn's `k-means++` is: each step draws
+    /// Spherical k-means++ in its greedy form, like scikit-learn's `k-means++`: each step draws
     /// several candidates, and the best of all candidates so far becomes a seed. The default: on
-    /// 200,000 abstracts it ends with a greater objective than random seeds, in the same time in
-    /// all (k = 500) or two fifths more (k = 5,000).
+    /// 200,000 abstracts it reaches a greater objective than random seeds, in the same total time
+    /// (k = 500) or two fifths more (k = 5,000).
     PlusPlus {
-        /// Candidates drawn in each step; `None` for [`Init::DEFAULT_CANDIDATES`].
+        /// Candidates drawn per step; `None` for [`Init::DEFAULT_CANDIDATES`].
         candidates: Option<usize>,
     },
-    /// Spherical k-means++ as it was published: each step draws one document, which becomes a seed.
+    /// Spherical k-means++ as published: each step draws one document, which becomes a seed.
     PlainPlusPlus,
     /// These centroids. Those without entries start as empty clusters.
     Given(Centroids),
@@ -63,12 +63,11 @@ impl Default for Init {
 }
 
 impl Init {
-    /// Candidates drawn in each step of the greedy form, unless the caller says how many.
-    /// Candidates that lose stay in the running, so a few are enough: twice as many take twice as
-    /// long and gain little.
+    /// Default number of candidates drawn per step of the greedy form. Losing candidates stay in
+    /// the pool, so a few are enough: twice as many take twice as long and gain little.
     pub const DEFAULT_CANDIDATES: usize = 4;
 
-    /// Candidates a step, for the greedy form.
+    /// Candidates per step, for the greedy form.
     pub(crate) fn n_candidates(&self) -> Option<usize> {
         match self {
             Init::PlusPlus { candidates } => Some(candidates.unwrap_or(Self::DEFAULT_CANDIDATES)),
@@ -76,11 +75,11 @@ impl Init {
         }
     }
 
-    /// The names of the ways that need nothing from the caller: those that `FromStr` knows.
+    /// The names of the methods that need no data from the caller, as `FromStr` accepts them.
     pub const NAMES: &'static [&'static str] = &["random", "plain-k-means++", "k-means++"];
 
-    /// The name on the command line and in files. For given centroids it is `given`, which
-    /// `FromStr` does not know.
+    /// The name on the command line and in files. Given centroids have the name `given`, which
+    /// `FromStr` does not accept.
     pub const fn name(&self) -> &'static str {
         match self {
             Init::Random => "random",
@@ -117,14 +116,14 @@ impl FromStr for Init {
     }
 }
 
-/// What seeding holds at the most: the index over the documents by blocks, in its greedy form with
-/// the lists of candidates, and the weights and order of the documents.
+/// Upper bound on the memory of seeding: the index over the documents by blocks, in the greedy form
+/// with the lists of candidates, and the weights and order of the documents.
 pub(crate) fn most_bytes(n_rows: u64, nnz: u64, n_terms: u64) -> u64 {
     let n_blocks = n_rows.div_ceil(seed_weights::BLOCK_DOCS as u64);
     10 * nnz + 14 * nnz.min(n_terms.saturating_mul(n_blocks)) + 34 * n_rows + 5 * n_terms
 }
 
-/// How the seeds of a run are found.
+/// How the seeds of a run are chosen.
 pub(crate) struct Seeding<'a> {
     pub(crate) init: &'a Init,
     pub(crate) n_clusters: usize,
@@ -135,7 +134,7 @@ pub(crate) struct Seeding<'a> {
 }
 
 impl Seeding<'_> {
-    /// The first centroids. `progress` gets the number of seeds found so far, and may end it all.
+    /// The first centroids. `progress` gets the number of seeds found so far, and may stop the run.
     pub(crate) fn centroids(
         &self,
         source: &mut dyn SeedSource,

@@ -1,17 +1,17 @@
-//! An order of the documents that depends on their content alone: that of a fixed hash of their
+//! An order of the documents that depends only on their content: that of a fixed hash of their
 //! terms.
 //!
-//! Draws run through the documents in this order. So it does not matter in which order they came,
-//! and rows that are equal stand side by side: a row of weight 3 is drawn as often, and by the same
-//! random numbers, as three rows. Rows with the same terms have the same hash; they ascend by their
-//! values, as words in a dictionary do by their letters, and equal rows stand as they came. Values
-//! do not enter the hash, so that rounding can only exchange rows with the same terms.
+//! Draws iterate over the documents in this order. So the input order does not matter, and equal
+//! rows are adjacent: a row of weight 3 is drawn as often, and by the same random numbers, as three
+//! rows. Rows with the same terms have the same hash; they are ordered lexicographically by their
+//! values, and equal rows keep the input order. Values do not enter the hash, so that rounding can
+//! only swap rows with the same terms.
 //!
-//! A hash needs nothing but the row: documents in different places can be brought into one order
-//! without a row changing its place. Different terms may have the same hash; that is decided by the
-//! values, too, and nothing depends on it.
+//! A hash needs only the row: documents in different shards can be put into one order without
+//! moving a row. Different terms may have the same hash; the values decide that case too, and
+//! nothing depends on it.
 //!
-//! **Cost.** Memory: 8 bytes per document, 16 more while it is made. Time: sorting numbers.
+//! **Cost.** Memory: 8 bytes per document, 16 more during construction. Time: sorting numbers.
 
 use std::cmp::Ordering;
 
@@ -19,17 +19,17 @@ use rayon::prelude::*;
 
 use crate::vectors::{Row, UnitRows};
 
-/// Documents that have about one bucket: a draw adds up the weights of so many.
+/// Approximate number of documents per bucket; a draw scans one bucket.
 const BUCKET_DOCS: usize = 1 << 7;
 
-/// How hashes are divided: by their first bits.
+/// Divides hashes into buckets by their first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buckets {
     bits: u32,
 }
 
 impl Buckets {
-    /// As suits so many documents, in all shards together.
+    /// Buckets for `n_docs` documents, in all shards together.
     pub(crate) fn for_docs(n_docs: usize) -> Self {
         Buckets { bits: (n_docs / BUCKET_DOCS).max(1).ilog2() }
     }
@@ -39,7 +39,7 @@ impl Buckets {
     }
 
     fn of(self, hash: u64) -> u32 {
-        // In two steps, since a shift by all 64 bits is none.
+        // In two steps, since a shift by all 64 bits is not allowed.
         (hash >> 1 >> (63 - self.bits)) as u32
     }
 }
@@ -48,7 +48,7 @@ impl Buckets {
 pub(super) struct RowOrder {
     /// The documents in order.
     docs: Vec<u32>,
-    /// Where each bucket begins among them; one more at the end.
+    /// Start of each bucket in `docs`, and one more entry for the end.
     starts: Vec<u32>,
     /// The bucket of each document.
     bucket_of: Vec<u32>,
@@ -88,7 +88,7 @@ impl RowOrder {
     }
 }
 
-/// A document and what decides its place.
+/// A document and its sort key.
 pub(crate) struct Ordered<'a> {
     pub(crate) hash: u64,
     pub(crate) row: Row<'a>,

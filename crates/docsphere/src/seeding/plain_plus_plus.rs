@@ -1,15 +1,14 @@
 //! Plain spherical k-means++: each seed is a document drawn with a weight of one minus its greatest
 //! similarity to the seeds so far.
 //!
-//! The plain method computes the similarity of every document to every new seed. Here
+//! The direct method computes the similarity of every document to every new seed. Here
 //! [`search`](super::search) finds the documents that the seed improves; all others keep their
-//! weight. Weights are integers, so the draws are the same, to the document. (Similarities below 0
-//! count as 0: a document on the far side is no better a seed than one that shares nothing.)
+//! weight. Weights are integers, so exactly the same documents are drawn. (Similarities below 0
+//! count as 0: a document on the opposite side is no better a seed than one without common terms.)
 //!
-//! **Cost.** Time: a query of the index for each seed. Memory: the index, 6 bytes a nonzero and 14
-//! for each distinct term of a block of 32,768 documents; 34 bytes a document; 5 bytes a term.
-//! [`plus_plus`](super::plus_plus) finds better seeds, and takes a query for each of its
-//! candidates.
+//! **Cost.** Time: one index query per seed. Memory: the index, 6 bytes per nonzero and 14 per
+//! distinct term of a block of 32,768 documents; 34 bytes per document; 5 bytes per term.
+//! [`plus_plus`](super::plus_plus) finds better seeds, at one query per candidate.
 //!
 //! References: Arthur, Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007,
 //! doi:10.5555/1283383.1283494; Endo, Miyamoto, "Spherical k-means++ clustering", MDAI 2015,

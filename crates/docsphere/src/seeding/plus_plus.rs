@@ -1,23 +1,23 @@
-//! Spherical k-means++ in its greedy form: many candidates for each seed, the one that helps most
-//! is kept.
+//! Spherical k-means++ in its greedy form: of many candidates per seed, the one with the greatest
+//! gain is kept.
 //!
 //! Each step draws a few documents as plain k-means++ does. They join the *pool* of all documents
-//! drawn so far that are not seeds. The one whose seed would lower the total weight most becomes
-//! the seed; the others stay, for later steps.
+//! drawn so far that are not seeds. The one that would lower the total weight most becomes the
+//! seed; the others stay for later steps.
 //!
-//! **Lazy judging.** The *gain* of a candidate, by how much it would lower the total weight, never
-//! grows: every new seed only lowers weights. So the gain found in an earlier step is an upper
-//! bound. The pool is a heap of such bounds: the top is judged anew until the top is one that was
-//! judged in this step. Nothing below it can be better. All gains are integers, so nothing is lost
-//! to rounding.
+//! **Lazy evaluation.** The *gain* of a candidate, the amount by which it would lower the total
+//! weight, never grows: every new seed only lowers weights. So the gain found in an earlier step is
+//! an upper bound. The pool is a heap of such bounds: the top is judged again until it is one that
+//! was judged in this step. Nothing below it can be better. All gains are integers, so there is no
+//! rounding.
 //!
-//! **Shrinking lists.** The documents that a candidate improves also only become fewer. A candidate
-//! keeps their list: judging it again means going through the list, not through the index, and the
-//! list of the winner is all that has to be done for the new seed.
+//! **Shrinking lists.** The set of documents that a candidate improves also only shrinks. A
+//! candidate keeps their list: judging it again means scanning the list instead of querying the
+//! index, and the new seed only needs the list of the winner.
 //!
-//! **Cost.** Time: a query of the index for each document drawn (see [`search`](super::search)),
-//! and little more. Memory, beside the index: 24 bytes per document drawn, and the lists, which
-//! stay with the documents ([`Pooled`](super::pooled::Pooled)).
+//! **Cost.** Time: one index query per document drawn (see [`search`](super::search)), and little
+//! more. Memory, in addition to the index: 24 bytes per document drawn, and the lists, which stay
+//! with the documents ([`Pooled`](super::pooled::Pooled)).
 //!
 //! References: Minoux, "Accelerated greedy algorithms for maximizing submodular set functions",
 //! 1978, doi:10.1007/BFb0006528; Bhattacharya, Eube, Röglin, Schmidt, "Noisy, greedy and not so
@@ -43,7 +43,7 @@ pub(super) fn draw_seeds(
     let mut pool = Pool::default();
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
-        // The first seed is drawn alone: every candidate would do.
+        // The first seed is drawn alone: any candidate would do.
         let n_drawn = if seeds.is_empty() { 1 } else { candidates };
         let mut drawn = Vec::with_capacity(n_drawn);
         while drawn.len() < n_drawn {
@@ -65,14 +65,14 @@ pub(super) fn draw_seeds(
 /// The documents drawn so far that are not seeds.
 #[derive(Default)]
 struct Pool {
-    /// The greatest gain on top, of equal ones the earliest drawn.
+    /// The greatest gain on top; of equal ones the earliest drawn.
     heap: BinaryHeap<Bound>,
-    /// What is known of each document drawn, in that order.
+    /// The documents drawn, in that order.
     members: Vec<Member>,
     step: u32,
 }
 
-/// What a member gained when it was last judged: an upper bound.
+/// The gain of a member when it was last judged: an upper bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Bound {
     gain: u64,
@@ -85,14 +85,14 @@ struct Member {
     judged: u32,
 }
 
-/// The new seed, and what it lowered.
+/// The new seed, and the weights that it lowered.
 struct Winner {
     doc: u32,
     lowered: Vec<Lowered>,
 }
 
 impl Pool {
-    /// A step begins: these documents join the pool.
+    /// Begins a step: these documents join the pool.
     fn join(&mut self, source: &mut dyn SeedSource, drawn: &[Seed]) -> Result<()> {
         self.step += 1;
         let first = self.members.len() as u32; // fits: k times candidates
@@ -121,7 +121,7 @@ impl Pool {
                     source.join(number, &[seed])?[0]
                 }
             };
-            // Without gain it has become a seed, or is like one: it never comes back.
+            // Without gain it has become a seed, or coincides with one: it never comes back.
             if gain > 0 {
                 member.judged = self.step;
                 self.heap.push(Bound { gain, ..bound });

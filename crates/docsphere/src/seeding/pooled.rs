@@ -1,16 +1,16 @@
-//! What a shard keeps of the members of a greedy pool: the documents that each would improve.
+//! A shard's data on the members of a greedy pool: the documents that each would improve.
 //!
-//! The lists only become shorter: judging a member again means going through its list, not through
-//! the index, and the list of the winner is all that has to be done for the new seed. They may take
-//! up to 4 bytes per nonzero of the rows, beside the lists of the newest candidates; beyond that
-//! the members with the lowest gains lose theirs, and are looked up through the index should they
+//! The lists only become shorter: judging a member again means scanning its list instead of
+//! querying the index, and the new seed only needs the list of the winner. They may take up to 4
+//! bytes per nonzero of the rows, in addition to the lists of the newest candidates; beyond that
+//! the members with the lowest gains lose their lists, and are looked up through the index if they
 //! come up again.
 //!
 //! **Cost.** 16 bytes per entry of a list.
 
 use std::collections::BTreeMap;
 
-/// All lists together have at most one entry for so many nonzeros of the rows.
+/// All lists together have at most one entry per this many nonzeros of the rows.
 const NONZEROS_PER_ENTRY: usize = 4;
 
 /// A document that a seed improves, and their similarity.
@@ -29,7 +29,7 @@ pub(super) struct Pooled {
 
 struct List {
     improved: Vec<Improved>,
-    /// By how much the member would lower the weights of these documents, when it was last judged.
+    /// The amount by which the member would lower the weights of these documents, when last judged.
     gain: u64,
 }
 
@@ -38,8 +38,8 @@ impl Pooled {
         Pooled { lists: BTreeMap::new(), n_entries: 0, max_entries: nnz / NONZEROS_PER_ENTRY }
     }
 
-    /// If there are too many entries, the lists with the lowest gains go until they take half the
-    /// room. Those of members from `newest` on stay: the next seed may be one of them.
+    /// If there are too many entries, drops the lists with the lowest gains until half the room is
+    /// free. Keeps those of members from `newest` on: the next seed may be one of them.
     pub(super) fn make_room(&mut self, newest: u32) {
         if self.n_entries <= self.max_entries {
             return;
@@ -65,7 +65,7 @@ impl Pooled {
         self.lists.contains_key(&member)
     }
 
-    /// Takes a list out; `None` if it had to go.
+    /// Removes and returns a list; `None` if it was dropped.
     pub(super) fn remove(&mut self, member: u32) -> Option<Vec<Improved>> {
         let list = self.lists.remove(&member)?;
         self.n_entries -= list.improved.len();

@@ -6,7 +6,7 @@ use super::source::SeedSource;
 use crate::centroids::Centroid;
 use crate::error::Result;
 
-/// Draws up to `k` different documents; fewer only if fewer have weight.
+/// Draws up to `k` distinct documents; fewer only if fewer have weight.
 pub(super) fn draw_seeds(
     source: &mut dyn SeedSource,
     k: usize,

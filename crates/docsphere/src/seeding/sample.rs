@@ -1,27 +1,27 @@
-//! What a query is likely to cost at each level, judged by a sample of the documents.
+//! Estimates the cost of a query at each level from a sample of the documents.
 
 use super::doc_index::{DocIndex, N_LEVELS};
 use super::seed_weights::{BLOCK_DOCS, SeedWeights};
 
-/// Documents in the sample that chooses the level.
+/// Number of documents in the sample.
 const SAMPLE_DOCS: usize = 4096;
 
-/// The time that a pass over a document takes longer in f64, in postings gone through: as a
-/// fraction.
+/// The extra time of an f64 pass per document, in units of one posting, as a fraction.
 const EXACT_PASS_COST: (u64, u64) = (1, 3);
 
-/// The time of one exact similarity, in postings gone through.
+/// The time of one exact similarity, in units of one posting.
 const EXACT_COST: u64 = 350;
 
-/// Some documents, by which the level of a query is chosen.
+/// A sample of documents, used to choose the level of a query.
 pub(super) struct Sample {
     n_docs: usize,
     docs: Vec<usize>,
-    /// For each level from 1 on, the lengths of what it leaves out of each document of the sample.
+    /// For each level from 1 on, the lengths of the part that it leaves out of each document of the
+    /// sample.
     lengths_out: Vec<Vec<u8>>,
-    /// Their best similarities, as of some seeds ago.
+    /// Their best similarities, as of an earlier seed.
     best: Vec<f32>,
-    /// How many seeds there are when `best` is brought up to date next.
+    /// The number of seeds at which `best` is next updated.
     next_refresh: usize,
 }
 
@@ -37,7 +37,8 @@ impl Sample {
         Sample { n_docs, best: vec![0.0; docs.len()], docs, lengths_out, next_refresh: 0 }
     }
 
-    /// Looks up the best similarities again if there are a sixteenth more seeds than the last time.
+    /// Updates the best similarities if the number of seeds has grown by a sixteenth since the last
+    /// update.
     pub(super) fn refresh(&mut self, n_seeds: usize, weights: &SeedWeights<'_>) {
         if n_seeds >= self.next_refresh {
             self.next_refresh = n_seeds + n_seeds / 16 + 1;
@@ -47,7 +48,7 @@ impl Sample {
         }
     }
 
-    /// The level at which a query is likely to take the least time.
+    /// The level at which a query is expected to take the least time.
     pub(super) fn cheapest(&self, levels: &[(u64, f32); N_LEVELS + 1], n_seeds: usize) -> usize {
         let n_docs = self.n_docs as u64;
         let (mut cheapest, mut least) = (0, levels[0].0 + n_docs * EXACT_PASS_COST.0 / EXACT_PASS_COST.1);
@@ -60,7 +61,8 @@ impl Sample {
             if postings + exact < least {
                 (cheapest, least) = (level, postings + exact);
             }
-            // Further levels leave out more, so they leave no fewer documents to compare exactly.
+            // Higher levels leave out more, so at least as many documents remain to be compared
+            // exactly.
             if exact >= least {
                 break;
             }

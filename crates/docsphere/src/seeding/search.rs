@@ -1,39 +1,39 @@
-//! Which documents would a new seed bring nearer than any seed so far, and how near?
+//! Finds the documents that a new seed would bring nearer than any seed so far, and how near.
 //!
 //! Only these matter: a seed changes the weight of no other document. Late in a run they are one in
-//! a thousand, so a seed is first compared with all documents roughly, and exactly with those that
+//! a thousand, so a seed is first compared roughly with all documents, and exactly with those that
 //! may be *improved*.
 //!
 //! 1. Choose a level of the index (see [`doc_index`](super::doc_index)): how many frequent terms of
 //!    the seed to leave out.
-//! 2. Add up the other terms in 16-bit integers, list by list.
-//! 3. A document can be improved only if its sum, and the most that the terms left out can add,
-//!    exceed its best similarity so far. That is one pass over the block.
-//! 4. For those that pass, which terms left out do both have? That is a tighter bound.
+//! 2. Sum the other terms in 16-bit integers, list by list.
+//! 3. A document can be improved only if its sum plus the maximum contribution of the left-out
+//!    terms exceeds its best similarity so far. That is one pass over the block.
+//! 4. For those that pass, compute a tighter bound from the left-out terms that both have.
 //! 5. For those that pass again, compute the similarity by its definition, and compare.
 //!
 //! **Rounding.** Sums are in steps of `1/S` with `S` = [`SIMILARITY_STEPS`]; the best similarity is
-//! rounded down to a step. The seed is made longer by a hundred-thousandth, which covers all
-//! roundings of f32 in steps 2 to 4 and those of the definition. Then every product is rounded up
-//! by half a step or more. So with `s` for the sum and `o` for the most that is left out, in steps,
-//! similarity > best implies `s + o > floor(S best)`: step 3 rounds `o` up to a step, and step 4
-//! compares in f32, which is exact if `s = 0`, and otherwise errs by far less than the half step.
-//! Nothing is added to a document that shares no term with the seed: it is not looked at again.
-//! (Products may underflow in f32: then they are far below 2^-34, and what a similarity below 2^-34
-//! adds to or takes from a seed weight is rounded away.) A sum is at most `S (1 + 2e-5)` by
-//! Cauchy-Schwarz, and 3/2 more for each term of the seed: so it fits into 16 bits for seeds of up
-//! to [`MAX_ROUGH_TERMS`] terms, even with what is left out. Longer seeds, and all if there are
-//! negative values, take level 0: nothing is left out, and sums are computed by the definition.
+//! rounded down to a step. The seed is lengthened by a hundred-thousandth, which covers all f32
+//! roundings in steps 2 to 4 and those of the definition. Then every product is rounded up by half
+//! a step or more. So with `s` for the sum and `o` for the maximum contribution of the left-out
+//! part, in steps, similarity > best implies `s + o > floor(S best)`: step 3 rounds `o` up to a
+//! step, and step 4 compares in f32, which is exact if `s = 0`, and otherwise errs by far less than
+//! the half step. Nothing is added to a document that shares no term with the seed: it is not
+//! examined again. (Products may underflow in f32: then they are far below 2^-34, and the effect of
+//! a similarity below 2^-34 on a seed weight is rounded away.) A sum is at most `S (1 + 2e-5)` by
+//! Cauchy-Schwarz, plus 3/2 per term of the seed: so it fits into 16 bits for seeds of up to
+//! [`MAX_ROUGH_TERMS`] terms, even with the left-out part. Longer seeds, and all seeds if there are
+//! negative values, use level 0: nothing is left out, and sums are computed by the definition.
 //!
-//! **The level** changes the time, never the outcome. A sample of the documents says how many would
-//! pass step 3 at each level even if they shared no other term with the seed; this and the lengths
-//! of the lists are the cost that is made smallest.
+//! **The level** changes the time, never the outcome. A sample of the documents estimates how many
+//! would pass step 3 at each level even if they shared no other term with the seed; this and the
+//! lengths of the lists give the cost that is minimised.
 //!
 //! **Cost.** Time of a query: the document frequencies of the terms that are not left out, 5 bytes
-//! read for each document, and a dot product for each document that may be improved. Memory: 10
-//! bytes a document, 320 KiB a thread, and the sample. On 200,000 abstracts of 61 terms each, 4,700
-//! of 5,000 seeds leave terms out; of the documents 505 pass step 3, 260 pass step 4, and 124 are
-//! improved by such a seed, in the mean.
+//! read per document, and one dot product per document that may be improved. Memory: 10 bytes per
+//! document, 320 KiB per thread, and the sample. On 200,000 abstracts of 61 terms each, 4,700 of
+//! 5,000 seeds leave terms out; on average, 505 documents pass step 3, 260 pass step 4, and 124 are
+//! improved by such a seed.
 
 use rayon::prelude::*;
 
@@ -48,20 +48,20 @@ use crate::pool::Pool;
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
 
-/// Documents compared at once: with any of them passing, each is looked at.
+/// Documents per vectorised test. If any lane passes, the chunk is rescanned lane by lane.
 const LANES: usize = 32;
 
-/// Seeds with more terms take level 0.
+/// Seeds with more terms use level 0.
 const MAX_ROUGH_TERMS: usize = 8192;
 
-/// By so much a seed is made longer for rough sums.
+/// Relative amount by which a seed is lengthened for rough sums.
 const SLACK: f32 = 1e-5;
 
-/// A row is asked for while so many others are compared exactly.
+/// How many documents ahead to prefetch rows for exact comparisons.
 const READ_AHEAD: usize = 8;
 
-/// The weights of the documents of a shard, and what it takes to find the improved ones. Every call
-/// comes with the same rows.
+/// The weights of the documents of a shard, and the data for finding the improved ones. Every call
+/// must pass the same rows.
 pub(crate) struct Search<'a> {
     /// `None` if nothing will be searched.
     index: Option<Index>,
@@ -91,17 +91,17 @@ impl<'a> Search<'a> {
         self.weights.totals()
     }
 
-    /// The documents of a bucket in the order of the draws.
+    /// The documents of a bucket in drawing order.
     pub(crate) fn drawable(&self, bucket: usize) -> Vec<Drawable> {
         self.weights.drawable(bucket)
     }
 
-    /// Takes a document out of all further draws.
+    /// Removes a document from all further draws.
     pub(crate) fn take(&mut self, doc: u32) -> Lowered {
         self.weights.take(doc)
     }
 
-    /// Notes a new seed, wherever it comes from: which weights it lowers.
+    /// Records a new seed from any shard; returns the weights that it lowers.
     pub(crate) fn absorb(&mut self, rows: &UnitRows<'_>, seed: Row<'_>) -> Vec<Lowered> {
         let Some(index) = &self.index else { return Vec::new() };
         let candidate = index.candidate(rows, seed);
@@ -119,7 +119,7 @@ impl<'a> Search<'a> {
     }
 
     /// Finds the documents that each of these would improve as the next seed, and keeps their
-    /// lists. By how much each would lower the weights.
+    /// lists. Returns the amount by which each would lower the weights.
     pub(crate) fn join(&mut self, rows: &UnitRows<'_>, first_member: u32, seeds: &[Row<'_>]) -> Vec<u64> {
         let lists = self.improved(rows, seeds);
         let gains: Vec<u64> = lists.iter().map(|improved| self.gain(improved)).collect();
@@ -130,7 +130,8 @@ impl<'a> Search<'a> {
         gains
     }
 
-    /// By how much a member of the pool would lower the weights now; `None` if its list had to go.
+    /// The amount by which a member of the pool would lower the weights now; `None` if its list was
+    /// dropped.
     pub(crate) fn judge(&mut self, member: u32) -> Option<u64> {
         let mut improved = self.pooled.remove(member)?;
         improved.retain(|entry| entry.similarity > self.weights.best(entry.doc as usize));
@@ -139,13 +140,13 @@ impl<'a> Search<'a> {
         Some(gain)
     }
 
-    /// Whether the list of a member is there.
+    /// Whether the list of a member is still kept.
     pub(crate) fn has_list(&self, member: u32) -> bool {
         self.pooled.contains(member)
     }
 
-    /// Notes that a member of the pool became a seed: which weights that lowers. Its list must be
-    /// there.
+    /// Records that a member of the pool became a seed; returns the weights that this lowers. Its
+    /// list must be present.
     pub(crate) fn absorb_member(&mut self, member: u32) -> Vec<Lowered> {
         let improved = self.pooled.remove(member).unwrap_or_default();
         let lowered = improved.iter().map(|entry| self.weights.raise(entry.doc, entry.similarity)).collect();
@@ -176,7 +177,7 @@ impl<'a> Search<'a> {
         candidates.par_iter().map(|candidate| by_block(candidate).concat()).collect()
     }
 
-    /// By how much a seed lowers the total weight that improves just these documents.
+    /// The amount by which a seed that improves exactly these documents lowers the total weight.
     fn gain(&self, improved: &[Improved]) -> u64 {
         improved.iter().map(|entry| self.weights.gain(entry.doc, entry.similarity)).sum()
     }
@@ -225,8 +226,8 @@ impl Default for Scratch {
 struct Candidate {
     split: Split,
     table: SeedTable,
-    /// Twice what is left out can add to the steps, for each step of a document's length. Rounded
-    /// up.
+    /// Twice the maximum contribution of the left-out part in steps, per step of a document's
+    /// length. Rounded up.
     out_per_step: u16,
 }
 
@@ -303,7 +304,7 @@ impl Candidate {
         let (lengths, lengths_rest) = lengths.as_chunks::<LANES>();
         let (best, best_rest) = best.as_chunks::<LANES>();
         for (chunk, ((sums, lengths), best)) in sums.iter().zip(lengths).zip(best).enumerate() {
-            // Not `any`, which stops early: looking at all lanes takes a few instructions.
+            // Not `any`, which stops early: testing all lanes takes a few instructions.
             if sums.iter().zip(lengths).zip(best).fold(false, |any, lane| any | passes(lane)) {
                 for (lane, triple) in sums.iter().zip(lengths).zip(best).enumerate() {
                     if passes(triple) {
@@ -330,7 +331,7 @@ fn steps(x: f32, c: f32) -> u16 {
     (x * c + ONE_AND_NO_FRACTION).to_bits() as u16
 }
 
-/// Asks for all of a row.
+/// Prefetches a whole row.
 fn prefetch(row: Row<'_>) {
     const CACHE_LINE: usize = 64 / size_of::<u32>();
     for place in (0..row.nnz()).step_by(CACHE_LINE) {
@@ -346,7 +347,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::{Rng, SeedableRng};
 
-    /// Rows of two to forty terms; low numbers of terms are far more frequent than high ones.
+    /// Rows of two to forty terms; terms with low numbers are far more frequent than others.
     fn rows(n_docs: usize, negative: bool) -> UnitRows<'static> {
         let mut random = ChaCha8Rng::seed_from_u64(3);
         let mut below = |n: u32| random.next_u32() % n;
@@ -357,7 +358,7 @@ mod tests {
             row.sort_unstable();
             row.dedup();
             for term in row {
-                // Frequent terms weigh less, as in text.
+                // Frequent terms have lower weights, as in text.
                 let value = (1 + below(9) + term / 4) as f32;
                 values.push(if negative && below(4) == 0 { -value } else { value });
                 terms.push(term);

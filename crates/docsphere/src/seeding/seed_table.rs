@@ -1,30 +1,30 @@
-//! One seed against many rows.
+//! Similarities of one seed to many rows.
 //!
-//! Not the tables of `assign/lookup.rs`: those are many, one per centroid, and must be small; here
-//! there is one at a time, whose bitmap may be large, and the rows come in no order that a cache
-//! would like.
+//! These are not the tables of `assign/lookup.rs`: those are many, one per centroid, and must be
+//! small; here there is one at a time, whose bitmap may be large, and the rows come in no
+//! cache-friendly order.
 
 use crate::vectors::Row;
 
 /// The entries of a seed as a hash table.
 ///
-/// Most terms of a row are not in it: a bit for each of many hash values says so. Terms that pass
-/// are gathered without a branch, for whether one passes is hard to predict.
+/// Most terms of a row are not in it: a bitmap over many hash values rules them out. Terms that
+/// pass are gathered without a branch, because whether one passes is hard to predict.
 pub(super) struct SeedTable {
     slots: Box<[(u32, f32)]>,
     present: Box<[u64]>,
-    /// Brings a hash value down to the number of a bit.
+    /// Reduces a hash value to a bit index.
     shift: u32,
 }
 
 impl SeedTable {
-    /// No term: ids stay below `MAX_TERMS`.
+    /// Not a term: ids stay below `MAX_TERMS`.
     const FREE: u32 = u32::MAX;
 
-    /// Bits per slot, and the least number of bits.
+    /// Bits per slot, and the minimum number of bits.
     const BITS: (usize, usize) = (64, 1 << 14);
 
-    /// Terms of a row that are looked at together.
+    /// Terms of a row that are processed together.
     const GATHERED: usize = 128;
 
     pub(super) fn new(row: Row<'_>) -> Self {
@@ -49,7 +49,7 @@ impl SeedTable {
         (u64::from(term).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
     }
 
-    /// The slot of a term, or the free one where it would be.
+    /// The slot of a term, or the free slot where it would go.
     #[inline]
     fn slot(&self, term: u32) -> usize {
         let mask = self.slots.len() - 1;

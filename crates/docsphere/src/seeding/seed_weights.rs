@@ -6,15 +6,15 @@ use super::order::{Buckets, RowOrder};
 use super::source::{Drawable, Lowered};
 use crate::vectors::{COINCIDENT, RowWeights, UnitRows};
 
-/// Documents a block: their accumulators fit into a core's second-level cache, their numbers within
-/// a block into 16 bits.
+/// Documents per block: their accumulators fit into a core's L2 cache, and their positions within a
+/// block into 16 bits.
 pub(super) const BLOCK_DOCS: usize = 1 << 15;
 
-/// Rough similarities are multiples of one over this. Chosen so that twice as much, and what is
-/// rounded up, fit into 16 bits.
+/// Rough similarities are multiples of one over this. Chosen so that twice this value, plus
+/// rounding, fits into 16 bits.
 pub(super) const SIMILARITY_STEPS: f32 = 32000.0;
 
-/// A similarity in steps, rounded down; infinity becomes the greatest number.
+/// A similarity in steps, rounded down; infinity becomes the maximum.
 fn in_steps(similarity: f64) -> u16 {
     (similarity * f64::from(SIMILARITY_STEPS)) as u16
 }
@@ -32,7 +32,7 @@ pub(super) struct WeightBlock {
     /// The greatest similarity to a seed so far, at least 0; infinite for documents that cannot be
     /// drawn.
     best: Vec<f64>,
-    /// The same in [`SIMILARITY_STEPS`], rounded down: what most documents are compared with.
+    /// The same in [`SIMILARITY_STEPS`], rounded down; used for most comparisons.
     rough_best: Vec<u16>,
 }
 
@@ -55,7 +55,7 @@ impl<'a> SeedWeights<'a> {
         (0..self.order.n_buckets()).into_par_iter().with_min_len(64).map(total).collect()
     }
 
-    /// The documents of a bucket with weight, in order.
+    /// The documents of a bucket that have weight, in order.
     ///
     /// A bucket has about as many documents as there are distinct rows in it, unless a row is
     /// repeated very often.
@@ -70,20 +70,20 @@ impl<'a> SeedWeights<'a> {
         self.blocks[doc / BLOCK_DOCS].weight(&self.weights, doc % BLOCK_DOCS)
     }
 
-    /// Takes a document out of all further draws.
+    /// Removes a document from all further draws.
     pub(super) fn take(&mut self, doc: u32) -> Lowered {
         self.raise(doc, f64::INFINITY)
     }
 
-    /// Notes the similarity of a document to a new seed.
+    /// Records the similarity of a document to a new seed.
     pub(super) fn raise(&mut self, doc: u32, similarity: f64) -> Lowered {
         let block = &mut self.blocks[doc as usize / BLOCK_DOCS];
         let lowered = block.raise(&self.weights, doc as usize % BLOCK_DOCS, similarity);
         self.in_bucket(lowered)
     }
 
-    /// Calls `improve` for each block, on many threads; it notes similarities to a new seed, and
-    /// returns by how much that lowered which weights.
+    /// Calls `improve` for each block, in parallel; it records similarities to a new seed, and
+    /// returns which weights that lowered and by how much.
     pub(super) fn raise_blocks(
         &mut self,
         improve: impl Fn(usize, &mut WeightBlock, &RowWeights<'_>) -> Vec<LoweredDoc> + Sync,
@@ -99,7 +99,7 @@ impl<'a> SeedWeights<'a> {
         Lowered { bucket: self.order.bucket_of(doc), gain }
     }
 
-    /// By how much a seed with this similarity would lower the weight of a document.
+    /// The amount by which a seed with this similarity would lower the weight of a document.
     pub(super) fn gain(&self, doc: u32, similarity: f64) -> u64 {
         let doc = doc as usize;
         self.blocks[doc / BLOCK_DOCS].gain(&self.weights, doc % BLOCK_DOCS, similarity)
@@ -150,7 +150,7 @@ impl WeightBlock {
         self.weight_for(weights, position, self.best[position])
     }
 
-    /// By how much a seed with this similarity would lower the document's weight.
+    /// The amount by which a seed with this similarity would lower the document's weight.
     fn gain(&self, weights: &RowWeights<'_>, position: usize, similarity: f64) -> u64 {
         if similarity <= self.best[position] {
             return 0;
@@ -158,7 +158,7 @@ impl WeightBlock {
         self.weight(weights, position) - self.weight_for(weights, position, similarity)
     }
 
-    /// Notes the similarity of a document to a new seed.
+    /// Records the similarity of a document to a new seed.
     pub(super) fn raise(&mut self, weights: &RowWeights<'_>, position: usize, similarity: f64) -> LoweredDoc {
         let gain = self.gain(weights, position, similarity);
         self.best[position] = self.best[position].max(similarity);

@@ -1,11 +1,11 @@
 //! Stage 2: a document in, its terms out.
 //!
-//! [`TextOptions`] say what a term is, [`Tokenizer`] does it. The steps, in order: lower case; web
-//! addresses dropped; cut into words ([`Segmentation`]); words that are too short, bare numbers or
-//! stop words dropped; stems; n-grams.
+//! [`TextOptions`] defines what a term is; [`Tokenizer`] finds the terms. The steps, in order:
+//! convert to lower case; drop web addresses; split into words ([`Segmentation`]); drop words that
+//! are too short, bare numbers or stop words; stem; build n-grams.
 //!
 //! Cost: one pass over the bytes; memory for one lower-cased document. English text takes about 10
-//! ns a word.
+//! ns per word.
 
 mod options;
 mod segment;

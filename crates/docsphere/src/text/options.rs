@@ -6,19 +6,19 @@ use super::stop_words::{self, StopWords};
 use crate::error::{Error, Result};
 use crate::names::impl_names;
 
-/// How text becomes terms. Stored in model files, so that new documents are read as the old ones
-/// were.
+/// How text becomes terms. Stored in model files, so that new documents are tokenised like the old
+/// ones.
 ///
 /// | option | default | meaning |
 /// |---|---|---|
 /// | `segmentation` | `unicode` | where words begin and end |
 /// | `lowercase` | yes | the whole text is lower-cased first, by the rules of Unicode |
-/// | `keep_urls` | no | `http://…`, `https://…` and `www.…` are dropped up to the next white space: they are unique to a document and say nothing |
+/// | `keep_urls` | no | `http://…`, `https://…` and `www.…` are dropped up to the next white space: they are unique to a document and carry no meaning |
 /// | `keep_numbers` | no | words without any letter are dropped: a bare number rarely says what a text is about and each is a term of its own; `covid19` and `3d` stay |
 /// | `min_chars` | 2 | shorter words are dropped; from 1 to 100 |
 /// | `stop_words` | english | words too common to say anything |
 /// | `ngrams` | 1 to 1 | runs of this many words, joined with a space, counted after stop words were dropped; from 1 to 3 |
-/// | `stemmer` | none | language of a Snowball stemmer that cuts endings |
+/// | `stemmer` | none | language of a Snowball stemmer that removes suffixes |
 ///
 /// ```
 /// use docsphere::{TextOptions, Tokenizer};
@@ -30,27 +30,26 @@ use crate::names::impl_names;
 /// # Ok::<(), docsphere::Error>(())
 /// ```
 ///
-/// Fields are there to be read; each has a setter of the same name.
+/// Fields are public for reading; each has a setter of the same name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TextOptions {
     /// Where words begin and end.
     pub segmentation: Segmentation,
-    /// Whether upper and lower case are the same.
+    /// Whether text is converted to lower case.
     pub lowercase: bool,
-    /// Whether web addresses are cut into words like other text.
+    /// Whether web addresses are split into words like other text.
     pub keep_urls: bool,
-    /// Whether words without any letter are terms.
+    /// Whether words without any letter are kept.
     pub keep_numbers: bool,
-    /// The least number of characters of a word.
+    /// The minimum number of characters of a word.
     pub min_chars: usize,
     /// Words that are dropped.
     pub stop_words: StopWords,
     /// How many words make a term.
     pub ngrams: Ngrams,
-    /// The language whose endings are cut off, by English name or ISO 639 code; `None` for no
-    /// stemming.
+    /// The language of the stemmer, by English name or ISO 639 code; `None` for no stemming.
     pub stemmer: Option<String>,
 }
 
@@ -70,8 +69,7 @@ impl Default for TextOptions {
 }
 
 impl TextOptions {
-    /// The options under which the terms are those of scikit-learn's `TfidfVectorizer` with its
-    /// defaults.
+    /// Options that produce the terms of scikit-learn's `TfidfVectorizer` with its defaults.
     pub fn sklearn() -> Self {
         TextOptions {
             segmentation: Segmentation::SkLearn,
@@ -89,28 +87,28 @@ impl TextOptions {
         self
     }
 
-    /// Whether upper and lower case are the same.
+    /// Whether text is converted to lower case.
     #[must_use]
     pub fn lowercase(mut self, lowercase: bool) -> Self {
         self.lowercase = lowercase;
         self
     }
 
-    /// Whether web addresses are cut into words like other text.
+    /// Whether web addresses are split into words like other text.
     #[must_use]
     pub fn keep_urls(mut self, keep_urls: bool) -> Self {
         self.keep_urls = keep_urls;
         self
     }
 
-    /// Whether words without any letter are terms.
+    /// Whether words without any letter are kept.
     #[must_use]
     pub fn keep_numbers(mut self, keep_numbers: bool) -> Self {
         self.keep_numbers = keep_numbers;
         self
     }
 
-    /// The least number of characters of a word.
+    /// The minimum number of characters of a word.
     #[must_use]
     pub fn min_chars(mut self, min_chars: usize) -> Self {
         self.min_chars = min_chars;
@@ -131,7 +129,7 @@ impl TextOptions {
         self
     }
 
-    /// The language whose endings are cut off; `None` for no stemming.
+    /// The language of the stemmer; `None` for no stemming.
     #[must_use]
     pub fn stemmer(mut self, stemmer: impl Into<Option<String>>) -> Self {
         self.stemmer = stemmer.into();
@@ -183,7 +181,7 @@ pub enum Segmentation {
 }
 
 impl Segmentation {
-    /// All rules.
+    /// All segmentations.
     pub const ALL: &'static [Segmentation] = &[Segmentation::Unicode, Segmentation::SkLearn];
 
     /// The name on the command line and in files.
@@ -197,12 +195,12 @@ impl Segmentation {
 
 impl_names!(Segmentation, "segmentation");
 
-/// The least and the greatest number of words in a term.
+/// The minimum and maximum number of words in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ngrams {
-    /// The least number of words, at least 1.
+    /// The minimum number of words, at least 1.
     pub lo: usize,
-    /// The greatest number of words, at most 3.
+    /// The maximum number of words, at most 3.
     pub hi: usize,
 }
 

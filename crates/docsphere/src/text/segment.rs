@@ -1,26 +1,26 @@
-//! Where words begin and end.
+//! Word segmentation.
 //!
 //! Unicode's rules (UAX #29) are costly in general and simple for ASCII: a word is a run of
-//! letters, digits and underscores, and a single `.` or `'` between two letters or two digits, `:`
-//! between letters, `,` or `;` between digits joins it. Text is therefore cut at spaces into
-//! stretches of pure ASCII, which go the short way, and words with other characters, which go to
-//! the crate `unicode-segmentation`. That both ways give the same words is a property test at the
-//! foot of this file.
+//! letters, digits and underscores, and is joined by a single `.` or `'` between two letters or two
+//! digits, `:` between letters, `,` or `;` between digits. Text is therefore split at spaces into
+//! stretches of pure ASCII, which take a fast path, and words with other characters, which go to
+//! the crate `unicode-segmentation`. A property test at the end of this file checks that both paths
+//! give the same words.
 //!
-//! The property that allows the cut: no word spans a space, and a space ends a word just as the end
-//! of the text does. What *follows* a space may attach to it (a combining mark), so a stretch for
-//! the general way begins with the space before it.
+//! The property that allows the split: no word spans a space, and a space ends a word just as the
+//! end of the text does. Characters *after* a space may attach to it (a combining mark), so a
+//! stretch for the general path begins with the space before it.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Calls `word` for each word by the rules of Unicode that has a letter or digit in it.
+/// Calls `word` for each word, by the rules of Unicode, that contains a letter or digit.
 pub(super) fn unicode_words(text: &str, mut word: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut from = 0;
     while let Some(other) = first_non_ascii(&bytes[from..]).map(|at| from + at) {
-        // The space before the word with the other character; the ASCII before that space goes the
-        // short way.
+        // The space before the word with the non-ASCII character; the ASCII before that space takes
+        // the fast path.
         let space = bytes[from..other].iter().rposition(|&b| is_cut(b)).map_or(from, |at| from + at);
         ascii_words(&text[from..space], &mut word);
         let end = bytes[other..].iter().position(|&b| is_cut(b)).map_or(bytes.len(), |at| other + at);
@@ -30,8 +30,8 @@ pub(super) fn unicode_words(text: &str, mut word: impl FnMut(&str)) {
     ascii_words(&text[from..], &mut word);
 }
 
-/// The words of any text. A mark that stands on a space counts as a letter in Unicode; as a word it
-/// is none.
+/// The words of any text. Unicode counts a combining mark on a space as a letter; here it is not a
+/// word.
 fn general_words(text: &str) -> impl Iterator<Item = &str> {
     text.unicode_words().filter(|word| !word.starts_with(char::is_whitespace))
 }
@@ -53,7 +53,7 @@ const MID_LETTER: u8 = 8;
 const MID_DIGIT: u8 = 16;
 const WORD: u8 = LETTER | DIGIT | UNDERSCORE;
 
-/// The class of every byte; bytes above ASCII have none.
+/// The class of every byte; non-ASCII bytes have none.
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0;
@@ -72,7 +72,7 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// As [`unicode_words`] for pure ASCII.
+/// Like [`unicode_words`], for pure ASCII.
 fn ascii_words(text: &str, word: &mut impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let class = |at: usize| bytes.get(at).map_or(0, |&byte| CLASSES[byte as usize]);
@@ -132,8 +132,8 @@ pub(super) fn sklearn_words(text: &str, mut word: impl FnMut(&str)) {
     }
 }
 
-/// Python's `\w` for characters above ASCII: letters and numbers, but no marks, which Rust counts
-/// as alphabetic.
+/// Python's `\w` for non-ASCII characters: letters and numbers, but not marks, which Rust counts as
+/// alphabetic.
 fn is_python_word(character: char) -> bool {
     matches!(character.general_category_group(), GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
 }
@@ -192,8 +192,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4000))]
         #[test]
         fn the_short_way_gives_the_words_of_the_general_way(text in texts()) {
-            // The crate has a short way of its own for pure ASCII: a first word that is not ASCII
-            // keeps it out of it.
+            // The crate has its own fast path for pure ASCII: a non-ASCII first word bypasses it.
             let guarded = format!("é {text}");
             let expected: Vec<&str> = general_words(&guarded).skip(1).collect();
             if !text.starts_with(['\u{301}', '\u{345}', '\u{200d}', '\u{ad}', '\u{1f3fd}', '\u{feff}']) {

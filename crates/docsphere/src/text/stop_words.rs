@@ -1,8 +1,8 @@
-//! Words too common to tell documents apart, by language.
+//! Stop words by language: words too common to distinguish documents.
 //!
-//! The lists are those of NLTK (crate `stop-words`): short, function words only. The far longer ISO
-//! lists of the same crate also hold words with a meaning ("system", "world"), which clusters are
-//! made of.
+//! The lists are those of NLTK (crate `stop-words`): short, function words only. The much longer
+//! ISO lists of the same crate also contain meaningful words ("system", "world"), on which clusters
+//! depend.
 
 use std::borrow::Cow;
 
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Words that are dropped. They are compared after lower-casing and before stemming.
+/// Words that are dropped. They are matched after lower-casing and before stemming.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum StopWords {
-    /// None.
+    /// No stop words.
     None,
     /// The list of a language, by English name or ISO 639 code; see [`stop_word_languages`].
     Language(String),
-    /// One's own list.
+    /// A custom list.
     Own(Vec<String>),
 }
 
-/// English names of the languages and their codes, by name.
+/// English names of the languages and their codes, ordered by name.
 const LANGUAGES: [(&str, &str); 32] = [
     ("albanian", "sq"),
     ("arabic", "ar"),
@@ -79,7 +79,7 @@ pub(super) fn of_language(name: &str) -> Result<&'static [&'static str]> {
     }
 }
 
-/// A set of stop words to ask.
+/// A set of stop words for lookup.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StopSet {
     words: HashSet<Box<str>>,
@@ -99,7 +99,7 @@ impl StopSet {
         Ok(set)
     }
 
-    /// Adds a word; one with an apostrophe in both ways of writing it.
+    /// Adds a word; a word with an apostrophe is added with both kinds of apostrophe.
     fn insert(&mut self, word: &str, lowercase: bool) {
         let word = word.trim();
         let word = if lowercase { Cow::Owned(word.to_lowercase()) } else { Cow::Borrowed(word) };

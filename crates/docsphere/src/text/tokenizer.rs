@@ -8,7 +8,7 @@ use super::stop_words::StopSet;
 use super::urls::between_urls;
 use crate::error::Result;
 
-/// Cuts documents into terms, as [`TextOptions`] say.
+/// Splits documents into terms, according to [`TextOptions`].
 #[derive(Clone)]
 pub struct Tokenizer {
     options: TextOptions,
@@ -22,13 +22,13 @@ impl fmt::Debug for Tokenizer {
     }
 }
 
-/// Memory that a [`Tokenizer`] uses again from document to document; one for each thread.
+/// Memory that a [`Tokenizer`] reuses across documents; one per thread.
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerScratch {
     lowered: String,
-    /// The words of a document, joined with spaces, where n-grams are asked for.
+    /// The words of a document, joined with spaces, for n-grams.
     joined: String,
-    /// Where each word stands in `joined`.
+    /// Start and end of each word in `joined`.
     spans: Vec<(usize, usize)>,
 }
 
@@ -46,13 +46,13 @@ impl Tokenizer {
         })
     }
 
-    /// The options it was made with.
+    /// The options passed to [`new`](Self::new).
     pub fn options(&self) -> &TextOptions {
         &self.options
     }
 
-    /// Bytes of scratch for each byte of a text, at most: the text in lower case, which may be
-    /// longer; with n-grams its words, and the places of those, two bytes each at the least.
+    /// Scratch bytes per byte of a text, at most: the text in lower case, which may be longer; with
+    /// n-grams also its words and their spans, at least two bytes each.
     pub(crate) fn bytes_per_byte(&self) -> u64 {
         if self.options.ngrams.hi > 1 { 2 + 2 + 16 } else { 2 }
     }
@@ -64,7 +64,7 @@ impl Tokenizer {
         terms
     }
 
-    /// Calls `term` for every term of a text, without allocating for each.
+    /// Calls `term` for every term of a text, without allocating for each term.
     #[inline]
     pub fn for_each_term(&self, text: &str, scratch: &mut TokenizerScratch, mut term: impl FnMut(&str)) {
         let TokenizerScratch { lowered, joined, spans } = scratch;
@@ -89,7 +89,7 @@ impl Tokenizer {
         }
     }
 
-    /// The words that are kept, stemmed.
+    /// The kept words, stemmed.
     #[inline]
     fn for_each_word(&self, text: &str, mut word: impl FnMut(&str)) {
         let mut keep = |found: &str| {
@@ -135,7 +135,8 @@ fn is_number(word: &str) -> bool {
     !word.as_bytes()[0].is_ascii_alphabetic() && !word.chars().any(char::is_alphabetic)
 }
 
-/// Lower case of a text, in `lowered`. Unicode's rules, which for ASCII are a change of one bit.
+/// The text in lower case, using `lowered` as buffer. Follows Unicode's rules, which for ASCII
+/// change one bit.
 fn lower_case<'a>(text: &'a str, lowered: &'a mut String) -> &'a str {
     lowered.clear();
     if text.is_ascii() {

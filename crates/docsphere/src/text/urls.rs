@@ -1,8 +1,8 @@
-//! Web addresses: found so that they can be left out.
+//! Finds web addresses, so that they can be left out.
 //!
-//! An address begins with `http://` or `https://`, wherever that stands, or with `www.` where a
-//! word begins; it ends before the next white space or one of `<>"`. Addresses without any of these
-//! beginnings (`example.org/x`) are taken for words.
+//! An address begins with `http://` or `https://` anywhere, or with `www.` at the start of a word;
+//! it ends before the next white space or one of `<>"`. Addresses without any of these prefixes
+//! (`example.org/x`) count as words.
 
 use memchr::memmem;
 
@@ -27,7 +27,7 @@ fn next_url(text: &str, from: usize) -> Option<(usize, usize)> {
     Some((start, end.map_or(bytes.len(), |length| start + length)))
 }
 
-/// Where the next `http://` or `https://` begins.
+/// Start of the next `http://` or `https://`.
 fn scheme(bytes: &[u8], from: usize) -> Option<usize> {
     let mut search = from;
     loop {
@@ -44,7 +44,7 @@ fn scheme(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Where the next `www.` at the beginning of a word is.
+/// Start of the next `www.` at the start of a word.
 fn www(bytes: &[u8], from: usize) -> Option<usize> {
     let find = |needle: &[u8]| {
         let mut search = from;

@@ -1,17 +1,16 @@
-//! What the moves of some documents change, in integers.
+//! The effect of document moves on the sums, in integers.
 //!
-//! [`Touched`] says how the number of members of a cluster changes; a [`Delta`] holds the changes
-//! of the sums of some clusters (sparse vectors of `i64`, see `vectors/weights.rs` for the fixed
-//! point). Integers: those of any documents, from any shard, may be added in any order. Deltas are
-//! made for a few clusters at a time, so that there is never a second set of all sums.
+//! [`Touched`] is the change of a cluster's number of members; a [`Delta`] holds the changes of the
+//! sums of some clusters (sparse vectors of `i64`, see `vectors/weights.rs` for the fixed point).
+//! Since they are integers, those of any documents, from any shard, may be added in any order.
+//! Deltas are made for a few clusters at a time, so that there is never a second set of all sums.
 //!
 //! If many documents of a cluster moved, their entries are added in a dense scratch row, one per
-//! thread and as long as the vocabulary, and a bitmap of the touched terms gives them back in
-//! ascending order. If few moved, their entries are sorted.
+//! thread and as long as the vocabulary, and a bitmap of the touched terms yields them in ascending
+//! order. If few moved, their entries are sorted.
 //!
 //! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta;
-//! `8.125 * n_terms` per thread for the scratch; 12 bytes per moved document while they are
-//! grouped.
+//! `8.125 * n_terms` per thread for the scratch; 12 bytes per moved document during grouping.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -32,7 +31,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Who joined and who left which cluster from one set of labels to the next.
+    /// The documents that joined and left clusters from one set of labels to the next.
     fn between(before: &[u32], after: &[u32]) -> Vec<Self> {
         const CHUNK_DOCS: usize = 1 << 14;
         let chunks = before.par_chunks(CHUNK_DOCS).zip(after.par_chunks(CHUNK_DOCS)).enumerate();
@@ -55,7 +54,7 @@ impl Change {
         found.concat()
     }
 
-    /// What it adds to the sum of the cluster.
+    /// The entries that it adds to the sum of the cluster.
     fn entries<'a>(
         &self,
         rows: &'a UnitRows<'_>,
@@ -80,12 +79,12 @@ pub(crate) struct Delta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touched {
     pub(crate) cluster: u32,
-    /// Documents with weight that joined, less those that left.
+    /// Number of documents with weight that joined, minus those that left.
     pub(crate) members: i64,
 }
 
 impl Touched {
-    /// The clusters that these changes, sorted by cluster, touch.
+    /// The clusters touched by these changes, which are sorted by cluster.
     fn by(changes: &[Change], weights: &RowWeights<'_>) -> Vec<Self> {
         let member = |change: &Change| match change.joined {
             _ if weights.weight(change.doc as usize) == 0.0 => 0,
@@ -98,7 +97,7 @@ impl Touched {
             .collect()
     }
 
-    /// What two sets of documents do together; both lists ascend by cluster.
+    /// Adds the touched clusters of another set of documents; both lists ascend by cluster.
     pub(crate) fn add(list: &mut Vec<Self>, others: Vec<Self>) {
         *list = merged(
             std::mem::take(list),
@@ -109,7 +108,7 @@ impl Touched {
     }
 }
 
-/// Two lists that ascend by cluster as one; what stands in both is joined.
+/// Merges two lists that ascend by cluster; items in both are joined.
 fn merged<T>(a: Vec<T>, b: Vec<T>, cluster: impl Fn(&T) -> u32, join: impl Fn(T, T) -> T) -> Vec<T> {
     if a.is_empty() || b.is_empty() {
         return if a.is_empty() { b } else { a };
@@ -128,20 +127,19 @@ fn merged<T>(a: Vec<T>, b: Vec<T>, cluster: impl Fn(&T) -> u32, join: impl Fn(T,
     }
 }
 
-/// The moves of documents that are not in the sums yet, by cluster.
+/// The document moves that are not yet in the sums, by cluster.
 #[derive(Default)]
 pub(crate) struct Changes(Vec<Change>);
 
 impl Changes {
-    /// Who joined and who left, from one set of labels to the next; and the clusters that this
-    /// touches.
+    /// The moves from one set of labels to the next, and the clusters that they touch.
     pub(crate) fn between(before: &[u32], after: &[u32], weights: &RowWeights<'_>) -> (Self, Vec<Touched>) {
         let mut changes = Changes::default();
         let touched = changes.add(Change::between(before, after), weights);
         (changes, touched)
     }
 
-    /// Adds moves. The clusters that they touch.
+    /// Adds moves; returns the clusters that they touch.
     pub(crate) fn add(&mut self, mut more: Vec<Change>, weights: &RowWeights<'_>) -> Vec<Touched> {
         let in_order = |change: &Change| (change.cluster, change.doc);
         more.par_sort_unstable_by_key(in_order);
@@ -155,7 +153,7 @@ impl Changes {
         touched
     }
 
-    /// What they change in the sums of these clusters.
+    /// The resulting changes of the sums of these clusters.
     pub(crate) fn delta(
         &self,
         clusters: RangeInclusive<u32>,
@@ -169,13 +167,13 @@ impl Changes {
     }
 }
 
-/// What changes in the sum of one cluster.
+/// The changes of the sum of one cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ClusterDelta {
     pub(crate) cluster: u32,
     /// The terms whose sum changes, ascending.
     pub(crate) terms: Arc<[u32]>,
-    /// By how much. Never 0.
+    /// The changes. Never 0.
     pub(crate) values: Box<[i64]>,
 }
 
@@ -186,15 +184,15 @@ pub(crate) type DeltaScratch = Pool<Scratch>;
 pub(crate) struct Scratch {
     /// One number per term; all zero between uses.
     dense: Vec<i64>,
-    /// One bit per term: whether something was added. All zero between uses.
+    /// One bit per term: whether anything was added. All zero between uses.
     touched: Vec<u64>,
 }
 
-/// Entries are sorted rather than scattered if the bitmap has at least so many words per entry.
+/// Entries are sorted rather than scattered if the bitmap has at least this many words per entry.
 const WORDS_PER_SORTED_ENTRY: usize = 4;
 
 impl Delta {
-    /// What these changes, sorted by cluster, come to.
+    /// The delta of these changes, which are sorted by cluster.
     fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>, changes: &[Change], scratch: &DeltaScratch) -> Self {
         let groups: Vec<&[Change]> = changes.chunk_by(|a, b| a.cluster == b.cluster).collect();
         let clusters = groups
@@ -205,7 +203,7 @@ impl Delta {
         Delta { clusters }
     }
 
-    /// Adds what other documents change.
+    /// Adds the delta of other documents.
     pub(crate) fn add(&mut self, other: Delta) {
         let clusters = std::mem::take(&mut self.clusters);
         self.clusters = merged(clusters, other.clusters, |part| part.cluster, |a, b| a.plus(&b));
@@ -270,7 +268,7 @@ impl Scratch {
 /// The sum of two sparse vectors without zeros: its terms, or `None` if they are those of the
 /// first; and its values.
 ///
-/// Entries of the first vector between two terms of the second are copied as they are, and found by
+/// Entries of the first vector between two terms of the second are copied unchanged, and found by
 /// galloping: cheap whether the second is short or long.
 pub(super) fn sum_of(
     terms: &[u32],
@@ -299,7 +297,7 @@ pub(super) fn sum_of(
     ((!same_terms).then(|| sum_terms.into()), sum_values.into())
 }
 
-/// How many of these terms are below `term`. Fast if they are few.
+/// The number of these terms that are below `term`. Fast if they are few.
 fn gallop(terms: &[u32], term: u32) -> usize {
     let mut step = 1;
     while step <= terms.len() && terms[step - 1] < term {
@@ -316,7 +314,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// The definition: every change by itself.
+    /// The definition: each change on its own.
     fn plainly(
         rows: &UnitRows<'_>,
         weights: &RowWeights<'_>,
@@ -336,7 +334,7 @@ mod tests {
     }
 
     proptest! {
-        /// Cut anywhere and added up in either order, sorted or scattered.
+        /// Split anywhere and added in either order, sorted or scattered.
         #[test]
         fn parts_add_up_to_the_whole(
             docs in prop::collection::vec(prop::collection::btree_map(0u32..40, -3i8..4, 1..9), 1..20),
@@ -344,18 +342,18 @@ mod tests {
             cut in any::<prop::sample::Index>(),
             many_terms in any::<bool>(),
         ) {
-            // With many terms there are more words of the bitmap than entries.
+            // With many terms the bitmap has more words than there are entries.
             let rows = UnitRows::new(SparseRows::from_maps(if many_terms { 200_000 } else { 40 }, &docs));
             let weights: Vec<f64> = (0..docs.len()).map(|doc| [1.0, 0.0, 2.5][doc % 3]).collect();
             prop_assume!(weights.iter().sum::<f64>() > 0.0);
             let weights = RowWeights::new(&weights, docs.len()).unwrap();
-            // Label 4 stands for none.
+            // Label 4 stands for no label.
             let label = |label: u32| if label == 4 { Assignment::NO_LABEL } else { label };
             let (before, after): (Vec<u32>, Vec<u32>) =
                 labels[..docs.len()].iter().map(|&(before, after)| (label(before), label(after))).unzip();
             let changes = Change::between(&before, &after);
             let scratch = DeltaScratch::default();
-            // In ranges of one, two and all clusters, and with the members counted apart.
+            // In ranges of one, two and all clusters, and with the members counted separately.
             let of = |changes: &[Change], step: u32| {
                 let mut list = Changes::default();
                 let touched = list.add(changes.to_vec(), &weights);

@@ -1,9 +1,9 @@
 //! Stage 6: labels to centroids.
 //!
-//! [`Changes`] are the moves of some documents, [`Delta`] what they change in the sums, in
-//! integers; [`Sums`] adds deltas up, and turns them into centroids and
-//! [`Movement`](crate::centroids::Movement). [`refill::choose`] says which documents empty clusters
-//! take.
+//! [`Changes`] are the moves of some documents; [`Delta`] is their effect on the sums, in integers;
+//! [`Sums`] adds deltas, and turns them into centroids and
+//! [`Movement`](crate::centroids::Movement). [`refill::choose`] chooses the documents that empty
+//! clusters take.
 
 mod delta;
 pub(crate) mod refill;
@@ -13,7 +13,7 @@ pub(crate) use delta::{Change, Changes, Delta, DeltaScratch, Touched};
 pub(crate) use refill::{Candidate, Fitting, Refill};
 pub(crate) use sums::Sums;
 
-/// What centroids, their sums and an update of them hold at the most: 16 bytes per entry, 24 more
+/// Upper bound on the memory of centroids, their sums and an update: 16 bytes per entry, 24 more
 /// for those of the clusters that are updated together, and a dense row per thread.
 pub(crate) fn most_bytes(entries: u64, n_clusters: u64, n_terms: u64, n_threads: u64) -> u64 {
     let together = entries.min(n_terms.saturating_mul(sums::BATCH_CLUSTERS as u64));

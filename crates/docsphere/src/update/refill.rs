@@ -1,13 +1,13 @@
-//! What happens to empty clusters: each takes the worst-fitting document that may be taken.
+//! Refilling of empty clusters: each takes the worst-fitting document that may be taken.
 //!
-//! A document may be taken if it has weight, if it does not sit on its own centroid (else a heap of
-//! equal rows would only be split), if its cluster keeps a member, and if no equal row has been
-//! taken in the same update. Worst first, then by document number; clusters in ascending order.
-//! Documents without a label have similarity 0, so they come before all others, and no cluster
-//! loses them. So the outcome depends on labels and similarities alone.
+//! A document may be taken if it has weight, if it does not coincide with its own centroid
+//! (otherwise a set of equal rows would merely be split), if its cluster keeps a member, and if no
+//! equal row has been taken in the same update. Worst first, then by document number; clusters in
+//! ascending order. Documents without a label have similarity 0, so they come before all others,
+//! and no cluster loses them. So the outcome depends only on labels and similarities.
 //!
-//! The documents come in pages, worst first, from wherever they live: any number of them may turn
-//! out not to be allowed.
+//! The documents come in pages, worst first, from all shards: any number of them may turn out not
+//! to be allowed.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ pub(crate) struct Refill {
     pub(crate) cluster: u32,
 }
 
-/// How badly a document fits, of two equal ones by number: the worst is the least.
+/// How badly a document fits, ties broken by number: the worst is the smallest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fitting {
     pub(crate) similarity: f64,
@@ -34,8 +34,8 @@ impl Fitting {
     }
 }
 
-/// A document that may be taken as far as its shard can tell: it has weight and does not sit on its
-/// centroid.
+/// A document that may be taken as far as its shard knows: it has weight and does not coincide with
+/// its centroid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Candidate {
     pub(crate) fitting: Fitting,
@@ -46,10 +46,9 @@ pub(crate) struct Candidate {
     pub(crate) values: Box<[f32]>,
 }
 
-/// Chooses a document for each empty cluster, as long as there are any. `n_members` is kept up to
-/// date.
+/// Chooses a document for each empty cluster, as long as there are any. Updates `n_members`.
 ///
-/// `page` gives some candidates that come after one, worst first; none if there are no more.
+/// `page` returns some candidates that follow a given one, worst first; none if there are no more.
 pub(crate) fn choose(
     n_members: &mut [u32],
     mut page: impl FnMut(Option<Fitting>, usize) -> Result<Vec<Candidate>>,
@@ -63,7 +62,7 @@ pub(crate) fn choose(
         let candidates = page(after, n_wanted)?;
         let Some(last) = candidates.last() else { break };
         after = Some(last.fitting);
-        // So that a heap of equal rows takes few pages.
+        // So that many equal rows take few pages.
         n_wanted *= 2;
         for candidate in candidates {
             let Some(&&cluster) = clusters.peek() else { break };
@@ -86,7 +85,7 @@ pub(crate) fn choose(
 mod tests {
     use super::*;
 
-    /// Candidates of one term each, in pages of `page_size` whatever is asked for.
+    /// Candidates of one term each, in pages of `page_size` regardless of the number requested.
     fn choose_for(terms: &[u32], labels: &[u32], similarities: &[f64], n_clusters: usize) -> Vec<(u32, u32)> {
         let mut n_members = vec![0; n_clusters];
         for &label in labels {

@@ -1,4 +1,4 @@
-//! Integer sums of the members of each cluster, kept up to date by [`Delta`]s.
+//! Integer sums of the members of each cluster, updated by [`Delta`]s.
 //!
 //! A cluster's sum is a sparse vector of `i64`. Only clusters that a document joined or left are
 //! touched.
@@ -16,7 +16,7 @@ use super::delta::{ClusterDelta, Delta, Touched, sum_of};
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 
-/// Clusters that are updated at the same time: enough for any number of threads.
+/// Number of clusters that are updated together: enough for any number of threads.
 pub(super) const BATCH_CLUSTERS: usize = 256;
 
 /// The integer sums and the numbers of members of all clusters.
@@ -26,18 +26,18 @@ pub(crate) struct Sums {
     n_members: Vec<u32>,
 }
 
-/// One sum: entries that are not zero, in ascending order of term.
+/// One sum: its nonzero entries, in ascending order of term.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Sum {
     terms: Arc<[u32]>,
     values: Box<[i64]>,
 }
 
-/// A sum that was brought up to date.
+/// An updated sum.
 struct Updated {
     cluster: usize,
     sum: Sum,
-    /// Its direction and how far that is from the old centroid; `None` if the members cancel out.
+    /// Its direction and the distance to the old centroid; `None` if the members cancel out.
     centroid: Option<(Centroid, Option<Moved>)>,
 }
 
@@ -46,7 +46,7 @@ impl Sums {
         Sums { list: vec![Sum::default(); n_clusters], n_members: vec![0; n_clusters] }
     }
 
-    /// Counts who joined and who left. Comes before [`Sums::apply`].
+    /// Counts the documents that joined and left. Must precede [`Sums::apply`].
     pub(crate) fn count(&mut self, touched: &[Touched]) {
         for part in touched {
             let n_members = &mut self.n_members[part.cluster as usize];
@@ -59,15 +59,15 @@ impl Sums {
         &mut self.n_members
     }
 
-    /// Brings the sums up to date, and moves `centroids` to their directions.
+    /// Updates the sums, and moves `centroids` to their directions.
     ///
     /// A cluster without members gets an empty centroid. If the members cancel out, the centroid
     /// stays where it was. A refilled cluster counts as changed even if its centroid does not: the
     /// document in it is new.
     ///
-    /// Works in batches of clusters, so that old and new sums stand side by side only for a few of
-    /// them: `delta` gives what changes in those of a range. No other clusters than `touched`
-    /// change, which ascend.
+    /// Works in batches of clusters, so that old and new sums coexist only for a few of them:
+    /// `delta` returns the changes for a range of clusters. Only the clusters in `touched`, which
+    /// ascend, change.
     pub(crate) fn apply(
         &mut self,
         touched: &[Touched],

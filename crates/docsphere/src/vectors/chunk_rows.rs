@@ -1,4 +1,4 @@
-//! Unit rows in chunks, as threads make them from texts; and how they become one matrix.
+//! Unit rows in chunks, as threads make them from texts, and their concatenation into a matrix.
 
 use super::rows::SparseRows;
 use super::unit::UnitRows;
@@ -8,7 +8,7 @@ use crate::memory::MemoryLimit;
 /// What takes the memory, for messages.
 pub(super) const MATRIX: &str = "the matrix";
 
-/// Texts given directly are handed to threads in groups of this many.
+/// Number of texts per chunk when texts are given directly.
 pub(super) const TEXTS_PER_CHUNK: usize = 1024;
 
 /// Unit rows of a chunk, as [`weigh_row`](super::tfidf::TfidfOptions::weigh_row) makes them: terms
@@ -22,10 +22,10 @@ pub(super) struct ChunkRows {
     pub(super) values: Vec<u32>,
 }
 
-/// Puts chunks of unit rows together; each is freed as soon as it is copied.
+/// Concatenates chunks of unit rows; each is freed as soon as it is copied.
 ///
 /// # Errors
-/// More rows than a matrix may have; no memory.
+/// More rows than a matrix may have; not enough memory.
 pub(super) fn join(
     chunks: Vec<ChunkRows>,
     n_terms: usize,
@@ -33,7 +33,7 @@ pub(super) fn join(
 ) -> Result<(UnitRows<'static>, Vec<String>)> {
     let n_rows: usize = chunks.iter().map(|chunk| chunk.row_ends.len()).sum();
     let nnz: usize = chunks.iter().map(|chunk| chunk.terms.len()).sum();
-    // The memory of a chunk that is freed serves others, but the process may go on holding it.
+    // The memory of a freed chunk is reused, but the process may keep holding it.
     memory.check(MATRIX, 8 * nnz as u64 + (8 + size_of::<String>() as u64) * n_rows as u64)?;
     let mut offsets = Vec::with_capacity(n_rows + 1);
     let mut ids = Vec::with_capacity(n_rows);

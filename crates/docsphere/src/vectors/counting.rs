@@ -1,13 +1,13 @@
-//! Counts terms in all documents at once, on all threads.
+//! Counts the terms of all documents, on all threads.
 //!
-//! Each chunk of documents is counted with a small table of its own, which stays in the cache. When
-//! the chunk is done, its distinct terms are looked up in one table of the whole corpus, in 64
-//! parts with a lock each, which hands out provisional numbers. At the end the terms are sorted and
-//! the numbers replaced: which number a term had meanwhile, and so the order in which threads came,
-//! leaves no trace.
+//! Each chunk of documents is counted with its own small table, which stays in the cache. When the
+//! chunk is done, its distinct terms are looked up in one table for the whole corpus, in 64 shards
+//! with a lock each, which assigns provisional numbers. At the end the terms are sorted and the
+//! numbers replaced, so the provisional numbers, and with them the order of the threads, do not
+//! affect the result.
 //!
-//! Memory: 8 bytes for each distinct term of each document (number and count), and one copy of each
-//! term plus 56 bytes.
+//! Memory: 8 bytes per distinct term of each document (number and count), and one copy of each term
+//! plus 56 bytes.
 
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,15 +26,15 @@ const N_SHARDS: usize = 64;
 /// What takes the memory, for messages.
 const TERMS: &str = "the terms of the documents";
 
-/// Lists that are shorter grow without asking.
+/// Lists shorter than this grow without a check.
 const ASKED_BYTES: usize = 1 << 20;
 
-/// Bytes for each new term of the corpus: its entry, and its place in a hash table that is at most
-/// half empty.
+/// Bytes per new term of the corpus: its entry, and its slot in a hash table that is at least half
+/// full.
 const PUBLISHED_TERM_BYTES: usize = 64;
 
-/// Bytes for each term beside the list of terms: its place in the hash table, its final number, an
-/// entry of a row.
+/// Bytes per term in addition to the list of terms: its slot in the hash table, its final number,
+/// an entry of a row.
 const BESIDE_TERM_BYTES: usize = 24;
 
 /// Counts the terms of documents.
@@ -43,15 +43,15 @@ pub(super) struct Counting<'a> {
     memory: &'a MemoryLimit,
     hasher: RandomState,
     shards: Vec<Mutex<Shard>>,
-    /// Tables that wait to be used again.
+    /// Tables to be reused.
     idle: Mutex<Vec<LocalCounts>>,
 }
 
-/// The counts of a chunk: rows of (provisional) terms, not sorted.
+/// The counts of a chunk: unsorted rows of (provisional) terms.
 #[derive(Default)]
 pub(super) struct ChunkCounts {
     pub(super) ids: Vec<String>,
-    /// Where each row ends.
+    /// End of each row.
     pub(super) row_ends: Vec<usize>,
     pub(super) terms: Vec<u32>,
     pub(super) counts: Vec<u32>,
@@ -66,7 +66,7 @@ pub(super) struct CountedTerm<'a> {
     pub(super) n_occurrences: u64,
 }
 
-/// A part of the corpus's terms.
+/// One shard of the corpus's terms.
 #[derive(Default)]
 pub(super) struct Shard {
     text: String,
@@ -99,8 +99,8 @@ struct LocalTerm {
     length: u32,
     n_docs: u32,
     n_occurrences: u64,
-    /// Where the count for the current document is; below the row's start if the document has not
-    /// had the term.
+    /// Position of the count for the current document; below the row's start if the term has not
+    /// yet occurred in the document.
     slot: u32,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// All terms, in 64 parts and in no order.
+    /// All terms, in 64 shards, unordered.
     pub(super) fn into_shards(self) -> Vec<Shard> {
         self.shards
             .into_iter()
@@ -130,7 +130,7 @@ impl Shard {
         &self.text[start..self.terms[index].end]
     }
 
-    /// The terms of this part, which is number `shard` of all.
+    /// The terms of this shard, whose index is `shard`.
     pub(super) fn counted(&self, shard: usize) -> impl Iterator<Item = CountedTerm<'_>> {
         self.terms.iter().enumerate().map(move |(index, counted)| CountedTerm {
             term: self.term(index),
@@ -140,17 +140,17 @@ impl Shard {
         })
     }
 
-    /// The bytes of all terms of this part.
+    /// Total bytes of all terms of this shard.
     pub(super) fn text_bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Above every provisional number of this part.
+    /// Upper bound (exclusive) of the provisional numbers of this shard.
     pub(super) fn provisional_end(&self) -> usize {
         self.terms.len() * N_SHARDS
     }
 
-    /// Adds what a chunk counted of a term; its index in this part.
+    /// Adds a chunk's counts of a term; returns the term's index in this shard.
     fn add(&mut self, term: &str, local: &LocalTerm, memory: &MemoryLimit) -> Result<usize> {
         let Shard { text, terms, table } = self;
         let at = |index: usize| {
@@ -176,7 +176,7 @@ impl Shard {
     }
 }
 
-/// Asks before a text grows, if it is long.
+/// Checks the limit before a long text grows.
 fn ask_for_text(text: &String, more: usize, memory: &MemoryLimit) -> Result<()> {
     let len = text.len() + more;
     if len <= text.capacity() || len < ASKED_BYTES {
@@ -185,13 +185,13 @@ fn ask_for_text(text: &String, more: usize, memory: &MemoryLimit) -> Result<()> 
     memory.check(TERMS, 2 * len as u64)
 }
 
-/// Asks before a list of terms and what goes with it (a hash table, numbers and counts) grow, if it
-/// is long.
+/// Checks the limit before a long list of terms and the data that goes with it (a hash table,
+/// numbers and counts) grow.
 fn ask_for_terms(capacity: usize, len: usize, term_bytes: usize, memory: &MemoryLimit) -> Result<()> {
     if len < capacity || capacity * term_bytes < ASKED_BYTES {
         return Ok(());
     }
-    // All of it doubles, and the old half goes after the copy.
+    // All of it doubles, and the old half is freed after the copy.
     memory.check(TERMS, (3 * capacity * (term_bytes + BESIDE_TERM_BYTES)) as u64)
 }
 
@@ -260,7 +260,7 @@ impl LocalCounts {
         refused
     }
 
-    /// Enters the terms of the chunk into the table of the corpus, and learns their numbers.
+    /// Enters the terms of the chunk into the corpus's table, and gets their provisional numbers.
     fn publish(&mut self, shards: &[Mutex<Shard>], memory: &MemoryLimit) -> Result<()> {
         let shard_of = |hash: u64| (hash >> 32) as usize % N_SHARDS;
         let mut by_shard: Vec<Vec<u32>> = vec![Vec::new(); N_SHARDS];
@@ -268,7 +268,7 @@ impl LocalCounts {
             by_shard[shard_of(term.hash)].push(index as u32);
         }
         self.provisional.resize(self.terms.len(), 0);
-        // Threads begin at different places, so that they seldom wait for each other.
+        // Threads begin at different shards, so that they seldom wait for each other.
         let first = rayon::current_thread_index().unwrap_or(0) * 17;
         for shard in (0..N_SHARDS).map(|step| (first + step) % N_SHARDS) {
             let mut table = lock(&shards[shard]);
@@ -305,11 +305,11 @@ impl ChunkWork for Counting<'_> {
 
     fn finish(&self, chunk: &mut ChunkCounts) -> Result<()> {
         let mut local = chunk.local.take().expect("finished once");
-        // All terms may be new, and other threads may be about to do the same.
+        // All terms may be new, and other threads may be about to add theirs.
         let n_kept = PUBLISHED_TERM_BYTES * local.terms.len() + local.text.len() + 8 * local.row_terms.len();
         self.memory.check(TERMS, (n_kept * rayon::current_num_threads()) as u64)?;
         local.publish(&self.shards, self.memory)?;
-        // Exactly as large as need be: these stay until the end.
+        // Allocated at exact size: these stay until the end.
         chunk.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
         chunk.counts = local.row_counts.as_slice().to_vec();
         local.clear();
@@ -322,8 +322,8 @@ impl ChunkWork for Counting<'_> {
     }
 }
 
-/// The content of a lock. A thread that panicked while it held it ends the whole run, so nobody
-/// sees half a change.
+/// The content of a lock. A thread that panics while holding it ends the whole run, so a partial
+/// change is never seen.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

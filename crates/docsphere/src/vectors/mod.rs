@@ -1,8 +1,8 @@
 //! Stage 3: terms or matrices in, unit rows out.
 //!
 //! [`Vectorizer`] turns a corpus into TF-IDF rows and a [`TextModel`] for new documents.
-//! [`SparseRows`] is any checked sparse matrix; [`UnitRows`] has rows of length one and is what the
-//! later stages take. [`formats`] reads and writes the common file formats.
+//! [`SparseRows`] is any checked sparse matrix; [`UnitRows`] has rows of length one and is the
+//! input of the later stages. [`formats`] reads and writes the common file formats.
 
 #[cfg(feature = "text")]
 mod chunk_rows;

@@ -1,21 +1,21 @@
 //! Checked sparse rows: the form in which every matrix enters the library.
 //!
-//! Compressed sparse rows (CSR) with 64-bit offsets, 32-bit term ids and 32-bit floats: 8 bytes a
-//! nonzero and 8 bytes a row. The parts may be borrowed, so that a matrix owned by somebody else
-//! (NumPy, a memory map) need not be copied.
+//! Compressed sparse rows (CSR) with 64-bit offsets, 32-bit term ids and 32-bit floats: 8 bytes per
+//! nonzero and 8 per row. The parts may be borrowed, so that a matrix with another owner (NumPy, a
+//! memory map) need not be copied.
 
 use std::borrow::Cow;
 
 use crate::error::{Error, ErrorKind, Result, RowProblem};
 use crate::memory::{MemoryLimit, NO_LIMIT};
 
-/// The largest number of rows a matrix may have: sums over this many rows cannot overflow.
+/// The maximum number of rows of a matrix: sums over this many rows cannot overflow.
 pub const MAX_ROWS: u64 = 1 << 30;
 
-/// The largest number of terms (columns) a matrix may have: term directories stay below 2 GiB.
+/// The maximum number of terms (columns) of a matrix: term directories stay below 2 GiB.
 pub const MAX_TERMS: u64 = 1 << 28;
 
-/// Sparse rows that have been checked: in every row the term ids ascend strictly and are in range,
+/// Checked sparse rows: in every row the term ids are strictly ascending and in range, and the
 /// values are finite and not zero.
 ///
 /// ```
@@ -85,12 +85,12 @@ impl<'a> Row<'a> {
 impl<'a> SparseRows<'a> {
     /// Builds rows from CSR parts, checking everything.
     ///
-    /// Row `i` has the nonzeros `offsets[i]..offsets[i + 1]`. Rows that are not sorted are sorted,
-    /// terms that occur several times in a row are added up, explicit zeros are dropped; parts that
-    /// need none of this are kept as they are, without a copy.
+    /// Row `i` has the nonzeros `offsets[i]..offsets[i + 1]`. Unsorted rows are sorted, repeated
+    /// terms of a row are summed, explicit zeros are dropped; parts that need none of this are kept
+    /// as they are, without a copy.
     ///
     /// # Errors
-    /// Offsets that do not start at 0, fall, or do not end at the number of nonzeros; parts of
+    /// Offsets that do not start at 0, decrease, or do not end at the number of nonzeros; parts of
     /// different lengths; a term id not below `n_terms`; a value that is not finite; more than
     /// [`MAX_ROWS`] rows or [`MAX_TERMS`] terms.
     pub fn from_parts(
@@ -102,7 +102,7 @@ impl<'a> SparseRows<'a> {
         Self::from_parts_within(n_terms, offsets, terms, values, &NO_LIMIT)
     }
 
-    /// As [`from_parts`](Self::from_parts), and asks before it copies.
+    /// Like [`from_parts`](Self::from_parts), but checks the memory limit before it copies.
     pub(crate) fn from_parts_within(
         n_terms: usize,
         offsets: impl Into<Cow<'a, [u64]>>,
@@ -117,8 +117,8 @@ impl<'a> SparseRows<'a> {
         if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised(memory) }
     }
 
-    /// Rows that were made so that every check of [`from_parts`](Self::from_parts) holds. Only
-    /// their number is checked.
+    /// Rows constructed so that every check of [`from_parts`](Self::from_parts) holds. Only their
+    /// number is checked.
     #[cfg(feature = "text")]
     pub(super) fn trusted(
         n_terms: usize,
@@ -134,13 +134,13 @@ impl<'a> SparseRows<'a> {
         Ok(rows)
     }
 
-    /// Refuses more rows or terms than there may be.
+    /// Rejects more rows or terms than allowed.
     pub(crate) fn check_shape(n_rows: usize, n_terms: usize) -> Result<()> {
         check_n_terms(n_terms as u64)?;
         check_size("the number of rows", n_rows as u64, MAX_ROWS)
     }
 
-    /// One row for each map of terms to values: for tests.
+    /// One row per map of terms to values: for tests.
     #[cfg(test)]
     pub(crate) fn from_maps<V: Copy + Into<f32>>(
         n_terms: usize,
@@ -185,27 +185,27 @@ impl<'a> SparseRows<'a> {
         (0..self.n_rows()).map(|i| self.row(i))
     }
 
-    /// Where each row starts, and the number of nonzeros at the end: `n_rows + 1` numbers.
+    /// Start of each row, followed by the number of nonzeros: `n_rows + 1` numbers.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
 
-    /// The term ids of all rows, one after the other.
+    /// The term ids of all rows, concatenated.
     pub fn terms(&self) -> &[u32] {
         &self.terms
     }
 
-    /// The values of all rows, one after the other.
+    /// The values of all rows, concatenated.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// Bytes that the three parts take: `8 * nnz + 8 * (n_rows + 1)`.
+    /// Bytes of the three parts: `8 * nnz + 8 * (n_rows + 1)`.
     pub fn memory_bytes(&self) -> usize {
         size_of_val(self.offsets()) + size_of_val(self.terms()) + size_of_val(self.values())
     }
 
-    /// Some consecutive rows. Nothing is copied but the offsets, and not even those of all rows.
+    /// Consecutive rows. Copies only their offsets.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> SparseRows<'_> {
         let offsets = &self.offsets[range.start..=range.end];
         let nonzeros = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
@@ -221,8 +221,7 @@ impl<'a> SparseRows<'a> {
         }
     }
 
-    /// The same rows with other finite values, one for each nonzero. What has become zero is
-    /// dropped.
+    /// The same rows with other finite values, one per nonzero. Values that are zero are dropped.
     pub(crate) fn with_values(self, values: Vec<f32>, memory: &MemoryLimit) -> Result<Self> {
         debug_assert_eq!(values.len(), self.terms.len());
         let has_zero = values.contains(&0.0);
@@ -286,9 +285,9 @@ impl<'a> SparseRows<'a> {
         Ok(order)
     }
 
-    /// Sorts each row, adds up repeated terms, drops zeros.
+    /// Sorts each row, sums repeated terms, drops zeros.
     fn canonicalised(self, memory: &MemoryLimit) -> Result<SparseRows<'a>> {
-        // All parts once more, and the longest row twice while it is sorted.
+        // A copy of all parts, and the longest row twice while it is sorted.
         let longest = self.offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         memory.check("the matrix", self.memory_bytes() as u64 + 16 * longest)?;
         let mut offsets = Vec::with_capacity(self.offsets.len());
@@ -299,7 +298,7 @@ impl<'a> SparseRows<'a> {
         for (index, row) in self.iter().enumerate() {
             pairs.clear();
             pairs.extend(row.iter());
-            // Stable, so that repeated terms are added in the order in which they were given.
+            // Stable, so that repeated terms are summed in the given order.
             pairs.sort_by_key(|&(term, _)| term);
             for group in pairs.chunk_by(|a, b| a.0 == b.0) {
                 let term = group[0].0;
@@ -331,7 +330,7 @@ enum Order {
     NeedsWork,
 }
 
-/// Refuses more than [`MAX_TERMS`] terms.
+/// Rejects more than [`MAX_TERMS`] terms.
 pub(super) fn check_n_terms(n_terms: u64) -> Result<()> {
     check_size("the number of terms", n_terms, MAX_TERMS)
 }

@@ -1,5 +1,5 @@
-//! What was learnt from a corpus about turning text into rows: options, vocabulary, document
-//! frequencies.
+//! The text part of a model: options, vocabulary and document frequencies, which turn text into
+//! rows.
 
 use std::ops::ControlFlow;
 
@@ -18,7 +18,7 @@ use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
 
-/// What the bytes are called in messages.
+/// Name of the format in messages.
 const FORMAT: &str = "text model";
 const VERSION: u32 = 1;
 
@@ -30,7 +30,7 @@ pub struct TextModel {
     vocabulary: Vocabulary,
     document_frequencies: Vec<u32>,
     n_docs: u64,
-    /// Follows from the frequencies.
+    /// Derived from the frequencies.
     idf: Vec<f64>,
 }
 
@@ -38,10 +38,10 @@ pub struct TextModel {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Transformed {
-    /// One row for each document.
+    /// One row per document.
     pub rows: UnitRows<'static>,
-    /// For each document the share of its terms that the model does not know, repeated ones counted
-    /// each time; 0 for a document without terms.
+    /// For each document the share of its terms that are unknown to the model, repeated terms
+    /// counted each time; 0 for a document without terms.
     pub unknown_shares: Vec<f32>,
 }
 
@@ -53,11 +53,11 @@ pub struct TransformedCorpus {
     pub transformed: Transformed,
     /// The id of each document.
     pub ids: Vec<String>,
-    /// What was read.
+    /// Counts of what was read.
     pub stats: CorpusStats,
 }
 
-/// The part of the bytes that people could read.
+/// The human-readable part of the bytes.
 #[derive(Serialize, Deserialize)]
 struct Description {
     text: TextOptions,
@@ -92,7 +92,7 @@ impl TextModel {
         &self.vocabulary
     }
 
-    /// In how many documents of the corpus each term occurs.
+    /// The number of documents of the corpus in which each term occurs.
     pub fn document_frequencies(&self) -> &[u32] {
         &self.document_frequencies
     }
@@ -102,7 +102,7 @@ impl TextModel {
         &self.idf
     }
 
-    /// The name of a term, for those who may have the twin of this type.
+    /// The name of a term, for callers that may have the counterpart of this type.
     pub(crate) fn term(&self, term: TermId) -> Option<&str> {
         Some(self.vocabulary.term(term))
     }
@@ -138,7 +138,7 @@ impl TextModel {
         self.transform_corpus_watched(corpus, &mut Silent)
     }
 
-    /// As [`transform_corpus`](Self::transform_corpus), with an observer, which may stop the
+    /// Like [`transform_corpus`](Self::transform_corpus), with an observer, which may stop the
     /// reading.
     ///
     /// # Errors
@@ -192,9 +192,9 @@ impl TextModel {
     /// The model that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`ErrorKind::NewerFormat`] for bytes of a later version; else [`ErrorKind::Malformed`], or
-    /// an option's own error, for bytes that it did not write. Never takes more memory than in
-    /// proportion to the bytes.
+    /// [`ErrorKind::NewerFormat`] for bytes of a later version; otherwise [`ErrorKind::Malformed`],
+    /// or an option's own error, for bytes that it did not write. Memory is at most proportional to
+    /// the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut rest = bytes;
         let found = u32::from_le_bytes(take(&mut rest)?);
@@ -227,7 +227,7 @@ impl TextModel {
 
 impl PartialEq for TextModel {
     fn eq(&self, other: &Self) -> bool {
-        // All else follows from these.
+        // Everything else is derived from these.
         self.text_options() == other.text_options()
             && (self.tfidf, self.n_docs) == (other.tfidf, other.n_docs)
             && self.document_frequencies == other.document_frequencies
@@ -262,7 +262,7 @@ struct TransformedChunk {
     counts: Vec<u64>,
 }
 
-/// A model at work on chunks.
+/// A model that processes chunks.
 struct Transforming<'a>(&'a TextModel);
 
 impl ChunkWork for Transforming<'_> {
@@ -298,7 +298,7 @@ impl ChunkWork for Transforming<'_> {
     }
 
     fn finish(&self, chunk: &mut TransformedChunk) -> Result<()> {
-        // The chunk stays until the end, what it was made with does not.
+        // The chunk stays until the end; its scratch memory does not.
         chunk.scratch = TokenizerScratch::default();
         chunk.found = Vec::new();
         chunk.counts = Vec::new();
@@ -306,7 +306,7 @@ impl ChunkWork for Transforming<'_> {
     }
 
     fn bytes_per_byte(&self) -> u64 {
-        // The numbers of words of two bytes or more, and for different ones count and weight.
+        // The numbers of words of two bytes or more, and for distinct ones count and weight.
         self.0.tokenizer.bytes_per_byte() + 8 + 16
     }
 }

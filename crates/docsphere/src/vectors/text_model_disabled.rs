@@ -1,5 +1,5 @@
-//! The twin of `text_model.rs` in builds without the feature `text`: a model file that was made
-//! from text keeps its text part, unread.
+//! The counterpart of `text_model.rs` in builds without the feature `text`: a model file that was
+//! made from text keeps its text part, unread.
 
 use crate::error::Result;
 use crate::ids::TermId;
@@ -19,7 +19,7 @@ impl TextModel {
         self.bytes.clone()
     }
 
-    /// Not known here.
+    /// Unknown in this build.
     pub(crate) fn term(&self, _: TermId) -> Option<&str> {
         None
     }

@@ -1,11 +1,11 @@
-//! How much a term weighs in a document, and which terms are kept.
+//! TF-IDF weights, and the choice of terms to keep.
 //!
-//! The weight is `tf * idf`, and every row is brought to length one. With N documents, of which df
-//! have the term:
+//! The weight is `tf * idf`, and every row is normalised to length one. With N documents, of which
+//! df contain the term:
 //!
-//! | [`IdfKind`] | idf | where from |
+//! | [`IdfKind`] | idf | source |
 //! |---|---|---|
-//! | `Paper` | `ln(N / df)` | the paper; a term of every document weighs nothing and is dropped |
+//! | `Paper` | `ln(N / df)` | the paper; a term that occurs in every document has weight 0 and is dropped |
 //! | `Smooth` | `ln((1 + N) / (1 + df)) + 1` | scikit-learn's default |
 //! | `PlusOne` | `ln(N / df) + 1` | scikit-learn with `smooth_idf=False` |
 //!
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::impl_names;
 
-/// How terms are weighted and chosen.
+/// Options for weighting and choosing terms.
 ///
 /// | option | default | meaning |
 /// |---|---|---|
@@ -25,9 +25,9 @@ use crate::names::impl_names;
 /// | `sublinear_tf` | no | whether repeated terms count `1 + ln(count)` |
 /// | `min_df` | 1 document | terms in fewer documents are dropped |
 /// | `max_df` | all documents | terms in more documents are dropped |
-/// | `max_terms` | no limit | only so many terms are kept, those that occur most often; on a tie the first in the alphabet |
+/// | `max_terms` | no limit | only this many terms are kept, the most frequent ones; ties go to the first in the alphabet |
 ///
-/// Fields are there to be read; each has a setter of the same name.
+/// Fields are public for reading; each has a setter of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -40,7 +40,7 @@ pub struct TfidfOptions {
     pub min_df: DocumentBound,
     /// Terms in more documents are dropped.
     pub max_df: DocumentBound,
-    /// The greatest number of terms.
+    /// The maximum number of terms.
     pub max_terms: Option<usize>,
 }
 
@@ -83,7 +83,7 @@ impl IdfKind {
         }
     }
 
-    /// The weight of a term that `df` of `n_docs` documents have.
+    /// The weight of a term that occurs in `df` of `n_docs` documents.
     pub fn weight(self, df: u64, n_docs: u64) -> f64 {
         let (df, n_docs) = (df as f64, n_docs as f64);
         match self {
@@ -101,7 +101,7 @@ impl_names!(IdfKind, "idf");
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DocumentBound {
-    /// So many documents.
+    /// This many documents.
     Count(u64),
     /// This share of all documents, from 0 to 1.
     Share(f64),
@@ -158,7 +158,7 @@ impl TfidfOptions {
         self
     }
 
-    /// The greatest number of terms; `None` for no limit.
+    /// The maximum number of terms; `None` for no limit.
     #[must_use]
     pub fn max_terms(mut self, max_terms: impl Into<Option<usize>>) -> Self {
         self.max_terms = max_terms.into();
@@ -178,10 +178,10 @@ impl TfidfOptions {
         Ok(())
     }
 
-    /// The test for the number of documents of a term.
+    /// A predicate on the number of documents that contain a term.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`] if for this many documents no number can pass.
+    /// [`ErrorKind::Mismatch`] if no number can pass for this many documents.
     pub(super) fn document_filter(&self, n_docs: u64) -> Result<impl Fn(u64) -> bool + Sync + use<>> {
         let (lo, hi) = (self.min_df.documents(n_docs), self.max_df.documents(n_docs));
         if lo > hi && n_docs > 0 {

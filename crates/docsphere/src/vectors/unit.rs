@@ -5,22 +5,22 @@ use crate::error::Result;
 use crate::ids::DocId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 
-/// A row whose length differs from one by no more than this is taken to have length one and is not
-/// touched.
+/// A row whose length differs from one by at most this is considered to have length one and is left
+/// unchanged.
 ///
 /// Rounding a normalised row to f32 changes its length by at most 6e-8, and rows that other
-/// programs normalised in f32 come with a few 1e-7. So normalising is idempotent, and a matrix that
-/// is already normalised is not copied.
+/// programs normalised in f32 deviate by a few 1e-7. So normalising is idempotent, and a matrix
+/// that is already normalised is not copied.
 pub const UNIT_TOLERANCE: f64 = 5e-7;
 
-/// Two unit vectors whose similarity falls short of one by less than this are taken to coincide.
+/// Two unit vectors are considered to coincide if their similarity is less than this below one.
 ///
-/// A unit row kept as it is may have a squared length of `1 - 1e-6`, so this is what rounding alone
-/// can explain, twice.
+/// A unit row that is left unchanged may have a squared length of `1 - 1e-6`, so this is twice what
+/// rounding alone can explain.
 pub(crate) const COINCIDENT: f64 = 2e-6;
 
-/// Sparse rows of length one, and apart from them the *zero rows*: documents without any term,
-/// which have no direction and cannot be clustered.
+/// Sparse rows of length one, and separately the *zero rows*: documents without any term, which
+/// have no direction and cannot be clustered.
 ///
 /// ```
 /// use docsphere::{DocId, SparseRows, UnitRows};
@@ -46,11 +46,11 @@ impl<'a> UnitRows<'a> {
             .expect("no limit, and no terms are repeated that add up to infinity")
     }
 
-    /// As [`new`](Self::new), and asks before it copies.
+    /// Like [`new`](Self::new), but checks the memory limit before it copies.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the limit leaves no room for a copy of
-    /// the values, or of the whole matrix where values vanish.
+    /// the values, or of the whole matrix if some values become zero.
     pub fn new_within(rows: SparseRows<'a>, memory: &MemoryLimit) -> Result<Self> {
         let mut zero_rows = Vec::new();
         let mut scaled: Option<Vec<f32>> = None;
@@ -82,7 +82,7 @@ impl<'a> UnitRows<'a> {
         Ok(UnitRows { rows, zero_rows, non_negative, max_row_nnz })
     }
 
-    /// Rows that were made with length one and values above zero, as those of texts are.
+    /// Rows constructed with length one and values above zero, such as those of texts.
     #[cfg(feature = "text")]
     pub(super) fn trusted(rows: SparseRows<'a>) -> Self {
         debug_assert!(rows.values().iter().all(|&value| value > 0.0));
@@ -101,7 +101,7 @@ impl<'a> UnitRows<'a> {
         UnitRows { rows, zero_rows, non_negative: true, max_row_nnz }
     }
 
-    /// Some consecutive rows, without a copy of terms and values.
+    /// Consecutive rows, without a copy of terms and values.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> UnitRows<'_> {
         let rows = self.rows.part(range.clone());
         if range == (0..self.n_rows()) {
@@ -134,7 +134,7 @@ impl<'a> UnitRows<'a> {
         self.rows.nnz()
     }
 
-    /// How many rows have each term.
+    /// The number of rows that contain each term.
     pub(crate) fn doc_frequencies(&self) -> Vec<u32> {
         let mut frequencies = vec![0; self.n_terms()];
         for &term in self.rows.terms() {
@@ -167,7 +167,7 @@ impl<'a> UnitRows<'a> {
         self.n_rows() - self.zero_rows.len()
     }
 
-    /// Whether no value is negative, as in all text vectors. Some filters work only then.
+    /// Whether no value is negative, as in all text vectors. Some filters require this.
     pub fn is_non_negative(&self) -> bool {
         self.non_negative
     }

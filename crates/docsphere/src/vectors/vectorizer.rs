@@ -1,10 +1,10 @@
-//! From a corpus to unit rows: count, choose the terms, weigh.
+//! From a corpus to unit rows: counts terms, chooses them, weights them.
 //!
-//! Terms are numbered in ascending order, so the matrix does not depend on threads, on chunks, or
-//! on the order of anything but the documents.
+//! Terms are numbered in ascending order, so the matrix depends only on the documents and their
+//! order, not on threads or chunks.
 //!
-//! Memory: 8 bytes for each distinct term of each document, counts first, weights later in the same
-//! place, then once more while the chunks are put together; the ids; and the vocabulary (see
+//! Memory: 8 bytes per distinct term of each document, first for counts, then for weights in the
+//! same place, and once more while the chunks are concatenated; the ids; and the vocabulary (see
 //! `vocabulary.rs`). The texts are not kept in memory: [`Vectorizer::fit_with_texts`] writes them
 //! to a file.
 
@@ -49,31 +49,31 @@ pub struct Vectorizer {
     n_threads: Option<usize>,
 }
 
-/// A corpus as rows, and what was learnt from it.
+/// A corpus as rows, and the model fitted to it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Vectorized {
-    /// One row for each document; zero rows are documents without any term that was kept.
+    /// One row per document; zero rows are documents without any kept term.
     pub rows: UnitRows<'static>,
     /// Turns new documents into rows over the same terms.
     pub model: TextModel,
     /// The id of each document.
     pub ids: Vec<String>,
-    /// How many documents have an id that an earlier one has too.
+    /// The number of documents whose id occurred before.
     pub n_repeated_ids: u64,
-    /// What was read.
+    /// Counts of what was read.
     pub stats: CorpusStats,
 }
 
 impl Vectorized {
-    /// The number of documents without any term that was kept. They cannot be clustered.
+    /// The number of documents without any kept term. They cannot be clustered.
     pub fn n_docs_without_terms(&self) -> usize {
         self.rows.zero_rows().len()
     }
 }
 
 impl Vectorizer {
-    /// With the default options.
+    /// A vectorizer with the default options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -109,7 +109,7 @@ impl Vectorizer {
         self.fit_watched(corpus, &mut Silent)
     }
 
-    /// As [`fit`](Self::fit), with an observer, which may stop the reading.
+    /// Like [`fit`](Self::fit), with an observer, which may stop the reading.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer
@@ -125,8 +125,8 @@ impl Vectorizer {
         })
     }
 
-    /// As [`fit`](Self::fit), and writes the texts to a store on the way, so that the corpus need
-    /// not be read again.
+    /// Like [`fit`](Self::fit), but also writes the texts to a store, so that the corpus need not
+    /// be read again.
     ///
     /// # Errors
     /// As [`fit`](Self::fit), and a store that cannot be written.
@@ -134,7 +134,7 @@ impl Vectorizer {
         self.fit_with_texts_watched(corpus, texts, &mut Silent)
     }
 
-    /// As [`fit_with_texts`](Self::fit_with_texts), with an observer, which may stop the reading.
+    /// Like [`fit_with_texts`](Self::fit_with_texts), with an observer, which may stop the reading.
     ///
     /// # Errors
     /// As [`fit_with_texts`](Self::fit_with_texts), and
@@ -160,7 +160,7 @@ impl Vectorizer {
     /// Turns texts into rows. Their ids are their numbers, from 1.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit), but for reading.
+    /// As [`fit`](Self::fit), except those of reading.
     pub fn fit_texts<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Result<Vectorized> {
         self.run(&NO_LIMIT, |counting| {
             let chunk = |(group, texts): (usize, &[S])| {
@@ -212,19 +212,19 @@ impl Vectorizer {
     }
 }
 
-/// The terms that are kept.
+/// The kept terms.
 struct Chosen {
     vocabulary: Vocabulary,
     document_frequencies: Vec<u32>,
-    /// From provisional number to column.
+    /// Maps provisional number to column.
     final_numbers: Vec<u32>,
 }
 
-/// Bytes for each term that is kept while they are chosen: twice in a list that is sorted, in the
-/// vocabulary, and in the model.
+/// Bytes per kept term while terms are chosen: twice in a sorted list, in the vocabulary, and in
+/// the model.
 const CHOSEN_TERM_BYTES: usize = 40 + 48 + 8 + 10 + 12;
 
-/// What weighing takes: the longest row of a document, on each thread.
+/// Memory for weighting: the longest row of a document, on each thread.
 fn weighing_bytes(chunks: &[ChunkCounts]) -> u64 {
     let longest = |chunk: &ChunkCounts| {
         let starts = [0].into_iter().chain(chunk.row_ends.iter().copied());
@@ -258,7 +258,7 @@ fn choose(shards: &[Shard], options: &TfidfOptions, n_docs: u64, memory: &Memory
         });
         kept.truncate(max_terms);
     }
-    // Most comparisons are decided by the first eight bytes, without a look at the text.
+    // The first eight bytes decide most comparisons, without access to the text.
     let mut sorted: Vec<(u64, CountedTerm<'_>)> =
         kept.into_par_iter().map(|counted| (first_bytes(counted.term), counted)).collect();
     sorted.par_sort_unstable_by(|(a_first, a), (b_first, b)| {
@@ -270,13 +270,13 @@ fn choose(shards: &[Shard], options: &TfidfOptions, n_docs: u64, memory: &Memory
     }
     Ok(Chosen {
         vocabulary: Vocabulary::from_sorted(sorted.iter().map(|(_, counted)| counted.term))?,
-        // At most MAX_ROWS, which joining the rows checks.
+        // At most MAX_ROWS, which is checked when the rows are joined.
         document_frequencies: sorted.iter().map(|(_, counted)| counted.n_docs as u32).collect(),
         final_numbers,
     })
 }
 
-/// The first eight bytes as a number, so that numbers stand in the order of the terms.
+/// The first eight bytes as a number, so that numbers are ordered like the terms.
 fn first_bytes(term: &str) -> u64 {
     let mut first = [0; 8];
     let length = term.len().min(8);
@@ -299,7 +299,7 @@ fn weigh(chunk: ChunkCounts, final_numbers: &[u32], options: &TfidfOptions, idf:
             }
         }
         row.sort_unstable();
-        // A row never grows, so what is written stays behind what is read.
+        // A row never grows, so the write position never passes the read position.
         options.weigh_row(&row, idf, |term, value| {
             terms[written] = term;
             values[written] = value.to_bits();
@@ -313,7 +313,7 @@ fn weigh(chunk: ChunkCounts, final_numbers: &[u32], options: &TfidfOptions, idf:
     ChunkRows { ids, row_ends, terms, values }
 }
 
-/// How many ids have occurred before.
+/// The number of ids that occurred before.
 fn count_repeated(ids: &[String]) -> u64 {
     let mut sorted: Vec<&str> = ids.par_iter().map(String::as_str).collect();
     sorted.par_sort_unstable();

@@ -1,8 +1,8 @@
 //! The terms of a matrix: term to column and back.
 //!
-//! All terms stand one after the other in one text, in ascending order, with the ends of each: the
-//! length of the term plus 8 bytes, and 5 to 10 more for the hash table that finds them. The order
-//! of bytes is the order of code points, so it is also that of Python.
+//! All terms are concatenated in one text, in ascending order, with the end of each: the length of
+//! the term plus 8 bytes, and 5 to 10 more for the hash table that finds them. Byte order is code
+//! point order, so it is also Python's.
 
 use std::fmt;
 use std::hash::BuildHasher;
@@ -14,7 +14,7 @@ use super::rows::check_n_terms;
 use crate::error::{Error, Result};
 use crate::ids::TermId;
 
-/// What the bytes are called in messages.
+/// Name of the format in messages.
 const FORMAT: &str = "vocabulary";
 
 /// Terms in ascending order; a term's position is its column.
@@ -31,14 +31,14 @@ const FORMAT: &str = "vocabulary";
 #[derive(Clone)]
 pub struct Vocabulary {
     text: String,
-    /// Where each term ends in `text`.
+    /// End of each term in `text`.
     ends: Vec<u64>,
     table: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Vocabulary {
-    /// A vocabulary of these terms, in any order; repeated ones count once.
+    /// A vocabulary of these terms, in any order; repeated terms count once.
     ///
     /// # Errors
     /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for more than
@@ -50,7 +50,7 @@ impl Vocabulary {
         Self::from_sorted(terms.iter().map(AsRef::as_ref))
     }
 
-    /// A vocabulary of terms that ascend strictly.
+    /// A vocabulary of strictly ascending terms.
     pub(crate) fn from_sorted<'a>(terms: impl ExactSizeIterator<Item = &'a str>) -> Result<Self> {
         check_n_terms(terms.len() as u64)?;
         let mut text = String::new();
@@ -68,7 +68,7 @@ impl Vocabulary {
         let mut vocabulary = Vocabulary { text, ends, table, hasher };
         for index in 0..vocabulary.ends.len() {
             let hash = vocabulary.hasher.hash_one(vocabulary.at(index));
-            // The capacity suffices, so nothing is ever hashed again.
+            // The capacity suffices, so nothing is ever rehashed.
             vocabulary.table.insert_unique(hash, index as u32, |_| unreachable!("the table has room"));
         }
         vocabulary
@@ -104,7 +104,7 @@ impl Vocabulary {
         (0..self.len()).map(|index| self.at(index))
     }
 
-    /// Bytes that the terms and the table take.
+    /// Bytes of the terms and the table.
     pub fn memory_bytes(&self) -> usize {
         self.text.capacity() + 8 * self.ends.capacity() + self.table.allocation_size()
     }
@@ -128,8 +128,8 @@ impl Vocabulary {
     /// The vocabulary that [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that it did not write. Never
-    /// takes more memory than in proportion to the bytes.
+    /// [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) for bytes that it did not write.
+    /// Memory is at most proportional to the bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let damaged = |expected: &str, found: String| Error::malformed(FORMAT, expected, found);
         let size = || damaged("a table of the size that it states", format!("{} bytes", bytes.len()));

@@ -1,13 +1,13 @@
-//! Row weights, and the fixed point in which rows enter sums.
+//! Row weights, and the fixed-point numbers that represent rows in sums.
 //!
-//! Integer sums do not depend on the order of addition: documents can join and leave for ever, and
-//! threads or machines can add in any order, without changing a bit. A value `x` of a unit row
-//! counts as `q = round(x * 2^32)`; with row weights as `round(q * w * 2^e)`, where the power of
-//! two `2^e` brings the total weight (a sum of integers, too) into `(2^29, 2^30]`. So
+//! Integer sums do not depend on the order of addition: documents can join and leave any number of
+//! times, and threads or machines can add in any order, without changing a bit. A value `x` of a
+//! unit row counts as `q = round(x * 2^32)`; with row weights as `round(q * w * 2^e)`, where the
+//! power of two `2^e` brings the total weight (also a sum of integers) into `(2^29, 2^30]`. So
 //!
 //! - no sum can overflow: its magnitude stays below `2^30 * 2^32 * (1 + 5e-7) < 2^63`;
-//! - weights of one give the same centroids as no weights, bit for bit, for a power of two cancels
-//!   out in `sum / |sum|`;
+//! - weights of one give the same centroids as no weights, bit for bit, because a power of two
+//!   cancels out in `sum / |sum|`;
 //! - an integer weight (below 2^21, so that `q * w` is exact in f64) gives the same centroid as
 //!   repeating the row.
 
@@ -17,7 +17,7 @@ use crate::error::{ErrorKind, Result, RowProblem};
 
 const ONE: f64 = (1u64 << 32) as f64;
 
-/// One, in the fixed point of the objective: 40 binary places.
+/// One, in the objective's fixed point with 40 binary places.
 const PLACES: f64 = (1u64 << 40) as f64;
 
 /// The weight of every row, checked.
@@ -27,7 +27,7 @@ pub(crate) struct RowWeights<'a> {
     scale: WeightScale,
 }
 
-/// `2^e` as two factors, since it may be too large for a float where the weights are very small.
+/// `2^e` as two factors, since it may be too large for a float if the weights are very small.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct WeightScale([f64; 2]);
 
@@ -42,7 +42,7 @@ impl<'a> RowWeights<'a> {
     /// Every row counts once.
     pub(crate) const UNIFORM: RowWeights<'static> = RowWeights { given: None, scale: WeightScale([1.0; 2]) };
 
-    /// Checks one weight for each of `n_rows` rows.
+    /// Checks the weights, one per row.
     pub(crate) fn new(weights: &'a [f64], n_rows: usize) -> Result<Self> {
         if weights.len() != n_rows {
             return Err(ErrorKind::Mismatch {
@@ -79,7 +79,7 @@ impl<'a> RowWeights<'a> {
         self.given.map_or(1.0, |weights| weights[doc])
     }
 
-    /// The integer by which value `x` of document `doc` counts in a sum.
+    /// The integer that value `x` of document `doc` contributes to a sum.
     #[inline]
     pub(crate) fn fixed(&self, doc: usize, x: f64) -> i64 {
         let q = rounded(x * ONE);
@@ -89,12 +89,12 @@ impl<'a> RowWeights<'a> {
         }
     }
 
-    /// The weights of some consecutive rows, on the same scale.
+    /// The weights of consecutive rows, on the same scale.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> RowWeights<'a> {
         RowWeights { given: self.given.map(|weights| &weights[range]), scale: self.scale }
     }
 
-    /// What turns integers back into weights.
+    /// The scale that turns integers back into weights.
     pub(crate) fn scale(&self) -> WeightScale {
         self.scale
     }
@@ -102,8 +102,8 @@ impl<'a> RowWeights<'a> {
     /// The sum over documents of weight times value, in integers ([`PLACES`]): independent of
     /// order.
     pub(crate) fn fixed_sum(&self, values: &[f64]) -> i128 {
-        // Similarities are below 2, so that so many of them stay below 2^63 in fixed point; with
-        // weights, each may need more.
+        // Similarities are below 2, so a sum of `CHUNK` of them stays below 2^63 in fixed point;
+        // with weights, each may need more.
         const CHUNK: usize = 1 << 20;
         let size = CHUNK.min(values.len() / 64 + 1);
         let chunks = values.par_chunks(size).enumerate();
@@ -125,15 +125,15 @@ impl<'a> RowWeights<'a> {
         }
     }
 
-    /// `q` times the scaled weight, not yet rounded.
+    /// `q` times the scaled weight, before rounding.
     #[inline]
     fn scaled(&self, doc: usize, q: f64) -> f64 {
         self.given.map_or(q, |weights| q * (weights[doc] * self.scale.0[0] * self.scale.0[1]))
     }
 }
 
-/// The nearest integer, half away from zero: as `f64::round`, which is a call where the machine has
-/// no instruction for it.
+/// The nearest integer, half away from zero: same as `f64::round`, which is a function call on
+/// machines without an instruction for it.
 #[inline]
 fn rounded(value: f64) -> i64 {
     let whole = value as i64;
@@ -141,25 +141,25 @@ fn rounded(value: f64) -> i64 {
     whole.saturating_add(i64::from(rest >= 0.5)).saturating_sub(i64::from(rest <= -0.5))
 }
 
-/// The total of some weights as an integer: totals of parts, each with the same ceiling, add up to
+/// The total of some weights as an integer: the totals of parts, each with the same ceiling, sum to
 /// that of the whole in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WeightTotal {
-    /// The least p for which no weight is above `2^p`.
+    /// The smallest p such that no weight is above `2^p`.
     ceiling: i32,
     /// Each weight counts as `round(w * 2^(63-p))`.
     sum: u128,
 }
 
 impl WeightTotal {
-    /// The least p for which none of these is above `2^p`; of parts, the greatest is that of the
-    /// whole.
+    /// The smallest p such that none of these is above `2^p`; the greatest of the parts is that of
+    /// the whole.
     fn ceiling(weights: &[f64]) -> i32 {
         let greatest = weights.iter().copied().fold(0.0, f64::max);
         if greatest == 0.0 {
             return i32::MIN / 2;
         }
-        // The exponent of a normal number; subnormal ones are brought up first.
+        // The exponent of a normal number; subnormal numbers are scaled up first.
         let (normal, shift) = if greatest.is_normal() { (greatest, 0) } else { (greatest * ONE * ONE, 64) };
         let exponent = ((normal.to_bits() >> 52) as i32) - 1023;
         let is_power = normal.to_bits() & ((1 << 52) - 1) == 0;
@@ -179,7 +179,7 @@ impl WeightTotal {
 
     /// The power of two that brings the total into (2^29, 2^30], as two factors.
     fn scale(self) -> [f64; 2] {
-        // The least b for which the sum is not above 2^b.
+        // The smallest b such that the sum is not above 2^b.
         let bits = 128 - (self.sum - 1).leading_zeros() as i32;
         power_of_two(30 - (bits + self.ceiling - 63))
     }

@@ -1,18 +1,18 @@
-//! Rows for scanning: in the order of their clusters, with terms numbered by frequency.
+//! Rows for scanning: ordered by cluster, with terms numbered by frequency.
 //!
-//! Documents of one cluster share terms, so what is looked up for one is still in cache for the
-//! next; and rows that stand side by side are read ahead by the machine. Frequent terms have the
-//! smallest numbers, so that what is known of them stands together, too. The terms of a row keep
-//! their order, so that sums over them keep their bits.
+//! Documents of one cluster share terms, so the data looked up for one is still in cache for the
+//! next, and the hardware prefetches adjacent rows. Frequent terms have the smallest numbers, so
+//! that their data is adjacent, too. The terms of a row keep their order, so that sums over them
+//! keep their bits.
 //!
-//! **Cost.** 8 bytes a nonzero, 16 a row and 8 a term. Arranging copies the rows once; it is done
-//! again only after many documents have moved.
+//! **Cost.** 8 bytes per nonzero, 16 per row and 8 per term. Arranging copies the rows once; it is
+//! repeated only after many documents have moved.
 
 use rayon::prelude::*;
 
 use crate::vectors::{Row, UnitRows};
 
-/// The numbers of terms by how many documents have them, the most frequent first.
+/// Ranks of terms by document frequency, the most frequent first.
 #[derive(Default)]
 pub(super) struct TermRanks {
     pub(super) rank_of: Vec<u32>,
@@ -52,7 +52,7 @@ pub(super) struct Arranged {
 /// The position of a zero row.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// Rows that are copied in one task.
+/// Rows copied per task.
 const TASK_ROWS: usize = 4096;
 
 impl Arranged {
@@ -96,7 +96,7 @@ impl Arranged {
         &self.docs
     }
 
-    /// Gives back the rows' memory and keeps the position of each document.
+    /// Frees the rows' memory and keeps the position of each document.
     pub(super) fn into_positions(self) -> Vec<u32> {
         self.positions
     }

@@ -1,11 +1,11 @@
-//! Some documents against columns: who may win them, and a bound for all others.
+//! Compares some documents with columns: finds candidates, and a bound for all other columns.
 //!
-//! [`Batch::clear`], then [`Batch::add`] documents, those that look at more tiles first; then
-//! [`Batch::scan`], which bounds every column of the tiles that they look at, or
-//! [`Batch::scan_groups`], which looks at groups of columns first and then only at the tiles of
-//! groups that may hold a winner. [`columns.rs`](super::columns) has the proof of the bounds.
+//! [`Batch::clear`], then [`Batch::add`] documents, those that scan more tiles first; then
+//! [`Batch::scan`], which bounds every column of the tiles that they scan, or
+//! [`Batch::scan_groups`], which scans groups of columns first and then only the tiles of groups
+//! that may hold a winner. [`columns.rs`](super::columns) has the proof of the bounds.
 //!
-//! **Cost.** A batch of 1,024 documents has 5 MB of sums, and up to 36 bytes for each term of its
+//! **Cost.** A batch of 1,024 documents has 5 MB of sums, and up to 36 bytes per term of its
 //! documents: twice 4 for its table row, and 12 for its posting list in a vector that may be copied
 //! while it doubles.
 
@@ -19,27 +19,27 @@ use crate::vectors::Row;
 /// A document with more candidates than this gets all its similarities through posting lists.
 const MAX_CANDIDATES: u32 = 32;
 
-/// Tiles that are worked on together: the sums of a batch in them are to stay in cache.
+/// Tiles processed together, so that the sums of a batch in them stay in cache.
 const BLOCK_TILES: usize = 40;
 
 /// See the [module](self).
 #[derive(Default)]
 pub(super) struct Batch {
-    /// The table rows of all documents, for each those of columns before those of groups only; the
-    /// first `n_rows` are in use.
+    /// The table rows of all documents; for each document, those of columns precede those of groups
+    /// only. The first `n_rows` are in use.
     rows: Vec<Weighted>,
     n_rows: usize,
-    /// The terms of one document that columns have no row for.
+    /// The terms of one document that have no table row of columns.
     rest: Vec<Rest>,
     /// The posting lists of all documents.
     lists: Vec<List>,
     list_ends: Vec<u32>,
-    /// The documents as they look at columns.
+    /// The documents and their spans for scanning columns.
     of_columns: Vec<Span>,
-    /// The documents as they look at groups.
+    /// The documents and their spans for scanning groups.
     of_groups: Vec<Span>,
     pub(super) docs: Vec<DocBounds>,
-    /// Tiles to look at, and their documents.
+    /// Tiles still to scan, and their documents.
     remaining: Vec<(u32, u32)>,
     /// The documents of one of these tiles.
     remaining_docs: Vec<Span>,
@@ -48,15 +48,16 @@ pub(super) struct Batch {
     /// The sums of some tiles, document by document.
     sums: Vec<TileSums>,
     greatest: Vec<u16>,
-    /// Table bytes and postings that were read.
+    /// Number of table bytes and postings read.
     pub(super) n_read: u64,
 }
 
-/// What is known of a document's sums.
+/// Bounds on a document's sums.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DocBounds {
     n_tiles: u32,
-    /// The least sum that a column with the own similarity can have; below zero if every one can.
+    /// The smallest sum that a column with the own similarity can have; negative if every column
+    /// can.
     reaches_own: i32,
     /// `sum + below >= UNITS * similarity`.
     below: i32,
@@ -64,7 +65,7 @@ pub(super) struct DocBounds {
     above: i32,
     /// The greatest sum of a column so far.
     best: i32,
-    /// The greatest sum of a column that is no candidate, or of a group that was left out.
+    /// The greatest sum of a column that is not a candidate, or of a group that was left out.
     best_loser: i32,
     n_candidates: u32,
 }
@@ -77,7 +78,7 @@ struct Candidate {
     sum: u16,
 }
 
-/// A posting list and what it counts.
+/// A posting list and its weight.
 #[derive(Clone, Copy, Default)]
 struct List {
     start: u32,
@@ -87,22 +88,22 @@ struct List {
     in_groups: bool,
 }
 
-/// What is summed up: columns, or groups of them.
+/// What is summed: columns, or groups of columns.
 #[derive(Clone, Copy)]
 struct Layer<'a> {
     table: &'a Table,
-    /// Columns in one sum.
+    /// Columns per sum.
     len: usize,
 }
 
 impl DocBounds {
-    /// The least sum that the best column can have, as far as is known.
+    /// The smallest sum that the best column can have, as far as is known.
     fn threshold(&self) -> i32 {
         // The similarity of the best column is at least `best - above`; others must reach that.
         self.reaches_own.max(self.best - self.above - self.below - 1).max(0)
     }
 
-    /// At least the similarity to any column that is no candidate.
+    /// Upper bound on the similarity to any column that is not a candidate.
     pub(super) fn loser_bound(&self) -> f64 {
         f64::from(self.best_loser + self.below) / UNITS
     }
@@ -114,7 +115,7 @@ impl DocBounds {
 }
 
 impl Batch {
-    /// Forgets all documents.
+    /// Removes all documents.
     pub(super) fn clear(&mut self) {
         self.n_rows = 0;
         self.lists.clear();
@@ -137,7 +138,7 @@ impl Batch {
         }
     }
 
-    /// Adds a document: it looks at the columns of the first tiles, but not at `own_column`, for
+    /// Adds a document: it scans the columns of the first tiles, except `own_column`, for
     /// candidates that reach the similarity `own`.
     ///
     /// The row's terms are ranks.
@@ -186,10 +187,10 @@ impl Batch {
         });
     }
 
-    /// Bounds the similarities of all documents to all columns that they look at. Calls `found`
-    /// with document and column of every candidate, document by document.
+    /// Bounds the similarities of all documents to all columns that they scan. Calls `found` with
+    /// document and column of every candidate, document by document.
     ///
-    /// Columns whose bit is set in `masks` (one for each tile, or none at all) are not looked at.
+    /// Columns whose bit is set in `masks` (one mask per tile, or none at all) are skipped.
     pub(super) fn scan(
         &mut self,
         columns: &Columns,
@@ -210,8 +211,8 @@ impl Batch {
         self.settle(found);
     }
 
-    /// The same, but looks at groups first, and at the columns of those tiles only in which a group
-    /// may hold a candidate.
+    /// Like [`scan`](Self::scan), but scans groups first, and then only the columns of tiles in
+    /// which a group may hold a candidate.
     pub(super) fn scan_groups(
         &mut self,
         columns: &Columns,
@@ -234,8 +235,8 @@ impl Batch {
         self.settle(found);
     }
 
-    /// Sums up some tiles at a time, and calls `collect` with these, the sums that each document
-    /// has, and the number of documents that look at them.
+    /// Sums a block of tiles at a time, and calls `collect` with the tiles, the number of sums per
+    /// document, and the number of documents that scan them.
     fn sweep(
         &mut self,
         columns: &Columns,
@@ -272,7 +273,7 @@ impl Batch {
         }
     }
 
-    /// Adds what stands in lists for some tiles.
+    /// Adds the posting lists for some tiles.
     fn add_lists(
         &mut self,
         columns: &Columns,
@@ -333,7 +334,7 @@ impl Batch {
         }
     }
 
-    /// Reads off the sums of one document in one tile of groups where it has to look.
+    /// Reads the sums of one document in one tile of groups, and notes the tiles that it must scan.
     fn collect_groups(
         &mut self,
         number: usize,
@@ -360,7 +361,7 @@ impl Batch {
         }
     }
 
-    /// Bounds the similarities to the columns of tiles that remain.
+    /// Bounds the similarities to the columns of the remaining tiles.
     fn look_at_remaining(&mut self, columns: &Columns, masks: &[u64], level: Level) {
         let mut remaining = std::mem::take(&mut self.remaining);
         remaining.sort_unstable();
@@ -396,8 +397,8 @@ impl Batch {
         self.remaining = remaining;
     }
 
-    /// Calls `found` with document and column of every candidate, document by document, heavy ones
-    /// left out.
+    /// Calls `found` with document and column of every candidate, document by document, except
+    /// heavy documents.
     fn settle(&mut self, mut found: impl FnMut(usize, usize)) {
         self.candidates.sort_unstable_by_key(|candidate| (candidate.doc, candidate.column));
         for candidate in &self.candidates {
@@ -415,8 +416,8 @@ impl Batch {
 }
 
 impl List {
-    /// Calls `add` with column, counted from the first, and amount for each posting from the first
-    /// column on to the last. Returns how many there were.
+    /// Calls `add` with column, counted from the first, and amount for each posting between the
+    /// first and the last column. Returns the number of postings.
     #[inline]
     fn add(
         &self,
@@ -443,7 +444,8 @@ impl List {
     }
 }
 
-/// What a batch of at most `n_docs` documents with `n_terms` terms (or one longer document) holds.
+/// Upper bound on the memory of a batch of at most `n_docs` documents with `n_terms` terms (or one
+/// longer document).
 pub(super) fn most_bytes(sizes: &Sizes, n_docs: usize, n_terms: usize) -> u64 {
     let n_tiles = sizes.n_clusters.div_ceil(TILE as u64).min(BLOCK_TILES as u64);
     let n_terms = sizes.nnz.min(sizes.max_row_nnz.max(n_terms as u64));
@@ -471,14 +473,14 @@ mod tests {
         prop::collection::btree_map(0..n_terms, value, 1..most)
     }
 
-    /// A row with ranks for terms.
+    /// A row with ranks as terms.
     fn ranked(row: Row<'_>, ranks: &TermRanks) -> (Vec<u32>, Vec<f32>) {
         (row.terms.iter().map(|&term| ranks.rank_of[term as usize]).collect(), row.values.to_vec())
     }
 
     proptest! {
-        /// Both inequalities of `columns.rs`, for every column, in the table or in lists, through
-        /// groups or not, on every level.
+        /// Both inequalities of `columns.rs`, for every column, in the table or in lists, with and
+        /// without groups, on every SIMD level.
         #[test]
         fn sums_bound_similarities_from_both_sides(
             centroids in prop_oneof![
@@ -531,7 +533,7 @@ mod tests {
                         prop_assert!(similarity < best || best < own, "the best is a candidate");
                         prop_assert!(similarity <= bounds.loser_bound(), "a loser is bounded");
                     }
-                    // Tight, too: the best sum is no further above the best similarity than stated,
+                    // Also tight: the best sum exceeds the best similarity by no more than stated,
                     // unless it is of a masked column that decides nothing.
                     if bounds.best >= bounds.reaches_own {
                         prop_assert!(f64::from(bounds.best) <= UNITS * best * (1.0 + 4e-6) + f64::from(bounds.above));

@@ -1,20 +1,20 @@
 //! The centroids in bytes, rounded up: upper bounds of many similarities at once.
 //!
-//! Each centroid is a *column*; the order of columns is the caller's. A term that occurs in a good
-//! share of the centroids has a *table row*: one byte a column, the value divided by the greatest
-//! value of that term, in units of 1/255, rounded up. Rarer terms have a list of columns and bytes.
-//! For a document, `value * greatest` of each term is a 16-bit weight, rounded up; adding
-//! `byte * weight` over its terms in 16-bit integers (`simd/`) gives, but for known rounding, an
-//! upper bound of every similarity.
+//! Each centroid is a *column*; the caller chooses the order of columns. A term that occurs in a
+//! good share of the centroids has a *table row*: one byte per column, the value divided by the
+//! greatest value of that term, in units of 1/255, rounded up. Rarer terms have a list of columns
+//! and bytes. For a document, `value * greatest` of each term is a 16-bit weight, rounded up;
+//! summing `byte * weight` over its terms in 16-bit integers (`simd/`) gives, up to known rounding,
+//! an upper bound on every similarity.
 //!
 //! # Groups
 //!
-//! Consecutive columns form *groups*: a table of groups has one byte for each, the greatest of its
+//! Consecutive columns form *groups*: a table of groups has one byte per group, the greatest of its
 //! columns. The sum over these bytes bounds every similarity to a centroid of the group. It is far
 //! from tight, but a document has few terms and its own centroid is much more similar than most: of
-//! 312 random groups of 16 among 5,000 centroids, all but two or three are left out by it, and one
-//! of these is that of the own centroid. So a document looks at all groups first, and then only at
-//! the tiles of those that remain ([`batch.rs`](super::batch)).
+//! 312 random groups of 16 among 5,000 centroids, it rules out all but two or three, and one of
+//! these is that of the own centroid. So a document scans all groups first, and then only the tiles
+//! of those that remain ([`batch.rs`](super::batch)).
 //!
 //! # Proof
 //!
@@ -28,20 +28,19 @@
 //!   three roundings to f32 err by less than 2e-7 in all;
 //! - so `q w / 256 >= S x c (1 + 1e-6)`, and the product rounded down is less by less than 1.
 //!
-//! Adding up over the n terms of a row that have a weight: `sum + n >= S * similarity`, where the
+//! Summing over the n terms of a row that have a weight: `sum + n >= S * similarity`, where the
 //! factor `1 + 1e-6` covers the rounding of the computed similarity for rows of up to 2^30 terms.
-//! Sums that reach 65,535 stop there and bound nothing: callers take such columns as candidates. In
-//! the other direction `q w / 256 <= S x c (1 + 4e-6) + w / 256 + 2`, so
+//! Sums saturate at 65,535 and then bound nothing: callers treat such columns as candidates. In the
+//! other direction `q w / 256 <= S x c (1 + 4e-6) + w / 256 + 2`, so
 //! `sum <= S * similarity * (1 + 4e-6) + E` with `E = sum of (w / 256 + 2)`.
 //!
-//! A group's byte for a term is at least that of each of its columns, and where a term has a list,
-//! the products of all columns of a group are added to the group's sum: so a group's sum is at
-//! least the sum of each of its columns.
+//! A group's byte for a term is at least that of each of its columns, and if a term has a list, the
+//! products of all columns of a group are added to the group's sum: so a group's sum is at least
+//! the sum of each of its columns.
 //!
 //! **Cost.** Memory: a table row is k bytes (rounded up to whole tiles) for a term with at least
-//! `k / `[`MIN_SHARE`] entries, so at most [`MIN_SHARE`] bytes for each of these; the same for
-//! groups, with [`MIN_GROUP_SHARE`]; at most 65,536 rows; 4 bytes for every other entry; 32 bytes a
-//! term.
+//! `k / `[`MIN_SHARE`] entries, so at most [`MIN_SHARE`] bytes per entry; the same for groups, with
+//! [`MIN_GROUP_SHARE`]; at most 65,536 rows; 4 bytes for every other entry; 32 bytes per term.
 
 use rayon::prelude::*;
 
@@ -52,20 +51,20 @@ use crate::centroids::Centroids;
 use crate::simd::{self, Line, Lookup, TILE};
 use crate::vectors::Row;
 
-/// What a similarity of 1 is in the integers of the bounds. Weights, which may exceed this by a
-/// part in 200, fit into 16 bits.
+/// The integer that represents a similarity of 1. Weights, which may exceed this by a part in 200,
+/// fit into 16 bits.
 pub(super) const UNITS: f64 = 65_000.0;
 
-/// A term has a table row if at least one column in so many has an entry.
+/// A term has a table row if at least one column in `MIN_SHARE` has an entry.
 const MIN_SHARE: usize = 48;
 
-/// Table rows have numbers of 16 bits; what is left over goes into lists.
+/// Table rows have 16-bit numbers; further terms go into lists.
 const MAX_TABLE_ROWS: usize = 1 << 16;
 
-/// A term has a table row for groups if at least one group in so many has an entry.
+/// A term has a table row for groups if at least one group in `MIN_GROUP_SHARE` has an entry.
 const MIN_GROUP_SHARE: usize = 8;
 
-/// Rows of the table of groups that are filled in one task.
+/// Rows of the table of groups filled per task.
 const TASK_ROWS: usize = 1024;
 
 /// See the [module](self).
@@ -73,15 +72,15 @@ const TASK_ROWS: usize = 1024;
 pub(super) struct Columns {
     pub(super) n_columns: usize,
     /// By rank: the number of the table row, or [`NO_ROW`], the greatest value in the units of
-    /// weights, and where the postings are. From the number of rows of the table on, only groups
-    /// have the row.
+    /// weights, and the location of the postings. Numbers from the table's number of rows on are
+    /// rows that only groups have.
     pub(super) lookups: Vec<Lookup>,
     /// By term; used while columns are built.
     by_term: Vec<Term>,
     pub(super) table: Table,
     /// The bytes of groups; their first rows belong to the same terms as those of `table`.
     pub(super) groups: Table,
-    /// Columns a group; 0 if there are no groups.
+    /// Columns per group; 0 if there are no groups.
     pub(super) group_len: usize,
     /// Column times 256 plus byte, ascending for each term.
     pub(super) postings: Vec<u32>,
@@ -90,18 +89,18 @@ pub(super) struct Columns {
 /// Lines of bytes.
 #[derive(Default)]
 pub(super) struct Table {
-    /// Tile by tile; in each, one row after the other.
+    /// Tile by tile; within a tile, row by row.
     lines: Vec<Line>,
     pub(super) n_rows: usize,
 }
 
-/// Where the entries of one term are.
+/// Location of the entries of one term.
 #[derive(Clone, Copy)]
 struct Term {
     row: u32,
-    /// Where the postings begin (while they are filled in: where the next one goes).
+    /// Start of the postings (while they are filled in: position of the next one).
     start: u32,
-    /// How many postings there are: none if columns have a table row.
+    /// Number of postings: 0 if columns have a table row.
     len: u32,
     /// The greatest value; 0 if there are no entries.
     greatest: f32,
@@ -115,10 +114,10 @@ impl Default for Term {
     }
 }
 
-/// Fewer columns have no groups.
+/// With fewer columns there are no groups.
 const GROUPED_FROM: usize = 3 * TILE;
 
-/// How many columns form a group; 0 if there are to be none.
+/// Number of columns per group; 0 for no groups.
 fn group_len(n_columns: usize) -> usize {
     match n_columns {
         0..GROUPED_FROM => 0,
@@ -145,7 +144,7 @@ impl Table {
 }
 
 impl Columns {
-    /// Takes these clusters as columns.
+    /// Builds the columns from these clusters.
     pub(super) fn build(&mut self, centroids: &Centroids, ranks: &TermRanks, clusters: &[u32]) {
         let n_terms = centroids.n_terms();
         self.n_columns = clusters.len();
@@ -153,7 +152,7 @@ impl Columns {
         let columns: Vec<Row<'_>> = clusters.iter().map(|&j| centroids.row(j as usize)).collect();
         let ranges = TermRanges::new(&columns, n_terms);
 
-        // Entries and greatest value of each term.
+        // Number of entries and greatest value of each term.
         self.by_term.clear();
         self.by_term.resize(n_terms, Term::default());
         self.by_term.par_chunks_mut(ranges.width).enumerate().for_each(|(range, terms)| {
@@ -180,8 +179,8 @@ impl Columns {
         self.fill_groups(&only_groups);
     }
 
-    /// Gives table rows to frequent terms, in the order of ranks. Returns the terms that only
-    /// groups have a row for.
+    /// Assigns table rows to frequent terms, in rank order. Returns the terms for which only groups
+    /// have a row.
     fn number_rows(&mut self, ranks: &TermRanks) -> Vec<u32> {
         let min_len = (self.n_columns / MIN_SHARE).max(2) as u32;
         let mut n_rows = 0;
@@ -210,7 +209,7 @@ impl Columns {
         only_groups
     }
 
-    /// Puts the postings in the order of terms. Returns where those of each range of terms end.
+    /// Assigns positions to the postings in term order. Returns the end of each range of terms.
     fn place_postings(&mut self, width: usize) -> Vec<usize> {
         let mut n_postings = 0u32;
         let mut ends = Vec::new();
@@ -271,8 +270,8 @@ impl Columns {
         });
     }
 
-    /// The bytes of groups: from those of columns, or from the lists of terms that columns have no
-    /// row for.
+    /// Fills the bytes of groups: from those of columns, or from the lists of terms for which
+    /// columns have no row.
     fn fill_groups(&mut self, only_groups: &[u32]) {
         let (table, group_len) = (&self.table, self.group_len);
         let (by_term, postings) = (&self.by_term, &self.postings);
@@ -310,7 +309,7 @@ impl Columns {
         });
     }
 
-    /// Asks for what is looked up for the terms of a row, which are ranks.
+    /// Prefetches the lookups for the terms of a row, which are ranks.
     #[inline]
     pub(super) fn prefetch(&self, row: Row<'_>) {
         row.terms.iter().for_each(|&rank| simd::prefetch(&self.lookups, rank as usize));
@@ -320,8 +319,8 @@ impl Columns {
         self.n_columns.div_ceil(TILE)
     }
 
-    /// How many tiles a document looks at, if it needs so many of them: with groups, those of whole
-    /// tiles of groups. And whether it looks at groups.
+    /// The number of tiles that a document scans if it needs `n_needed` of them (with groups, those
+    /// of whole tiles of groups), and whether it scans groups.
     pub(super) fn tiles_looked_at(&self, n_needed: usize) -> (usize, bool) {
         let grouped = self.group_len > 0 && n_needed * TILE >= GROUPED_FROM;
         let n_tiles = if grouped { n_needed.next_multiple_of(self.group_len) } else { n_needed };
@@ -336,7 +335,7 @@ impl Columns {
     }
 }
 
-/// What columns of all centroids hold at the most, but for what they hold per term.
+/// Upper bound on the memory of columns of all centroids, except for the part per term.
 pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     let entries = sizes.entries();
     // Tables of columns and of groups, and the postings of all other entries.
@@ -354,7 +353,7 @@ fn byte_above(value: f32, greatest: f32) -> u8 {
     (floor + i32::from(units > floor as f32)) as u8
 }
 
-/// `256/255 UNITS greatest` and a little more. A value times this, rounded down, plus 1 is its
+/// `256/255 UNITS greatest`, slightly increased. A value times this, rounded down, plus 1 is its
 /// weight.
 #[inline]
 fn scale_of(greatest: f32) -> f32 {

@@ -1,6 +1,6 @@
 //! Exact similarities of many documents to one centroid.
 //!
-//! **Cost.** `4 * n_terms` bytes per thread for the centroid at hand.
+//! **Cost.** `4 * n_terms` bytes per thread for the current centroid.
 
 use super::arranged::{Arranged, TermRanks};
 use super::mean_nnz;
@@ -18,8 +18,8 @@ impl Comparer {
     /// Calls `visit` with the similarity of each document to the centroid, in order:
     /// ARCHITECTURE.md, definition 2.
     ///
-    /// For many documents the centroid is spread over a dense row first; for a few its entries are
-    /// searched.
+    /// For many documents the centroid is first expanded into a dense row; for a few its entries
+    /// are searched.
     pub(super) fn similarities(
         &self,
         rows: &UnitRows<'_>,

@@ -1,7 +1,7 @@
-//! What follows the documents: their rows, their labels, and what is known of their similarities.
+//! The per-document half: rows, labels, and bounds on similarities.
 //!
-//! This file keeps it up to date between two assignments; [`look.rs`](super::look) chooses and
-//! scans, [`settle.rs`](super::settle) computes similarities and labels.
+//! This file updates them between two assignments; [`look.rs`](super::look) chooses and scans,
+//! [`settle.rs`](super::settle) computes similarities and labels.
 
 use rayon::prelude::*;
 
@@ -12,14 +12,14 @@ use crate::assign::ShardStep;
 use crate::by_key::ByKey;
 use crate::labels::Assignment;
 
-/// Rows are sorted by cluster again once one document in this many has moved.
+/// Re-sort the rows by cluster once 1/`STALE_SHARE` of the documents have moved.
 const STALE_SHARE: usize = 4;
 
-/// See the [module](self). A document's *position* is its place among the arranged rows.
+/// See the [module](self). A document's *position* is its index among the arranged rows.
 #[derive(Default)]
 pub(super) struct Followers {
     pub(super) arranged: Arranged,
-    /// How many documents have moved since they were arranged.
+    /// Number of documents that have moved since they were arranged.
     n_moved: usize,
     pub(super) states: States,
     /// The positions of each cluster's members.
@@ -28,27 +28,27 @@ pub(super) struct Followers {
 }
 
 impl Followers {
-    /// Documents that are not zero rows.
+    /// Number of documents that are not zero rows.
     pub(super) fn n_docs(&self) -> usize {
         self.states.labels.len()
     }
 
-    /// Forgets everything but the labels, if there are any.
+    /// Discards everything but the labels, if there are any.
     pub(super) fn reset(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, labels: &[u32]) {
         let docs = (0..step.rows.n_rows()).filter(|&doc| step.rows.row(doc).nnz() > 0);
         let docs: Vec<u32> = docs.map(|doc| doc as u32).collect();
         self.states = States::unknown(docs.iter().map(|&doc| labels[doc as usize]).collect(), step.iteration);
-        // The old rows go before the new ones come.
+        // Free the old rows before the new ones are allocated.
         self.arranged = Arranged::default();
         self.n_moved = docs.len();
         self.arranged = Arranged::new(step.rows, ranks, docs);
         self.group_members(step);
     }
 
-    /// Takes in what happened since the last assignment, and sorts the rows again if much has
-    /// moved.
+    /// Applies the changes since the last assignment, and sorts the rows again if many documents
+    /// have moved.
     pub(super) fn bring_up_to_date(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, labels: &[u32]) {
-        // Nothing is known of the similarities of documents that were given to empty clusters.
+        // The similarities of documents that were given to empty clusters are unknown.
         for &doc in step.refilled {
             let position = self.arranged.positions()[doc as usize] as usize;
             self.states.labels[position] = labels[doc as usize];
@@ -64,7 +64,7 @@ impl Followers {
     fn arrange(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, labels: &[u32]) {
         let positions = std::mem::take(&mut self.arranged).into_positions();
         let mut docs = ByKey::new(step.centroids.n_clusters(), labelled(labels)).into_values();
-        // Those without a label, but not zero rows, come last.
+        // Documents without a label that are not zero rows come last.
         let has_no_label =
             |&(doc, &position): &(usize, &u32)| position != NOWHERE && labels[doc] == Assignment::NO_LABEL;
         docs.extend(positions.iter().enumerate().filter(has_no_label).map(|(doc, _)| doc as u32));
@@ -85,7 +85,7 @@ impl Followers {
         assignment.labels[self.arranged.docs()[position] as usize] = label;
     }
 
-    /// Writes the own similarity of every document.
+    /// Writes every document's similarity to its own centroid.
     pub(super) fn write_similarities(&self, assignment: &mut Assignment) {
         let positions = self.arranged.positions().par_iter().with_min_len(1 << 13);
         assignment.similarities.par_iter_mut().zip(positions).for_each(|(similarity, &position)| {
@@ -101,7 +101,7 @@ impl Followers {
     }
 }
 
-/// Labels and their positions, but for those without a label.
+/// Labels and their positions, except those without a label.
 fn labelled(labels: &[u32]) -> impl Iterator<Item = (u32, u32)> + Clone {
     labels.iter().copied().zip(0..).filter(|&(label, _)| label != Assignment::NO_LABEL)
 }

@@ -1,7 +1,7 @@
-//! What follows the centroids: how far each may have come closer, and columns to scan.
+//! The per-centroid half: how far each centroid may have come closer, and columns to scan.
 //!
-//! Depends on no document, but for the numbers of their terms ([`TermRanks`]) and the length of the
-//! longest row: any number of [`Followers`](super::Followers) may look at it.
+//! Depends on no document, except for the ranks of their terms ([`TermRanks`]) and the length of
+//! the longest row: any number of [`Followers`](super::Followers) may read it.
 
 use super::arranged::TermRanks;
 use super::columns::Columns;
@@ -14,8 +14,8 @@ use crate::centroids::Movement;
 use crate::simd::{Level, TILE};
 use crate::vectors::UnitRows;
 
-/// How many terms of documents can be looked up in the time that building one entry of the columns
-/// takes, roughly.
+/// How many terms of documents can be looked up in the time of building one entry of the columns,
+/// roughly.
 const PAIR_WORTH: usize = 8;
 
 /// See the [module](self).
@@ -26,19 +26,19 @@ pub(super) struct Front {
     growths: Growths,
     /// The first columns of a ranking.
     columns: Columns,
-    /// How many tiles of `columns` were built from the ranking at hand.
+    /// Number of tiles of `columns` that were built from the current ranking.
     n_built: Option<usize>,
     kept: Kept,
 }
 
 /// How to find candidates for some documents.
 pub(super) enum Plan {
-    /// Every column that they look at is a candidate: columns would cost more.
+    /// Every column that they scan is a candidate: building columns would cost more.
     Pairs,
     /// Build the columns of the first tiles.
     Fresh { n_tiles: usize },
-    /// Build the first tiles, which hold all that has changed; take the others as they were kept,
-    /// for documents that look further than `n_changed` tiles.
+    /// Build the first tiles, which hold all changed centroids; use the kept columns for the
+    /// others, for documents that scan more than `n_changed` tiles.
     FreshAndKept { n_tiles: usize, n_changed: usize, needs_kept: bool },
     /// Build all columns, and keep them.
     Keep,
@@ -57,12 +57,12 @@ impl Front {
         }
     }
 
-    /// Numbers the terms.
+    /// Ranks the terms.
     pub(super) fn attach(&mut self, rows: &UnitRows<'_>) {
         self.ranks = TermRanks::new(rows);
     }
 
-    /// Forgets all movements: bounds will be made for the centroids of the next step.
+    /// Discards all movements: bounds will be made for the centroids of the next step.
     pub(super) fn reset(&mut self, n_clusters: usize) {
         self.growths.reset(n_clusters);
         self.kept.reset(n_clusters);
@@ -77,7 +77,7 @@ impl Front {
         self.growths.follow(step, movement, &self.kept.changed)
     }
 
-    /// The cheapest way for documents that look at no more than `n_tiles` tiles.
+    /// The cheapest plan for documents that scan at most `n_tiles` tiles.
     pub(super) fn plan(
         &self,
         step: &ShardStep<'_>,
@@ -100,14 +100,14 @@ impl Front {
         }
     }
 
-    /// Whether these documents look at so few columns that it is not worth building `n_columns` for
-    /// them.
+    /// Whether these documents scan so few columns that building `n_columns` for them does not pay
+    /// off.
     fn is_cheap_by_pairs(&self, step: &ShardStep<'_>, needs: &[Need], n_columns: usize) -> bool {
         let n_pairs: usize = needs.iter().map(|need| step.live.len().min(need.n_tiles as usize * TILE)).sum();
         n_pairs * mean_nnz(step.rows) < self.pair_worth * n_columns * (step.centroids.nnz() / step.live.len())
     }
 
-    /// Builds the columns that the plan needs, unless they are at hand.
+    /// Builds the columns that the plan needs, unless they exist.
     pub(super) fn build(&mut self, step: &ShardStep<'_>, ranking: &Ranking, plan: &Plan) {
         match *plan {
             Plan::Pairs => {}
@@ -171,12 +171,12 @@ impl Front {
 
 #[cfg(test)]
 impl Front {
-    /// Builds columns however little is looked at.
+    /// Always builds columns, however few are scanned.
     pub(super) fn build_always(&mut self) {
         self.pair_worth = 0;
     }
 
-    /// How many centroids have changed since columns were kept, if there are any.
+    /// Number of centroids that have changed since columns were kept, if any were kept.
     pub(super) fn n_changed_since_kept(&self, step: &ShardStep<'_>) -> Option<usize> {
         self.kept.n_changed(&step.live)
     }

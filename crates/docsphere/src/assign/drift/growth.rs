@@ -1,11 +1,11 @@
-//! How far centroids may have come closer to any document since some earlier iteration.
+//! How far centroids may have come closer to any document since an earlier iteration.
 //!
 //! A bound that was made in iteration s and holds for all centroids but one is raised by the
 //! greatest *sum* of growths of any centroid since then, which is far less than the sum of the
-//! greatest growths: in late iterations it is another small cluster that jumps each time.
+//! greatest growths: in late iterations a different small cluster jumps each time.
 //!
-//! **Cost.** 4 bytes a cluster for each of the last [`WINDOW`] iterations; time, as many operations
-//! an iteration.
+//! **Cost.** 4 bytes per cluster for each of the last [`WINDOW`] iterations; time, as many
+//! operations per iteration.
 
 use std::collections::VecDeque;
 
@@ -14,19 +14,19 @@ use crate::assign::bounds::{growth, round_up};
 use crate::centroids::Movement;
 use crate::simd::TILE;
 
-/// Iterations that are kept: a bound can be so old at most.
+/// How many past iterations to keep. No bound may be older.
 pub(super) const WINDOW: usize = 32;
 
 /// The sums of growths as of the last iterations.
 #[derive(Default)]
 pub(super) struct Growths {
-    /// The oldest first; the last stands for the centroids of the present assignment. One number a
-    /// cluster.
+    /// One number per cluster for each iteration, the oldest first; the last is for the centroids
+    /// of the current assignment.
     history: VecDeque<Vec<f32>>,
 }
 
-/// Centroids in the order of their growth since the last assignment, the fastest first; tiles of
-/// these are the columns to scan.
+/// Centroids in order of growth since the last assignment, the fastest first; tiles of these are
+/// the columns to scan.
 pub(super) struct Ranking {
     pub(super) clusters: Vec<u32>,
     pub(super) column_of: Vec<u32>,
@@ -36,7 +36,7 @@ pub(super) struct Ranking {
     is_first: bool,
 }
 
-/// What similarities may have grown by since some iteration.
+/// The growth of similarities since an iteration.
 pub(super) struct Since {
     /// The greatest growth of all, the cluster that it belongs to, and the greatest of the others.
     greatest: f32,
@@ -53,13 +53,13 @@ impl Since {
         if cluster == self.greatest_cluster { self.second } else { self.greatest }
     }
 
-    /// How many tiles hold all columns that grew by at least so much.
+    /// The number of tiles that hold all columns whose growth is at least this.
     #[inline]
     pub(super) fn n_tiles_reaching(&self, growth: f64) -> usize {
         self.from_tile.partition_point(|&most| f64::from(most) >= growth)
     }
 
-    /// The greatest growth of columns beyond so many tiles; `None` if there are none.
+    /// The greatest growth of columns beyond this many tiles; `None` if there are none.
     #[inline]
     pub(super) fn beyond(&self, n_tiles: usize) -> Option<f32> {
         self.from_tile.get(n_tiles).copied()
@@ -67,14 +67,14 @@ impl Since {
 }
 
 impl Growths {
-    /// Begins anew: bounds are made for these centroids.
+    /// Starts over: bounds are made for these centroids.
     pub(super) fn reset(&mut self, n_clusters: usize) {
         self.history.clear();
         self.history.push_back(vec![0.0; n_clusters]);
     }
 
-    /// Adds a movement, and ranks the centroids. Without one, nothing has grown. Of those that did
-    /// not grow, the ones in `sooner` come first.
+    /// Adds a movement, and ranks the centroids. Without one, nothing has grown. Among those that
+    /// did not grow, the ones in `sooner` come first.
     pub(super) fn follow(
         &mut self,
         step: &ShardStep<'_>,
@@ -124,7 +124,7 @@ impl Ranking {
         Ranking { clusters, column_of, since, is_first: false }
     }
 
-    /// The column of a cluster; `u32::MAX` for one that is empty, or for no label.
+    /// The column of a cluster; `u32::MAX` for an empty cluster, or for no label.
     #[inline]
     pub(super) fn column_of(&self, cluster: u32) -> u32 {
         self.column_of.get(cluster as usize).copied().unwrap_or(u32::MAX)
@@ -182,7 +182,7 @@ mod tests {
 
     proptest! {
         /// Centroids on a random walk: documents change clusters at random. No similarity ever
-        /// grows by more than is said, over any number of iterations.
+        /// grows by more than stated, over any number of iterations.
         #[test]
         fn no_similarity_grows_by_more_than_its_drift(
             docs in prop::collection::vec(prop::collection::btree_map(0u32..20, 1u8..5, 1..8), 8..20),

@@ -1,11 +1,11 @@
-//! Columns of all centroids that are kept from one iteration to the next.
+//! Columns of all centroids, kept from one iteration to the next.
 //!
-//! In late iterations few centroids change, but some documents still have to look at all of them:
-//! those whose own centroid got less similar. Columns of centroids that did not change are as good
-//! as new. So all columns are built once and kept; what has changed since stands in other columns,
-//! and is masked here. When much has changed, all are built anew.
+//! In late iterations few centroids change, but some documents still have to scan all of them:
+//! those whose own centroid became less similar. Columns of centroids that did not change are still
+//! valid. So all columns are built once and kept; centroids that have changed since are in other
+//! columns, and are masked here. When many have changed, all columns are rebuilt.
 //!
-//! **Cost.** As much memory as [`columns.rs`](super::columns) says, once more.
+//! **Cost.** The memory stated in [`columns.rs`](super::columns), once more.
 
 use super::arranged::TermRanks;
 use super::columns::Columns;
@@ -13,7 +13,7 @@ use super::growth::Ranking;
 use crate::centroids::Centroids;
 use crate::simd::TILE;
 
-/// Columns are built anew once one centroid in so many has changed.
+/// Rebuild the columns once 1/`STALE_SHARE` of the centroids have changed.
 const STALE_SHARE: usize = 4;
 
 /// See the [module](self).
@@ -29,19 +29,20 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Forgets the columns.
+    /// Discards the columns.
     pub(super) fn reset(&mut self, n_clusters: usize) {
         self.clusters.clear();
         self.changed.clear();
         self.changed.resize(n_clusters, false);
     }
 
-    /// Notes that these clusters have changed.
+    /// Records that these clusters have changed.
     pub(super) fn note(&mut self, changed: &[u32]) {
         changed.iter().for_each(|&cluster| self.changed[cluster as usize] = true);
     }
 
-    /// How many of these clusters have changed, if they are few enough to go on with these columns.
+    /// The number of these clusters that have changed; `None` if too many to keep using these
+    /// columns.
     pub(super) fn n_changed(&self, live: &[u32]) -> Option<usize> {
         let n_changed = live.iter().filter(|&&cluster| self.changed[cluster as usize]).count();
         (!self.clusters.is_empty() && n_changed * STALE_SHARE <= live.len()).then_some(n_changed)
@@ -55,8 +56,8 @@ impl Kept {
         self.column_of.clone_from(&ranking.column_of);
     }
 
-    /// A bit for each column, tile by tile: whether it has changed, or is among the first columns
-    /// of this ranking.
+    /// One bit per column, tile by tile: whether it has changed, or is among the first columns of
+    /// this ranking.
     pub(super) fn masks(&self, ranking: &Ranking, n_columns: usize) -> Vec<u64> {
         let is_masked = |cluster: u32| {
             self.changed[cluster as usize] || (ranking.column_of(cluster) as usize) < n_columns

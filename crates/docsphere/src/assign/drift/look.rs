@@ -1,4 +1,4 @@
-//! Which documents have to look at which columns, and what they see there.
+//! Chooses which documents scan which columns, and scans them.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -25,14 +25,14 @@ const TASK_DOCS: usize = 1 << 14;
 pub(super) const SCAN_DOCS: usize = 1024;
 
 /// Terms of documents that are scanned together: rows of up to 128 terms on average fill a batch,
-/// longer ones are fewer in it. Bounds its memory whatever the length of the rows; it changes no
-/// result.
+/// longer rows make it smaller. Bounds its memory regardless of the length of the rows; it changes
+/// no result.
 pub(super) const SCAN_TERMS: usize = 1 << 17;
 
-/// How many documents ahead to prefetch what is looked up.
+/// How many documents ahead to prefetch lookups.
 const LOOK_AHEAD: usize = 3;
 
-/// A document and how many tiles of columns it has to look at.
+/// A document and the number of tiles of columns that it has to scan.
 #[derive(Clone, Copy)]
 pub(super) struct Need {
     pub(super) position: u32,
@@ -53,34 +53,34 @@ pub(super) struct Set<'a> {
     pub(super) clusters: &'a [u32],
     /// The column of each cluster.
     pub(super) column_of: &'a [u32],
-    /// A bit for each column that is to be left out, tile by tile; empty if there are none.
+    /// One bit per column, tile by tile, set for columns to skip; empty if there are none.
     pub(super) masks: Vec<u64>,
     /// If set, only documents that need more than this many tiles of the ranking scan this set, and
     /// they scan all of it. `None` for the first columns of the ranking.
     pub(super) beyond: Option<usize>,
 }
 
-/// A document and how many tiles of a set it looks at.
+/// A document and the number of tiles of a set that it scans.
 #[derive(Clone, Copy)]
 struct Look {
     /// Index among the documents of the task.
     number: u32,
     n_tiles: u32,
-    /// Whether it looks at groups first.
+    /// Whether it scans groups first.
     grouped: bool,
 }
 
-/// What a document has seen.
+/// The result of a document's scan.
 #[derive(Clone, Copy)]
 struct Seen {
-    /// How many tiles of the ranking.
+    /// Number of tiles of the ranking.
     n_tiles: u32,
-    /// An upper bound of the similarities to the columns in these tiles that are no candidates.
+    /// Upper bound on the similarities to the columns in these tiles that are not candidates.
     bound: f64,
     is_heavy: bool,
 }
 
-/// What a scan found.
+/// The result of a scan.
 #[derive(Default)]
 pub(super) struct Scanned {
     pub(super) pairs: Vec<Pair>,
@@ -96,9 +96,9 @@ impl Default for Seen {
 }
 
 impl Set<'_> {
-    /// What a document looks at here, if it does.
+    /// The scan of this set by a document, if it needs one.
     ///
-    /// Groups are left out by the own similarity, so it must have one.
+    /// Groups are ruled out by the own similarity, so the document must have one.
     fn look(&self, number: u32, need: Need, has_own: bool) -> Option<Look> {
         let n_all = self.columns.n_tiles();
         let needed = match self.beyond {
@@ -112,13 +112,13 @@ impl Set<'_> {
 }
 
 impl Followers {
-    /// The documents that have to look at some columns; and the positions of those that are
-    /// compared with all centroids: those that have nothing in common with their own centroid any
-    /// more, and those without a label that may get one.
+    /// The documents that have to scan some columns; and the positions of those that are compared
+    /// with all centroids: those that no longer have anything in common with their own centroid,
+    /// and those without a label that may get one.
     ///
-    /// Without negative values a document has a similarity above 0 just to the centroids with which
-    /// it shares a term. So one without a label stays so unless it shares a term with a changed
-    /// centroid.
+    /// Without negative values a document has a similarity above 0 exactly to the centroids with
+    /// which it shares a term. So a document without a label keeps none unless it shares a term
+    /// with a changed centroid.
     pub(super) fn choose(
         &self,
         ranks: &TermRanks,
@@ -154,8 +154,8 @@ impl Followers {
         (needs.concat(), open.concat())
     }
 
-    /// How many tiles of the ranking may hold a centroid that wins the document; `None` if none
-    /// does.
+    /// The number of tiles of the ranking that may hold a centroid that wins the document; `None`
+    /// if there are none.
     #[inline]
     fn needed_tiles(
         &self,
@@ -169,7 +169,7 @@ impl Followers {
         let since = ranking.since(age);
         let raised = other + f64::from(since.greatest_beside(label));
         if raised < own {
-            // Growths of older iterations will be forgotten.
+            // Growths of older iterations will be discarded.
             if age + 1 >= WINDOW {
                 self.states.set_other(position, round_up(raised));
                 self.states.set_made(position, iteration);
@@ -179,7 +179,7 @@ impl Followers {
         Some(since.n_tiles_reaching(own - other))
     }
 
-    /// A bit for each rank of a term: whether a changed centroid has it.
+    /// One bit per rank: whether a changed centroid has the term.
     fn changed_terms(&self, ranks: &TermRanks, step: &ShardStep<'_>) -> Vec<u64> {
         let mut bits = vec![0; ranks.rank_of.len().div_ceil(64)];
         if self.states.labels.par_iter().with_min_len(1 << 13).any(|&label| label == Assignment::NO_LABEL) {
@@ -193,7 +193,7 @@ impl Followers {
         bits
     }
 
-    /// Finds candidates, and makes new bounds from what was seen.
+    /// Finds candidates, and makes new bounds from the scan.
     pub(super) fn scan(
         &self,
         level: Level,
@@ -233,8 +233,8 @@ impl Followers {
                     }
                 }
                 if sets.len() > 1 {
-                    // One document after the other, as if it were one set; and nothing of those
-                    // that will be compared with all.
+                    // Document by document, as if it were one set; documents that will be compared
+                    // with all centroids are left out.
                     let heavy: HashSet<u32> = scanned.heavy.iter().copied().collect();
                     scanned.pairs.retain(|pair| !heavy.contains(&pair.position));
                     scanned.pairs.sort_by_key(|pair| pair.position);
@@ -244,7 +244,7 @@ impl Followers {
             .collect()
     }
 
-    /// Some documents against one set of columns. Either all look at groups first, or none.
+    /// Scans one set of columns for some documents. Either all scan groups first, or none.
     #[expect(clippy::too_many_arguments, reason = "buffers of the caller's task")]
     fn scan_set(
         &self,
@@ -286,7 +286,7 @@ impl Followers {
         }
     }
 
-    /// Makes all columns of the tiles that a document looks at candidates.
+    /// Makes all columns of the tiles that a document scans candidates.
     pub(super) fn pair_with_all(&self, step: &ShardStep<'_>, ranking: &Ranking, needs: &[Need]) -> Scanned {
         let mut scanned = Scanned::default();
         for &need in needs {
@@ -299,10 +299,10 @@ impl Followers {
         scanned
     }
 
-    /// Notes that no column of these tiles is above `bound`, unless it is a candidate.
+    /// Records that no column of these tiles is above `bound`, unless it is a candidate.
     fn note_bound(&self, iteration: usize, ranking: &Ranking, position: u32, n_tiles: u32, bound: f64) {
         let position = position as usize;
-        // What was not scanned keeps its bound, raised.
+        // The bound for unscanned columns remains, raised by their growth.
         let growth = ranking.since(self.states.age(position, iteration)).beyond(n_tiles as usize);
         let other = growth
             .map_or(f64::NEG_INFINITY, |growth| f64::from(self.states.other(position)) + f64::from(growth));
@@ -311,7 +311,7 @@ impl Followers {
     }
 }
 
-/// Cuts a list into parts of at most [`SCAN_TERMS`] terms each; an item with more is alone in its
+/// Splits a list into parts of at most [`SCAN_TERMS`] terms each; an item with more is alone in its
 /// part.
 fn of_few_terms<T>(mut items: &[T], n_terms: impl Fn(&T) -> usize) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {

@@ -1,11 +1,11 @@
-//! `drift`: a document looks only at centroids that moved further than its slack.
+//! `drift`: a document scans only centroids that moved further than its slack.
 //!
-//! Each document keeps `own`, the similarity to its own centroid, and `other`, an upper bound of
+//! Each document keeps `own`, the similarity to its own centroid, and `other`, an upper bound on
 //! the similarity to every other centroid as of the iteration in which it was made. A centroid that
-//! moved since then may have come closer by its *growth* at most. So with `slack = own - other` a
-//! document has to look only at centroids that grew by `slack` or more; if there are none, nothing
-//! is done for it but comparing two numbers. The paper's non-changing clusters are the special case
-//! of growth 0.
+//! moved since then may have come closer by at most its *growth*. So with `slack = own - other` a
+//! document has to scan only centroids that grew by `slack` or more; if there are none, two numbers
+//! are compared and nothing else is done for it. The paper's non-changing clusters are the special
+//! case of growth 0.
 //!
 //! # Proof
 //!
@@ -15,52 +15,52 @@
 //! c_j) <= x . c_j + x . max(c_j' - c_j, 0) <= x . c_j + |x| |max(c_j' - c_j,
 //! 0)|` (Cauchy-Schwarz). [`growth`](super::bounds::growth) is the last term with slack for the
 //! rounding of both similarities and of itself, so computed similarities grow by no more than it.
-//! Over several movements growths add up, for each centroid by itself: [`growth.rs`](growth) keeps
+//! Over several movements growths add up, separately for each centroid: [`growth.rs`](growth) keeps
 //! these sums `G_j`. If `U + G_j < own`, centroid j is less similar than the own one and can be
 //! left out, ties included.
 //!
-//! For the centroids that cannot be left out so, [`columns.rs`](columns) bounds all similarities at
-//! once in small integers, and [`batch.rs`](batch) leaves out those below `own`, or below a lower
-//! bound of the best of them. What remains are *candidates*: their similarities are computed as the
-//! reference does ([`comparer.rs`](comparer)), and the tie rule decides among them and the own
-//! centroid. Every centroid is then in one of four classes, each with a bound: not looked at
-//! (`U + G_j`), looked at and left out (the bound of `columns.rs`), candidate that lost, or old own
-//! centroid (their similarities). The greatest of these is the new `U`, but never less than 0: an
-//! empty centroid has similarity 0 to every document, is looked at by none, and grows from there
-//! once its cluster is refilled.
+//! For the other centroids, [`columns.rs`](columns) bounds all similarities at once in small
+//! integers, and [`batch.rs`](batch) leaves out those below `own`, or below a lower bound of the
+//! best of them. The remaining ones are *candidates*: their similarities are computed as in the
+//! reference ([`comparer.rs`](comparer)), and the tie rule decides among them and the own centroid.
+//! Every centroid is then in one of four classes, each with a bound: not scanned (`U + G_j`),
+//! scanned and left out (the bound of `columns.rs`), candidate that lost, or old own centroid
+//! (their similarities). The greatest of these is the new `U`, but never less than 0: an empty
+//! centroid has similarity 0 to every document, is scanned by none, and grows from there once its
+//! cluster is refilled.
 //!
 //! # What else makes it fast
 //!
-//! - Columns are ranked by their growth, so that what a document looks at is a *prefix* of them, in
-//!   whole tiles of 64.
-//! - A document that looks at many columns looks at *groups* of 8 to 32 of them first. Hardly any
-//!   group but that of its own centroid can hold a winner, so it looks at two or three tiles of
-//!   columns instead of all.
+//! - Columns are ranked by their growth, so that a document scans a *prefix* of them, in whole
+//!   tiles of 64.
+//! - A document that scans many columns scans *groups* of 8 to 32 of them first. Hardly any group
+//!   except that of its own centroid can hold a winner, so it scans two or three tiles of columns
+//!   instead of all.
 //! - Documents are scanned in the order of their clusters ([`arranged.rs`](arranged)): neighbours
 //!   share terms, so table lines and lists are in cache.
 //! - Own similarities are computed one centroid at a time, and only for clusters that changed.
-//! - In late iterations most documents look at a tile or two. They get small columns of their own,
+//! - In late iterations most documents scan a tile or two. They get small columns of their own,
 //!   which are built quickly; and columns of centroids that did not change are kept
 //!   ([`kept.rs`](kept)).
 //!
 //! # Two halves
 //!
-//! [`Front`] is what follows the centroids: growths, ranking, columns. It depends on no document.
-//! [`Followers`] is what follows the documents: their rows, labels and bounds. It sees centroids
-//! only through the step and the front. [`Drift`] holds one of each.
+//! [`Front`] is the per-centroid half: growths, ranking, columns. It depends on no document.
+//! [`Followers`] is the per-document half: rows, labels and bounds. It sees centroids only through
+//! the step and the front. [`Drift`] holds one of each.
 //!
-//! In iteration 0, and whenever it is not known what happened since the last assignment, `own` is
-//! computed for all, `other` is infinite, and every document looks at all columns. With negative
+//! In iteration 0, and whenever the changes since the last assignment are unknown, `own` is
+//! computed for all, `other` is infinite, and every document scans all columns. With negative
 //! values, or with more than 32 candidates (many equal centroids, or a document that shares no term
-//! with any), posting lists give all similarities, as in `inverted`. So they do for a document
-//! whose own similarity is 0, and for one without a label that shares a term with a changed
+//! with any), posting lists give all similarities, as in `inverted`. The same applies to a document
+//! whose own similarity is 0, and to one without a label that shares a term with a changed
 //! centroid.
 //!
 //! **Cost.** Memory: 8 bytes per nonzero and 16 per document for the arranged rows, 21 per document
-//! for what is known of it, 16 more while documents are chosen and scanned; 8 bytes per term, and 4
-//! per term and thread; 141 per cluster, most of it for the growths of 32 iterations; the columns,
-//! twice (see there); 10 MB per thread for a batch, or 36 bytes for each term of the longest row if
-//! that has more than 131,072. `docs/strategies.md` has it as one formula.
+//! for its state, 16 more while documents are chosen and scanned; 8 bytes per term, and 4 per term
+//! and thread; 141 per cluster, most of it for the growths of 32 iterations; the columns, twice
+//! (see there); 10 MB per thread for a batch, or 36 bytes per term of the longest row if that has
+//! more than 131,072. `docs/strategies.md` gives a single formula.
 //!
 //! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one
 //! bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that
@@ -98,7 +98,7 @@ pub(super) struct Drift {
     front: Front,
     followers: Followers,
     filters_off: bool,
-    /// The iteration that both halves stand for.
+    /// The iteration that both halves represent.
     iteration: Option<usize>,
 }
 
@@ -112,18 +112,18 @@ impl Drift {
         }
     }
 
-    /// Gives all memory back.
+    /// Frees all memory.
     pub(super) fn clear(&mut self) {
         *self = Drift::new(self.front.level());
     }
 
-    /// Forgets everything but the labels, if there are any.
+    /// Discards everything but the labels, if there are any.
     fn reset(&mut self, step: &ShardStep<'_>, labels: &[u32]) {
         self.front.reset(step.centroids.n_clusters());
         self.followers.reset(self.front.ranks(), step, labels);
     }
 
-    /// Documents against those centroids that may win them.
+    /// Compares documents with the centroids that may win them.
     fn follow(
         &mut self,
         step: &ShardStep<'_>,
@@ -190,19 +190,19 @@ impl Assigner for Drift {
     }
 }
 
-/// What the strategy holds at the most, from "Cost" above: both halves, and the scratch of each
+/// Upper bound on the strategy's memory, from "Cost" above: both halves, and the scratch of each
 /// thread.
 pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     let Sizes { n_rows, nnz, n_terms, n_clusters, n_threads, .. } = *sizes;
     let followers = 8 * nnz + 53 * n_rows;
     let front = 72 * n_terms + 141 * n_clusters + 2 * columns::most_bytes(sizes);
-    // A centroid spread out, and a batch of documents.
+    // An expanded centroid, and a batch of documents.
     let by_thread = 4 * n_terms + batch::most_bytes(sizes, look::SCAN_DOCS, look::SCAN_TERMS);
     followers + front + n_threads * by_thread
 }
 
-/// Divides the documents: those that look at a few tiles only get small columns of their own. With
-/// each part comes the number of tiles that is enough for it.
+/// Splits the documents: those that scan only a few tiles get small columns of their own. Each part
+/// comes with the number of tiles that suffices for it.
 fn in_two(needs: &[Need]) -> [(Vec<Need>, usize); 2] {
     let n_tiles = needs.iter().map(|need| need.n_tiles as usize).max().unwrap_or(0);
     let n_few = few_tiles(needs, n_tiles);
@@ -210,8 +210,8 @@ fn in_two(needs: &[Need]) -> [(Vec<Need>, usize); 2] {
     [(few, n_few), (rest, n_tiles)]
 }
 
-/// The least number of tiles that is enough for most documents, if it is a small part of all; else
-/// 0.
+/// The smallest number of tiles that suffices for most documents, if it is a small part of all;
+/// otherwise 0.
 fn few_tiles(needs: &[Need], n_tiles: usize) -> usize {
     let mut counts = vec![0; n_tiles + 1];
     needs.iter().for_each(|need| counts[need.n_tiles as usize] += 1);
@@ -261,8 +261,8 @@ mod tests {
         UnitRows::new(SparseRows::from_parts(2000, offsets, terms, values).unwrap())
     }
 
-    /// Many clusters until few of them change, with columns for all that is looked at, however
-    /// little it is: groups, columns that are kept, and what has changed since.
+    /// Many clusters until few of them change, always with columns, however few are scanned:
+    /// groups, kept columns, and changes since.
     #[test]
     fn columns_are_as_good_as_posting_lists_to_the_end() {
         for seed in 0..20 {

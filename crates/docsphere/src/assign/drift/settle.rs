@@ -16,11 +16,11 @@ use crate::by_key::ByKey;
 use crate::labels::Assignment;
 use crate::record::Counters;
 
-/// Documents of one cluster that are compared with its centroid in one task.
+/// Documents of one cluster that are compared with its centroid per task.
 const TASK_DOCS: usize = 1024;
 
 impl Followers {
-    /// Brings the own similarities up to date.
+    /// Updates the own similarities.
     pub(super) fn update_own(&self, ranks: &TermRanks, step: &ShardStep<'_>, changed: &[u32]) -> u64 {
         let tasks: Vec<(usize, &[u32])> = changed
             .iter()
@@ -42,8 +42,7 @@ impl Followers {
         tasks.iter().map(|(_, members)| members.len() as u64).sum()
     }
 
-    /// Documents that are compared with a centroid in one task: spreading the centroid must not be
-    /// the greater part of it.
+    /// Documents compared with a centroid per task: expanding the centroid must not dominate.
     fn task_docs(step: &ShardStep<'_>, cluster: usize) -> usize {
         TASK_DOCS.max(4 * step.centroids.row(cluster).nnz() / mean_nnz(step.rows))
     }
@@ -110,7 +109,7 @@ impl Followers {
         }
     }
 
-    /// These documents against every centroid.
+    /// Compares these documents with every centroid.
     pub(super) fn assign_through_postings(
         &mut self,
         step: &ShardStep<'_>,

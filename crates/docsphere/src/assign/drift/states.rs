@@ -1,9 +1,9 @@
-//! What `drift` knows of each document, by position.
+//! The state that `drift` keeps for each document, by position.
 //!
-//! Atomic, since documents are worked on by cluster and by batch, in parallel; no two tasks of a
-//! stage have the same document.
+//! Atomic, since documents are processed by cluster and by batch, in parallel; no two tasks of a
+//! stage share a document.
 //!
-//! **Cost.** 17 bytes a document.
+//! **Cost.** 17 bytes per document.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -11,17 +11,18 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 #[derive(Default)]
 pub(super) struct States {
     pub(super) labels: Vec<u32>,
-    /// The similarity to the own centroid, as bits; minus infinity if that is empty, or nothing is
-    /// known; 0 without a label.
+    /// The similarity to the own centroid, as bits; minus infinity if that is empty or the
+    /// similarity is unknown; 0 without a label.
     pub(super) own: Vec<AtomicU64>,
-    /// At least the similarity to any other centroid as of some iteration, as bits. Never below 0.
+    /// Upper bound on the similarity to any other centroid as of some iteration, as bits. Never
+    /// below 0.
     pub(super) other: Vec<AtomicU32>,
     /// That iteration, modulo 256.
     pub(super) made: Vec<AtomicU8>,
 }
 
 impl States {
-    /// Nothing but labels; the first bounds are made in this iteration.
+    /// A state with labels only; the first bounds are made in this iteration.
     pub(super) fn unknown(labels: Vec<u32>, iteration: usize) -> Self {
         let n_docs = labels.len();
         States {
@@ -44,24 +45,24 @@ impl States {
         f32::from_bits(self.other[position].load(Relaxed))
     }
 
-    /// Notes a bound. It is never below 0: an empty centroid has similarity 0, and the bound must
+    /// Sets the bound. It is never below 0: an empty centroid has similarity 0, and the bound must
     /// cover it, because the centroid grows from there when its cluster is refilled.
     pub(super) fn set_other(&self, position: usize, other: f32) {
         self.other[position].store(other.max(0.0).to_bits(), Relaxed);
     }
 
-    /// How many assignments ago the bound was made.
+    /// The number of assignments since the bound was made.
     pub(super) fn age(&self, position: usize, iteration: usize) -> usize {
         let made = self.made[position].load(Relaxed);
         usize::from((iteration as u8).wrapping_sub(1).wrapping_sub(made))
     }
 
-    /// Notes that the bound was made in this iteration.
+    /// Records that the bound was made in this iteration.
     pub(super) fn set_made(&self, position: usize, iteration: usize) {
         self.made[position].store(iteration as u8, Relaxed);
     }
 
-    /// Brings all into another order: `from` holds the old position of each new one.
+    /// Reorders all states: `from` holds the old position of each new one.
     pub(super) fn permute(&mut self, from: &[u32]) {
         let labels = from.iter().map(|&old| self.labels[old as usize]).collect();
         let own = from.iter().map(|&old| AtomicU64::new(self.own[old as usize].load(Relaxed))).collect();

@@ -1,18 +1,18 @@
-//! Ranges of terms, so that threads can fill what belongs to different terms at the same time.
+//! Ranges of terms, so that threads can fill the data of different terms in parallel.
 
 use rayon::prelude::*;
 
 use crate::vectors::Row;
 
-/// How many ranges there are for each thread.
+/// Ranges per thread.
 const RANGES_PER_THREAD: usize = 4;
 
-/// Where each range of terms begins in each centroid.
+/// Start of each range of terms in each centroid.
 pub(super) struct TermRanges {
     /// Terms per range.
     pub(super) width: usize,
     n_ranges: usize,
-    /// For each column, where each range begins, and one more at the end.
+    /// For each column, the start of each range, and one more entry for the end.
     cuts: Vec<u32>,
 }
 

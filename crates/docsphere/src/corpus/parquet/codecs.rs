@@ -1,24 +1,24 @@
-//! Unpacks pages. No more is written than the header of the page has stated.
+//! Decompresses pages. Never writes more than the page header states.
 
 use std::io::Read;
 
 use super::{Result, damaged, unsupported};
 
-/// How pages are packed.
+/// The compression of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Codec {
     Plain,
     Snappy,
     Gzip,
     Brotli,
-    /// The older LZ4, of which there are three kinds.
+    /// The older LZ4, which has three variants.
     Lz4,
     Zstd,
     Lz4Raw,
 }
 
 impl Codec {
-    /// By its number in the format.
+    /// The codec with this number in the format.
     pub(super) fn from_number(number: i64) -> Result<Self> {
         Ok(match number {
             0 => Codec::Plain,
@@ -33,11 +33,11 @@ impl Codec {
         })
     }
 
-    /// Appends to `out` what `packed` holds: exactly `n_bytes`. The caller has checked that so many
-    /// may be allocated.
+    /// Decompresses `packed` and appends the result to `out`: exactly `n_bytes`. The caller has
+    /// checked that they may be allocated.
     pub(super) fn unpack(self, packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
-        // Some writers pack nothing to nothing, which not every format calls valid.
+        // Some writers compress empty data to empty data, which not every format considers valid.
         if n_bytes == 0 {
             return Ok(());
         }
@@ -65,13 +65,13 @@ impl Codec {
 
 type Unpacked = std::result::Result<(), String>;
 
-/// Reads one byte more than there should be, to see whether there is one.
+/// Reads one byte more than expected, to detect excess data.
 fn read_limited(reader: impl Read, n_bytes: usize, out: &mut Vec<u8>) -> Unpacked {
     out.reserve_exact(n_bytes + 1);
     reader.take(n_bytes as u64 + 1).read_to_end(out).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Lets `unpack` write the next `n_bytes`, and keeps as many as it says.
+/// Lets `unpack` write the next `n_bytes`, and keeps as many as it reports.
 fn fill<E: ToString>(
     n_bytes: usize,
     out: &mut Vec<u8>,
@@ -102,7 +102,7 @@ fn lz4_block(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Unpacked {
     fill(n_bytes, out, |out| lz4_flex::block::decompress_into(packed, out))
 }
 
-/// Hadoop's blocks; else a frame; else, as some programs wrote for a while, a block alone.
+/// Hadoop's blocks; otherwise a frame; otherwise, as some programs wrote for a while, a bare block.
 fn lz4(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Unpacked {
     let start = out.len();
     let kinds = [
@@ -123,7 +123,7 @@ fn lz4(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Unpacked {
     found
 }
 
-/// Blocks, each behind its two sizes: unpacked, packed.
+/// Blocks, each preceded by its two sizes: decompressed, compressed.
 fn lz4_hadoop(packed: &[u8], n_bytes: usize, out: &mut Vec<u8>) -> Unpacked {
     let cut_off = || "blocks of LZ4 that are cut off".to_owned();
     let (mut rest, mut left) = (packed, n_bytes);

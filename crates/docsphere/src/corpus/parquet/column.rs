@@ -16,9 +16,9 @@ const BYTE_STREAM_SPLIT: i64 = 9;
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::corpus) enum Value<'a> {
-    /// There is none.
+    /// No value.
     Null,
-    /// What should be UTF-8, unchecked.
+    /// Bytes that should be UTF-8, unchecked.
     Text(&'a [u8]),
     /// An integer.
     Integer(i128),
@@ -35,17 +35,17 @@ pub(in crate::corpus) struct Column<'a> {
     page: DataPage,
     /// Rows of the page that have not been read.
     page_left: u64,
-    /// Which of them have a value, if that is not all.
+    /// Which of them have a value, unless all do.
     levels: Option<Runs>,
-    /// How to read the values; found out when there is one, because a page without any need not
-    /// have even the beginnings.
+    /// The decoder of the values; created with the first value, because a page without values may
+    /// lack even the decoder's header.
     values: Option<Values>,
-    /// The value before, where values are stored as changes to it.
+    /// The previous value, for encodings that store differences to it.
     before: Vec<u8>,
     rows_left: u64,
 }
 
-/// How the values of a page are read, and how far that is.
+/// The decoder of the values of a page, and its position.
 #[derive(Debug)]
 enum Values {
     Plain {
@@ -57,14 +57,14 @@ enum Values {
         lengths: Deltas,
         at: usize,
     },
-    /// What is kept of the text before, and what follows it.
+    /// Lengths shared with the previous text, and the suffixes.
     Prefixes {
         prefixes: Deltas,
         lengths: Deltas,
         at: usize,
     },
     Differences(Deltas),
-    /// The first bytes of all numbers, then the second ones, and so on.
+    /// The first bytes of all numbers, then the second bytes, and so on.
     Split {
         next: usize,
     },
@@ -91,7 +91,7 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// The value of the next row. There are as many as the row group has rows.
+    /// The value of the next row. There are as many values as the row group has rows.
     pub(in crate::corpus) fn next(&mut self) -> Result<Value<'_>> {
         while self.page_left == 0 {
             self.next_page()?;
@@ -210,18 +210,18 @@ impl Values {
     }
 }
 
-/// Values that stand for keys.
+/// The values that keys stand for.
 #[derive(Debug)]
 struct Dictionary {
     content: Vec<u8>,
-    /// Where each text begins and ends.
+    /// Start and end of each text.
     texts: Vec<(u32, u32)>,
 }
 
 impl Dictionary {
     fn new(content: Vec<u8>, n_values: u64, column_type: &ColumnType) -> Result<Self> {
-        // A text has its length before it, and a number takes its bytes: so many values need so
-        // many bytes.
+        // A text is preceded by its length, and a number takes its width: this gives the fewest
+        // bytes that the values can take.
         let width = if *column_type == ColumnType::Text { 4 } else { column_type.width() };
         if n_values.saturating_mul(width as u64) > content.len() as u64 {
             let expected = format!("a dictionary of {n_values} values");
@@ -256,7 +256,7 @@ impl Dictionary {
     }
 }
 
-/// The value at `at`, which moves behind it.
+/// Reads the value at `at` and advances `at` past it.
 fn plain<'a>(content: &'a [u8], at: &mut usize, end: usize, column_type: &ColumnType) -> Result<Value<'a>> {
     if *column_type == ColumnType::Text {
         return Ok(Value::Text(plain_text(content, at, end)?));
@@ -267,14 +267,14 @@ fn plain<'a>(content: &'a [u8], at: &mut usize, end: usize, column_type: &Column
     Ok(column_type.number(u64::from_le_bytes(number)))
 }
 
-/// The text at `at`, behind its length.
+/// The text at `at`, which is preceded by its length.
 fn plain_text<'a>(content: &'a [u8], at: &mut usize, end: usize) -> Result<&'a [u8]> {
     let length = next_text(content, at, end, 4)?;
     let length = u32::from_le_bytes(length.try_into().expect("4 bytes"));
     next_text(content, at, end, i64::from(length))
 }
 
-/// `length` bytes at `at`, which moves behind them.
+/// Reads `length` bytes at `at` and advances `at` past them.
 fn next_text<'a>(content: &'a [u8], at: &mut usize, end: usize, length: i64) -> Result<&'a [u8]> {
     let text = usize::try_from(length).ok().and_then(|length| content[*at..end].get(..length));
     let text = text.ok_or_else(|| {
@@ -288,7 +288,7 @@ fn next_text<'a>(content: &'a [u8], at: &mut usize, end: usize, length: i64) -> 
 }
 
 impl ColumnType {
-    /// Bytes of a number.
+    /// Width of a number in bytes.
     fn width(&self) -> usize {
         match self {
             ColumnType::Int32 { .. } | ColumnType::Float => 4,
@@ -297,7 +297,7 @@ impl ColumnType {
         }
     }
 
-    /// The value of which these are the bits.
+    /// The value with these bits.
     fn number(&self, bits: u64) -> Value<'static> {
         match self {
             ColumnType::Int32 { is_signed: true } => Value::Integer(i128::from(bits as u32 as i32)),

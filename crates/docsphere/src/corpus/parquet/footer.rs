@@ -1,4 +1,4 @@
-//! The end of a Parquet file: its columns, and where the pages of each row group lie.
+//! The footer of a Parquet file: its columns, and the location of each row group's pages.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -8,45 +8,45 @@ use super::thrift::{Field, Fields, Reader};
 use super::{Fault, Result, damaged, read_failed, unsupported};
 use crate::memory::MemoryLimit;
 
-/// How a Parquet file begins and ends.
+/// Magic number at the start and end of a Parquet file.
 const MARK: &[u8; 4] = b"PAR1";
-/// How it ends if its footer is encrypted.
+/// Magic number at the end of a file with an encrypted footer.
 const ENCRYPTED_MARK: &[u8; 4] = b"PARE";
 
-/// Bytes in memory for each byte of the footer: a struct of 4 bytes becomes one of about 100.
+/// Bytes in memory per byte of the footer: a struct of 4 bytes becomes one of about 100.
 const DECODED: u64 = 25;
 
-/// A file may have so many rows, however small it is.
+/// Number of rows that any file may have, however small it is.
 const FREE_ROWS: u64 = 10_000_000;
 
-/// A larger file may have so many rows for each of its bytes. Rows without a text, or all with the
-/// same, take next to nothing in the file, and as much as others in memory.
+/// A larger file may have this many rows per byte. Rows without a text, or all with the same text,
+/// take next to nothing in the file, but as much memory as others.
 const MAX_ROWS_PER_BYTE: u64 = 16;
 
-/// What the end of a file says.
+/// The content of a footer.
 #[derive(Debug)]
 pub(in crate::corpus) struct Footer {
-    /// The columns of the top level, in order.
+    /// The top-level columns, in order.
     pub(in crate::corpus) columns: Vec<TopColumn>,
     pub(in crate::corpus) row_groups: Vec<RowGroup>,
-    /// Where the footer begins: pages end before it.
+    /// Start of the footer: pages end before it.
     pub(super) pages_end: u64,
-    /// Asked before a page is read.
+    /// Checked before a page is read.
     pub(super) memory: MemoryLimit,
 }
 
-/// A column of the top level.
+/// A top-level column.
 #[derive(Debug)]
 pub(in crate::corpus) struct TopColumn {
     pub(in crate::corpus) name: String,
     pub(in crate::corpus) column_type: ColumnType,
-    /// Whether rows may be without a value.
+    /// Whether rows may lack a value.
     pub(super) is_optional: bool,
-    /// Its number among the columns of a row group, where nested columns are taken apart.
+    /// Its index among the leaf columns of a row group, into which nested columns are split.
     pub(super) leaf: usize,
 }
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::corpus) enum ColumnType {
     Text,
@@ -58,7 +58,7 @@ pub(in crate::corpus) enum ColumnType {
     },
     Float,
     Double,
-    /// Anything else, by its name.
+    /// Any other type, by name.
     Other(String),
 }
 
@@ -69,7 +69,7 @@ pub(in crate::corpus) struct RowGroup {
     pub(super) chunks: Vec<ColumnChunk>,
 }
 
-/// Where the pages of a column are.
+/// Location of the pages of a column.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ColumnChunk {
     physical_type: Option<i64>,
@@ -81,7 +81,7 @@ pub(super) struct ColumnChunk {
     is_elsewhere: bool,
 }
 
-/// Where the pages of a column are, checked.
+/// Location of the pages of a column, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PagesPlace {
     pub(super) start: u64,
@@ -90,9 +90,9 @@ pub(super) struct PagesPlace {
 }
 
 impl Footer {
-    /// Reads the end of a file.
+    /// Reads the footer of a file.
     pub(in crate::corpus) fn read(mut file: &File, file_bytes: u64, memory: &MemoryLimit) -> Result<Self> {
-        // The mark at the beginning, the length of the footer, the mark at the end.
+        // The magic number at the start, the length of the footer, the magic number at the end.
         let Some(most) = file_bytes.checked_sub(12) else {
             return Err(damaged("a Parquet file", format!("a file of {file_bytes} bytes")));
         };
@@ -115,7 +115,7 @@ impl Footer {
         let pages_end = file_bytes - 8 - n_bytes;
         let needed = n_bytes.saturating_mul(DECODED);
         memory.check("the footer of a Parquet file", needed).map_err(Fault::Other)?;
-        // No more than the file has.
+        // At most the size of the file.
         let mut bytes = vec![0; n_bytes as usize];
         file.seek(SeekFrom::Start(pages_end)).map_err(read_failed)?;
         file.read_exact(&mut bytes).map_err(read_failed)?;
@@ -155,12 +155,12 @@ impl Footer {
         Ok(self)
     }
 
-    /// The rows of all groups.
+    /// Total rows of all groups.
     pub(in crate::corpus) fn n_rows(&self) -> Option<u64> {
         self.row_groups.iter().try_fold(0_u64, |total, group| total.checked_add(group.n_rows))
     }
 
-    /// Where the pages of a column of a row group are.
+    /// Location of the pages of a column of a row group.
     pub(super) fn pages_of(&self, group: &RowGroup, column: &TopColumn) -> Result<PagesPlace> {
         let missing = || damaged("a row group with every column", "one without");
         let chunk = group.chunks.get(column.leaf).ok_or_else(missing)?;
@@ -176,7 +176,7 @@ impl Footer {
         }
         let codec = Codec::from_number(chunk.codec.ok_or_else(missing)?)?;
         let data_offset = chunk.data_offset.ok_or_else(missing)?;
-        // Some writers state a dictionary at 0 when they mean none.
+        // Some writers state a dictionary offset of 0 when there is no dictionary.
         let start = match chunk.dictionary_offset {
             Some(offset) if offset > 0 => offset.min(data_offset),
             _ => data_offset,
@@ -197,7 +197,7 @@ impl Footer {
 }
 
 impl ColumnType {
-    /// The number of the type in which values are stored.
+    /// The number of the physical type of the values.
     fn physical_type(&self) -> Option<i64> {
         match self {
             ColumnType::Int32 { .. } => Some(1),
@@ -210,12 +210,11 @@ impl ColumnType {
     }
 }
 
-/// The columns of the top level. The schema is a tree, written node by node, each before its
-/// children.
+/// The top-level columns. The schema is a tree, written in preorder.
 fn read_schema(reader: &mut Reader<'_>, field: Field) -> Result<Vec<TopColumn>> {
     let n_nodes = reader.structures(field)?;
     let mut columns = Vec::new();
-    // Children that are still to come, from the root down.
+    // Number of children still to come, from the root down.
     let mut open: Vec<u64> = Vec::new();
     let mut n_leaves = 0;
     for number in 0..n_nodes {
@@ -251,13 +250,14 @@ fn read_schema(reader: &mut Reader<'_>, field: Field) -> Result<Vec<TopColumn>> 
 #[derive(Default)]
 struct Node {
     physical_type: Option<i64>,
-    /// 0: one value a row; 1: one or none; 2: any number.
+    /// 0: one value per row; 1: one or none; 2: any number.
     repetition: Option<i64>,
     name: String,
     n_children: Option<u64>,
-    /// What the values mean, as older files say it.
+    /// The meaning of the values, as stated by older files.
     converted_type: Option<i64>,
-    /// What the values mean, as newer files say it; and for integers whether they have a sign.
+    /// The meaning of the values, as stated by newer files; for integers also whether they are
+    /// signed.
     logical_type: Option<(i16, bool)>,
 }
 
@@ -357,7 +357,7 @@ impl Node {
         if self.n_children.is_some_and(|n_children| n_children > 0) {
             return ColumnType::Other("nested".to_owned());
         }
-        // The newer statement goes first.
+        // The newer statement takes precedence.
         let meaning = match (self.logical_type, self.converted_type) {
             (Some((kind, _)), _) => *LOGICAL_NAMES.get(kind as usize).unwrap_or(&"unknown"),
             (None, Some(kind)) => {

@@ -1,22 +1,22 @@
-//! Reads columns of Parquet files: those at the top level that hold texts or numbers.
+//! Reads the top-level columns of Parquet files that hold texts or numbers.
 //!
-//! Our own reader, because what a file says must be checked before it is believed: the crate
-//! `parquet` takes damaged lengths for strings without looking, panics on damaged pages, and
-//! allocates what headers claim. Here every length is compared with the bytes that are there before
-//! anything is allocated, values are bytes (who wants text checks it), and nothing is `unsafe`.
+//! This is our own reader, because a file's claims must be checked before they are trusted: the
+//! crate `parquet` takes damaged lengths for strings without a check, panics on damaged pages, and
+//! allocates whatever headers claim. Here every length is compared with the available bytes before
+//! any allocation, values are bytes (callers that need text check it), and nothing is `unsafe`.
 //!
 //! | file | what it reads |
 //! |---|---|
 //! | `thrift.rs` | the encoding of all headers |
-//! | `footer.rs` | the end of the file: columns, row groups, where their pages lie |
-//! | `pages.rs` | pages: header, then bytes, unpacked by `codecs.rs` |
+//! | `footer.rs` | the end of the file: columns, row groups, location of their pages |
+//! | `pages.rs` | pages: header, then bytes, decompressed by `codecs.rs` |
 //! | `values.rs` | the encodings of values within a page |
 //! | `column.rs` | a column of a row group, one value after the other |
 //!
-//! **Memory.** For each column that is read: one page, packed and unpacked, and one dictionary,
-//! unpacked, with 8 bytes for each of its texts. A page may unpack to [`pages::FREE_PAGE_BYTES`],
-//! or to [`pages::MAX_PAGE_RATIO`] times its size in the file: what is larger is refused. Values
-//! that repeat, by a dictionary or a prefix, are handed on one at a time.
+//! **Memory.** For each column read: one page, compressed and decompressed, and one decompressed
+//! dictionary, with 8 bytes per text. A page may expand to [`pages::FREE_PAGE_BYTES`], or to
+//! [`pages::MAX_PAGE_RATIO`] times its size in the file; larger pages are refused. Values that
+//! repeat, by a dictionary or a prefix, are passed on one at a time.
 
 mod codecs;
 mod column;
@@ -33,9 +33,9 @@ use crate::error::{Error, ErrorKind};
 /// Why a file cannot be read.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// It breaks the rules of the format.
+    /// The file breaks the rules of the format.
     Damaged { expected: String, found: String },
-    /// It uses a part of the format that is not read.
+    /// The file uses an unsupported part of the format.
     Unsupported { what: String, hint: &'static str },
     /// Everything else.
     Other(Error),

@@ -1,4 +1,4 @@
-//! The pages of a column, one after the other, unpacked.
+//! The decompressed pages of a column, in order.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,17 +9,17 @@ use super::thrift::{Field, Fields, Reader, ThriftFault};
 use super::{Fault, Result, damaged, read_failed, unsupported};
 use crate::memory::{MemoryLimit, PIECE_BYTES};
 
-/// A page may unpack to so many bytes, however few it has in the file.
+/// A page may expand to this many bytes, regardless of its size in the file.
 pub(super) const FREE_PAGE_BYTES: u64 = 64 << 20;
 
-/// A larger page may unpack to so many times its bytes in the file. Texts shrink to a tenth, seldom
-/// to a hundredth.
+/// A larger page may expand to this many times its size in the file. Texts shrink to a tenth,
+/// seldom to a hundredth.
 pub(super) const MAX_PAGE_RATIO: u64 = 100;
 
-/// A header holds a few numbers, and perhaps the least and the greatest value.
+/// A header holds a few numbers, and perhaps the minimum and maximum value.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
 
-/// Bytes in which most headers end.
+/// Most headers are no longer than this.
 const FIRST_HEADER_BYTES: u64 = 1 << 9;
 
 /// A page.
@@ -33,26 +33,26 @@ pub(super) enum Page {
 #[derive(Debug, Default)]
 pub(super) struct DataPage {
     pub(super) content: Vec<u8>,
-    /// Where it says which rows have a value, if rows may be without.
+    /// Range of the definition levels, which say which rows have a value, if rows may lack one.
     pub(super) levels: Range<usize>,
-    /// Where the values are.
+    /// Range of the values.
     pub(super) values: Range<usize>,
-    /// Rows, with a value or without.
+    /// Number of rows, with or without a value.
     pub(super) n_rows: u64,
     /// The number of the values' encoding.
     pub(super) encoding: i64,
 }
 
-/// Reads page after page.
+/// Reads pages in order.
 #[derive(Debug)]
 pub(super) struct Pages<'a> {
     file: &'a File,
     place: PagesPlace,
-    /// Whether rows may be without a value.
+    /// Whether rows may lack a value.
     is_optional: bool,
-    /// Asked before a page is read.
+    /// Checked before a page is read.
     memory: &'a MemoryLimit,
-    /// Bytes as they are in the file. Memory that is used again.
+    /// Bytes as in the file. Reused memory.
     packed: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Pages<'a> {
         Pages { file, place, is_optional, memory, packed: Vec::new() }
     }
 
-    /// The next page, if there is one. Its memory may be given back by `reuse`.
+    /// The next page, if any. `reuse` is memory of an earlier page to use again.
     pub(super) fn next(&mut self, reuse: Vec<u8>) -> Result<Option<Page>> {
         while self.place.start < self.place.end {
             let header = self.read_header()?;
@@ -77,7 +77,7 @@ impl<'a> Pages<'a> {
         Ok(None)
     }
 
-    /// The header of the next page, which then begins where the header ends.
+    /// Reads the header of the next page and advances to its end, where the page begins.
     fn read_header(&mut self) -> Result<Header> {
         let most = (self.place.end - self.place.start).min(MAX_HEADER_BYTES);
         let mut n_bytes = most.min(FIRST_HEADER_BYTES);
@@ -94,7 +94,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Whether the page is in the file, and may be unpacked.
+    /// Checks that the page lies within the file and may be decompressed.
     fn check_sizes(&self, header: &Header) -> Result<()> {
         let Header { packed_bytes, unpacked_bytes, .. } = *header;
         let left = self.place.end - self.place.start;
@@ -124,7 +124,7 @@ impl<'a> Pages<'a> {
         let unpacked_bytes = header.unpacked_bytes as usize;
         let codec = self.place.codec;
         if let PageKind::DataV2 { levels_bytes, other_levels_bytes, is_packed } = header.kind {
-            // Levels come first and are never packed.
+            // Levels come first and are never compressed.
             let n_levels = levels_bytes
                 .checked_add(other_levels_bytes)
                 .filter(|&n_levels| n_levels <= unpacked_bytes && n_levels <= self.packed.len())
@@ -142,7 +142,7 @@ impl<'a> Pages<'a> {
         let (n_values, encoding) = (header.n_values, header.encoding);
         if header.kind == PageKind::Dictionary {
             return match encoding {
-                // The second is what older writers say for the first.
+                // Older writers use the second for the first.
                 PLAIN | PLAIN_DICTIONARY => Ok(Page::Dictionary { content, n_values }),
                 other => Err(unsupported(format!("a dictionary in encoding {other}"))),
             };
@@ -157,7 +157,7 @@ pub(super) const PLAIN: i64 = 0;
 pub(super) const PLAIN_DICTIONARY: i64 = 2;
 const RLE: i64 = 3;
 
-/// Where the levels of a page of version 1 are: behind their length.
+/// Range of the levels of a version 1 page: they are preceded by their length.
 fn v1_levels(header: &Header, content: &[u8]) -> Result<Range<usize>> {
     if header.levels_encoding != RLE {
         return Err(unsupported(format!("levels in encoding {}", header.levels_encoding)));
@@ -171,7 +171,7 @@ fn v1_levels(header: &Header, content: &[u8]) -> Result<Range<usize>> {
     Ok(4..4 + length)
 }
 
-/// Reads bytes that the file has.
+/// Reads bytes that are known to be within the file.
 fn read_at(mut file: &File, start: u64, n_bytes: usize, bytes: &mut Vec<u8>) -> Result<()> {
     bytes.clear();
     bytes.resize(n_bytes, 0);
@@ -188,11 +188,11 @@ enum PageKind {
         other_levels_bytes: usize,
         is_packed: bool,
     },
-    /// Nothing that is needed.
+    /// A page that is not needed.
     Other,
 }
 
-/// The header of a page, checked as far as it can be without the page.
+/// The header of a page, checked as far as possible without the page.
 #[derive(Debug)]
 struct Header {
     kind: PageKind,
@@ -203,13 +203,13 @@ struct Header {
     levels_encoding: i64,
 }
 
-/// The header of a page as it is written.
+/// The header of a page as written.
 #[derive(Debug, Default)]
 struct RawHeader {
     kind: Option<i64>,
     unpacked_bytes: Option<i64>,
     packed_bytes: Option<i64>,
-    /// Of the struct for its kind.
+    /// From the struct for its kind.
     n_values: Option<i64>,
     encoding: Option<i64>,
     levels_encoding: Option<i64>,
@@ -219,7 +219,7 @@ struct RawHeader {
 }
 
 impl Header {
-    /// The header, and its length.
+    /// The header and its length.
     fn read(bytes: &[u8]) -> std::result::Result<(RawHeader, usize), ThriftFault> {
         let mut reader = Reader::new(bytes);
         let mut header = RawHeader::default();

@@ -1,4 +1,4 @@
-//! What other writers write is read; what nobody should write is refused, in little memory.
+//! Reads files of other writers; refuses invalid files, in little memory.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -43,7 +43,7 @@ fn read(path: &Path, options: CorpusOptions) -> Result<(Documents, CorpusStats)>
     Ok((documents, stats))
 }
 
-/// What is said about a file of these bytes, without its name.
+/// The error message for a file with these bytes, without the file name.
 fn refusal(bytes: &[u8]) -> String {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("d.parquet");
@@ -69,7 +69,7 @@ const COMPRESSIONS: [fn() -> Compression; 7] = [
     || Compression::ZSTD(ZstdLevel::default()),
 ];
 
-/// Encodings of texts and of integers; none: a dictionary.
+/// Encodings of texts and of integers; `None`: a dictionary.
 const ENCODINGS: [Option<(Encoding, Encoding)>; 4] = [
     None,
     Some((Encoding::PLAIN, Encoding::PLAIN)),
@@ -90,7 +90,7 @@ fn properties(encoding: Option<(Encoding, Encoding)>, version: WriterVersion) ->
     })
 }
 
-/// Columns of every type, and what is to be read from them.
+/// Columns of every type, and the values expected from them.
 fn table(n_rows: i64) -> (RecordBatch, Vec<[String; 6]>) {
     let text = |row: i64| format!("{}{}", "common beginning, ".repeat((row % 3) as usize), row * row);
     let maybe = |row: i64| (row % 4 != 1).then(|| format!("é{}", row % 5));
@@ -173,8 +173,8 @@ fn write_bytes(path: &Path, values: &[&[u8]], properties: WriterProperties) {
 fn what_is_not_utf8_is_replaced_and_counted() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("d.parquet");
-    // The first two are UTF-8 together, and neither is alone: a check of all bytes at once does not
-    // see it.
+    // The first two are valid UTF-8 together, but neither is alone: a check of all bytes at once
+    // misses it.
     let values: [&[u8]; 4] = [b"caf\xc3", b"\xa9 au lait", b"tea", b"\xff"];
     for encoding in ENCODINGS {
         for version in VERSIONS {
@@ -183,7 +183,7 @@ fn what_is_not_utf8_is_replaced_and_counted() {
             let texts: Vec<&str> = found.iter().map(|(_, text)| &text[..]).collect();
             assert_eq!(texts, ["caf\u{fffd}", "\u{fffd} au lait", "tea", "\u{fffd}"], "{encoding:?}");
             assert_eq!(stats.n_invalid_utf8, 3, "{encoding:?}");
-            // As text and as id: still one document.
+            // As text and as id: still counted as one document.
             assert_eq!(read(&path, options(&["text"], Some("text"))).unwrap().1.n_invalid_utf8, 3);
         }
     }
@@ -310,7 +310,7 @@ impl Struct {
     }
 }
 
-/// A file of one column of texts in pages that are given, packed with codec number `codec`.
+/// A file with one column of texts in the given pages, compressed with codec number `codec`.
 fn file_of(pages: &[u8], codec: i64, n_rows: i64) -> Vec<u8> {
     let root = Struct::default().text(4, "rows").number(5, 1);
     let column = Struct::default().number(1, 6).number(3, 0).text(4, "text").number(6, 0);
@@ -356,7 +356,7 @@ fn sizes_that_cannot_be_are_refused_before_memory_is_taken() {
             "a page of 6 bytes to unpack to at most 67108864 (100 times as many, or 67108864), found 2147483647 (in column \"text\")",
         );
     }
-    // A page that is larger than the file; one that unpacks to more than it says.
+    // A page that is larger than the file; one that expands to more than it states.
     let inner = Struct::default().number(1, 1).number(2, 0).number(3, 3);
     let header = Struct::default().number(1, 0).number(2, 9).number(3, 1 << 30).inner(5, inner);
     refused(
@@ -419,7 +419,7 @@ fn sizes_that_cannot_be_are_refused_before_memory_is_taken() {
         1,
         "a prefix of at most 0 bytes, found 2 (in column \"text\")",
     );
-    // Texts that end behind their page; fewer and more rows than there should be.
+    // Texts that extend past their page; fewer and more rows than expected.
     refused(
         &plain(1, 0, b"\x02\0\0\0a"),
         0,
@@ -446,7 +446,7 @@ fn a_schema_that_is_no_tree_is_refused() {
     assert_eq!(refusal(&file(vec![node(1), leaf(), leaf()])), format!("{tree}a column without a parent"));
     assert_eq!(refusal(&file(vec![node(2), leaf()])), format!("{tree}one that is cut off"));
     assert_eq!(refusal(&file(vec![node(-1), leaf()])), format!("{tree}-1 children"));
-    // Columns within columns, 100,000 deep: no stack is used up.
+    // Columns nested 100,000 deep: the stack does not overflow.
     let mut nodes: Vec<Struct> = (0..100_000).map(|_| node(1)).collect();
     nodes.push(leaf());
     assert_eq!(
@@ -462,7 +462,7 @@ fn values_that_repeat_are_cut_into_chunks_of_the_usual_size() {
     let text = "long ".repeat(80_000); // 400 KB
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(&text, 1000)));
     let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
-    // A dictionary of one text; texts that are what the one before was.
+    // A dictionary of one text; texts equal to the previous one.
     for encoding in [None, Some((Encoding::DELTA_BYTE_ARRAY, Encoding::PLAIN))] {
         write(&path, &batch, properties(encoding, VERSIONS[1]).build());
         let chunk_bytes = 1 << 21;

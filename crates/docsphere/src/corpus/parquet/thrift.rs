@@ -1,17 +1,17 @@
-//! The compact protocol of Thrift, in which Parquet writes its headers.
+//! Thrift's compact protocol, in which Parquet writes its headers.
 //!
 //! Reads from bytes in memory and allocates nothing, so a damaged length costs no memory. Structs
-//! are read field by field; what nobody asks for is skipped.
+//! are read field by field; unused fields are skipped.
 
 use super::{Fault, damaged};
 
-/// The fewest bytes of a struct in a list.
+/// The minimum size of a struct in a list.
 const MIN_STRUCT_BYTES: u64 = 4;
 
-/// Structs and lists within each other. Parquet's own headers need fewer than ten.
+/// Maximum nesting of structs and lists. Parquet's own headers need less than ten.
 const MAX_DEPTH: usize = 32;
 
-/// Why something could not be read.
+/// Why a value could not be read.
 #[derive(Debug, PartialEq)]
 pub(super) enum ThriftFault {
     /// The bytes end too early.
@@ -32,7 +32,7 @@ impl From<ThriftFault> for Fault {
 
 type Result<T> = std::result::Result<T, ThriftFault>;
 
-/// The type of a value, as the protocol numbers it.
+/// The type of a value, by its number in the protocol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Kind(u8);
 
@@ -58,13 +58,13 @@ pub(super) struct Field {
     kind: Kind,
 }
 
-/// The fields of a struct that have been read so far. Ids are stored as differences.
+/// The fields of a struct read so far. Ids are stored as differences.
 #[derive(Default)]
 pub(super) struct Fields {
     last_id: i16,
 }
 
-/// Where the reading is.
+/// A reader and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// The next field of a struct, unless it ends here.
+    /// The next field of a struct; `None` at its end.
     pub(super) fn next_field(&mut self, fields: &mut Fields) -> Result<Option<Field>> {
         let head = self.byte()?;
         if head == 0 {
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         Ok(Some(Field { id, kind: Kind(head & 0x0f) }))
     }
 
-    /// The value of a field that is an integer.
+    /// The value of an integer field.
     pub(super) fn integer(&mut self, field: Field) -> Result<i64> {
         match field.kind {
             Kind::BYTE => Ok(i64::from(self.byte()? as i8)),
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a field that is a truth value.
+    /// The value of a boolean field.
     pub(super) fn boolean(&mut self, field: Field) -> Result<bool> {
         match field.kind {
             Kind::TRUE => Ok(true),
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a field that is bytes or a text.
+    /// The value of a field of bytes or text.
     pub(super) fn binary(&mut self, field: Field) -> Result<&'a [u8]> {
         if field.kind != Kind::BINARY {
             return Err(ThriftFault::Bad("a field that should be a text and is not"));
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         self.take(n_bytes)
     }
 
-    /// Begins a field that is a struct.
+    /// Begins a struct field.
     pub(super) fn structure(&mut self, field: Field) -> Result<Fields> {
         match field.kind {
             Kind::STRUCT => Ok(Fields::default()),
@@ -170,9 +170,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Begins a field that is a list of structs: how many there are. Each takes at least
-    /// [`MIN_STRUCT_BYTES`] of the bytes that are left, as every struct that means something does:
-    /// so what is made of them is a small multiple of their bytes.
+    /// Begins a field that is a list of structs, and returns their number. Each must take at least
+    /// [`MIN_STRUCT_BYTES`] of the remaining bytes, as every meaningful struct does: so the decoded
+    /// data is a small multiple of their bytes.
     pub(super) fn structures(&mut self, field: Field) -> Result<u64> {
         if field.kind != Kind::LIST {
             return Err(ThriftFault::Bad("a field that should be a list and is not"));
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         Ok((Kind(head & 0x0f), length))
     }
 
-    /// Passes over the value of a field.
+    /// Skips the value of a field.
     pub(super) fn skip(&mut self, field: Field) -> Result<()> {
         match field.kind {
             Kind::TRUE | Kind::FALSE => Ok(()),
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
             return Err(ThriftFault::Bad("one that is nested too deeply"));
         }
         match kind {
-            // In lists and maps truth values take a byte.
+            // In lists and maps, booleans take one byte.
             Kind::TRUE | Kind::FALSE | Kind::BYTE => self.byte().map(|_| ()),
             Kind(kind) if (Kind::I16.0..=Kind::I64.0).contains(&kind) => self.varint().map(|_| ()),
             Kind::DOUBLE => self.take(8).map(|_| ()),
@@ -286,8 +286,7 @@ mod tests {
         for length in 0..STRUCT.len() {
             assert_eq!(skip(&STRUCT[..length]), Err(ThriftFault::End), "{length} bytes");
         }
-        // A list of 2^62 structs, a text of 2^62 bytes, a number without end, lists in lists
-        // without end.
+        // A list of 2^62 structs, a text of 2^62 bytes, an endless number, endlessly nested lists.
         let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f];
         assert_eq!(skip(&[&[0x19, 0xfc], &huge[..]].concat()), Err(ThriftFault::End));
         assert_eq!(skip(&[&[0x18], &huge[..]].concat()), Err(ThriftFault::End));

@@ -1,11 +1,11 @@
 //! The encodings of numbers within a page: runs, and packed differences.
 //!
-//! The decoders hold positions, not bytes, so that a page and its decoders can lie in one struct;
-//! every call is given the bytes of the page. A decoder never reads behind `end`.
+//! The decoders hold positions, not bytes, so that a page and its decoders can live in one struct;
+//! every call is given the bytes of the page. A decoder never reads past `end`.
 
 use super::{Result, damaged};
 
-/// The little endian number of `width` bits (at most 64) that begins at bit `bit_at`; `None` behind
+/// The little endian number of `width` bits (at most 64) that begins at bit `bit_at`; `None` past
 /// the end.
 fn bits(bytes: &[u8], bit_at: u64, width: u32) -> Option<u64> {
     let (byte_at, shift) = (usize::try_from(bit_at / 8).ok()?, (bit_at % 8) as u32);
@@ -20,7 +20,7 @@ fn bits(bytes: &[u8], bit_at: u64, width: u32) -> Option<u64> {
     Some((u128::from_le_bytes(loaded) >> shift) as u64 & mask)
 }
 
-/// A number of 7 bits a byte, and where it ends.
+/// A number of 7 bits per byte, and its end.
 fn varint(bytes: &[u8], mut at: usize, end: usize) -> Result<(u64, usize)> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
@@ -36,12 +36,12 @@ fn varint(bytes: &[u8], mut at: usize, end: usize) -> Result<(u64, usize)> {
     Err(damaged("a number of at most 64 bits", "more"))
 }
 
-/// Runs of small numbers: one that repeats, or packed ones. Parquet's RLE encoding.
+/// Runs of small numbers, repeated or bit-packed. Parquet's RLE encoding.
 #[derive(Debug)]
 pub(super) struct Runs {
     at: usize,
     end: usize,
-    /// Bits of a number, at most 32.
+    /// Bits per number, at most 32.
     width: u32,
     run: Run,
 }
@@ -63,7 +63,7 @@ impl Runs {
     /// The next number.
     #[inline]
     pub(super) fn next(&mut self, bytes: &[u8]) -> Result<u64> {
-        // Numbers without bits are all 0, and not every writer spells that out.
+        // Numbers of width 0 are all 0, and not every writer spells that out.
         if self.width == 0 {
             return Ok(0);
         }
@@ -93,8 +93,8 @@ impl Runs {
             self.at = at + n_bytes;
             self.run = Run::Same { left: head >> 1, value };
         } else {
-            // Groups of eight. The last may be cut off by the end of the page, where no more are
-            // needed.
+            // Groups of eight. The end of the page may cut off the last one, after the numbers that
+            // are needed.
             let n_bytes = (head >> 1).saturating_mul(u64::from(self.width));
             self.at = usize::try_from(n_bytes).map_or(self.end, |n| self.end.min(at.saturating_add(n)));
             self.run = Run::Packed { left: (head >> 1).saturating_mul(8), bit_at: at as u64 * 8 };
@@ -103,41 +103,41 @@ impl Runs {
     }
 }
 
-/// Numbers as differences to the one before, in blocks of mini blocks, each with a width of its
-/// own. Parquet's DELTA_BINARY_PACKED encoding.
+/// Numbers as differences from the previous one, in blocks of mini blocks, each with its own width.
+/// Parquet's DELTA_BINARY_PACKED encoding.
 ///
 /// Adds with wrap-around in 64 bits; numbers of 32 bits are the lower halves.
 #[derive(Debug)]
 pub(super) struct Deltas {
     at: usize,
     end: usize,
-    /// Numbers that a mini block holds.
+    /// Numbers per mini block.
     mini_numbers: u64,
     n_minis: u64,
-    /// Numbers that have not been read.
+    /// Numbers not yet read.
     left: u64,
-    /// The last number; at first the first.
+    /// The last number read; initially the first number.
     value: i64,
     is_first: bool,
     min_delta: i64,
-    /// Where the widths of the mini blocks of this block are, and which of them is next.
+    /// Position of the widths of this block's mini blocks, and the index of the next one.
     widths_at: usize,
     next_mini: u64,
-    /// The mini block that is being read.
+    /// The current mini block.
     width: u32,
     bit_at: u64,
     mini_left: u64,
 }
 
 impl Deltas {
-    /// Begins at a byte; ends at `end` or before.
+    /// Starts decoding at `at`; never reads past `end`.
     pub(super) fn new(bytes: &[u8], at: usize, end: usize) -> Result<Self> {
         let (block_numbers, at) = varint(bytes, at, end)?;
         let (n_minis, at) = varint(bytes, at, end)?;
         let (left, at) = varint(bytes, at, end)?;
         let (first, at) = varint(bytes, at, end)?;
-        // The format demands 128 and 32 as divisors; that none is left over and none is zero is all
-        // that is needed here.
+        // The format requires blocks of a multiple of 128 numbers; here it suffices that mini
+        // blocks divide a block evenly, hold a multiple of 32 numbers, and nothing is zero.
         let fits = n_minis > 0 && block_numbers > 0 && block_numbers.is_multiple_of(n_minis);
         if !fits || !(block_numbers / n_minis).is_multiple_of(32) {
             let found = format!("{block_numbers} in {n_minis} parts");
@@ -181,7 +181,7 @@ impl Deltas {
         Ok(self.value)
     }
 
-    /// Begins the next mini block. Every one that has a number is there whole.
+    /// Begins the next mini block. Every mini block that holds a number is complete.
     fn start_mini(&mut self, bytes: &[u8]) -> Result<()> {
         let cut_off = || damaged("more values in a page", "its end");
         if self.next_mini == self.n_minis {
@@ -200,14 +200,14 @@ impl Deltas {
         self.width = u32::from(width);
         self.bit_at = self.at as u64 * 8;
         self.mini_left = self.mini_numbers;
-        // A multiple of 32 numbers ends with a byte.
+        // A multiple of 32 numbers ends at a byte boundary.
         let n_bytes = (self.mini_numbers / 8).checked_mul(u64::from(width)).ok_or_else(cut_off)?;
         let next = usize::try_from(n_bytes).ok().and_then(|n_bytes| self.at.checked_add(n_bytes));
         self.at = next.filter(|&at| at <= self.end).ok_or_else(cut_off)?;
         Ok(())
     }
 
-    /// Where the last number ends, before any has been read.
+    /// The end of the last number; to be called before any number is read.
     pub(super) fn end_of_numbers(&self, bytes: &[u8]) -> Result<usize> {
         let mut ahead = Deltas { ..*self };
         let mut left = self.left.saturating_sub(1);
@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn runs_are_those_of_the_format() {
-        // Five times 3, then the numbers 0 to 7, packed: the example of the format's documentation.
+        // Five times 3, then the numbers 0 to 7, bit-packed: the example of the format's
+        // documentation.
         let bytes = [10, 3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010];
         let mut runs = Runs::new(0, bytes.len(), 3).unwrap();
         let numbers: Vec<u64> = (0..13).map(|_| runs.next(&bytes).unwrap()).collect();
@@ -260,7 +261,7 @@ mod tests {
         let endless = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
         let mut runs = Runs::new(0, endless.len(), 8).unwrap();
         assert!(runs.next(&endless).is_err());
-        // A run of length zero is passed over, so that this ends, too.
+        // A run of length zero is skipped, so that this also terminates.
         let mut runs = Runs::new(0, 4, 8).unwrap();
         assert!(runs.next(&[0, 9, 0, 9]).is_err());
     }
@@ -269,7 +270,7 @@ mod tests {
     fn differences_are_those_of_the_format() {
         // 7 5 3 1 2 3 4 5: the example of the format's documentation, in one mini block of 32.
         let mut bytes = vec![0x80, 0x01, 4, 8, 14, 3, 2, 0, 0, 0, 0b1100_0000, 0b0011_1111];
-        bytes.extend([0; 6]); // the rest of the mini block
+        bytes.extend([0; 6]); // the remainder of the mini block
         bytes.extend(*b"behind");
         let deltas = || Deltas::new(&bytes, 0, bytes.len()).unwrap();
         assert_eq!(deltas().end_of_numbers(&bytes).unwrap(), bytes.len() - 6);
@@ -286,10 +287,10 @@ mod tests {
     #[test]
     fn differences_that_claim_too_much_are_refused() {
         let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
-        // 2^63 - 1 numbers in blocks of 128: each block needs bytes that are not there.
+        // 2^63 - 1 numbers in blocks of 128: each block needs bytes that do not exist.
         let bytes = [&[0x80, 0x01, 4], &huge[..], &[0, 0, 0, 0, 0, 0]].concat();
         assert!(Deltas::new(&bytes, 0, bytes.len()).unwrap().end_of_numbers(&bytes).is_err());
-        // Blocks without parts, without numbers, of parts that are no multiple of 32.
+        // Blocks without parts, without numbers, of parts that are not a multiple of 32.
         for (block_numbers, n_minis) in [(128_u32, 0), (0, 4), (32, 4)] {
             let bytes = [block_numbers as u8 | 0x80, (block_numbers >> 7) as u8, n_minis, 1, 0];
             assert!(Deltas::new(&bytes, 0, bytes.len()).is_err(), "{block_numbers} in {n_minis}");

@@ -8,15 +8,15 @@
 //! 3 4 1
 //! ```
 //!
-//! The vocabulary has a word on each line, the first line for word 1. Entries may come in any
-//! order, those of the same place add up, and there must be as many as promised. Counts are usually
-//! whole, but any number is read and written, so that tf-idf weights survive too.
+//! The vocabulary has one word per line, the first line for word 1. Entries may come in any order,
+//! entries at the same position are summed, and there must be as many as stated. Counts are usually
+//! integers, but any number is read and written, so that tf-idf weights survive too.
 //!
-//! A file may claim a million documents freely; above that it must have an entry for every 64
-//! documents.
+//! A file may claim up to a million documents without further checks; above that it must have an
+//! entry per 64 documents.
 //!
-//! Memory while reading: 8 bytes an entry and up to 16 a document; up to 24 bytes an entry if the
-//! documents are not in order. The vocabulary takes its text and 24 bytes a word.
+//! Memory while reading: 8 bytes per entry and up to 16 per document; up to 24 bytes per entry if
+//! the documents are not in order. The vocabulary takes its text and 24 bytes per word.
 //!
 //! Reference: Newman, "Bag of Words", UCI Machine Learning Repository (2008),
 //! <https://doi.org/10.24432/C5ZG6P>.
@@ -38,7 +38,7 @@ const VOCABULARY_FORMAT: &str = "bag-of-words vocabulary";
 /// Documents and, if it was read, their vocabulary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BagOfWords {
-    /// A row for each document.
+    /// One row per document.
     pub rows: SparseRows<'static>,
     /// The word of each term.
     pub vocabulary: Option<Vec<String>>,
@@ -48,7 +48,7 @@ pub struct BagOfWords {
 ///
 /// # Errors
 /// A file that cannot be read or is damaged; a vocabulary of another length than the `docword` file
-/// promises.
+/// states.
 pub fn read_bag_of_words(docword: impl AsRef<Path>, vocab: Option<&Path>) -> Result<BagOfWords> {
     let rows = read_within(docword.as_ref(), &NO_LIMIT)?;
     let vocabulary = vocab.map(|path| {
@@ -128,7 +128,7 @@ pub fn read_vocabulary_from(reader: impl BufRead, n_terms: usize) -> Result<Vec<
 /// atomically, and compressed if its name ends in `.gz` or `.zst`.
 ///
 /// # Errors
-/// A vocabulary that does not have a word for each term, or a word with a line break in it: nothing
+/// A vocabulary that does not have one word per term, or a word that contains a line break: nothing
 /// is written then. And those of the system.
 pub fn write_bag_of_words(
     docword: impl AsRef<Path>,
@@ -164,7 +164,7 @@ fn check_vocabulary(words: &[String], n_terms: usize) -> Result<()> {
     }
 }
 
-/// Writes a `docword` file anywhere. Writes little by little: give it something buffered.
+/// Writes a `docword` file to any writer, in small pieces: pass a buffered writer.
 ///
 /// # Errors
 /// Those of the writer.

@@ -1,14 +1,12 @@
-//! Entries `row term value`, one a line, in any order: the body of Matrix Market and of
+//! Entries `row term value`, one per line, in any order: the body of Matrix Market and of
 //! bag-of-words files.
 //!
-//! Nothing is allocated because a header says so; memory grows as entries arrive, and is asked for
+//! Nothing is allocated on the word of a header; memory grows as entries arrive, and is checked
 //! piece by piece. Entries that come row by row are stored as the rows of the result, with 8 bytes
-//! for each row that has any; entries in another order are brought into place by one counting sort
-//! at the end.
+//! per nonempty row; entries in another order are sorted by one counting sort at the end.
 //!
-//! Memory: 8 bytes an entry, 8 bytes a row, 8 bytes a *run* of entries of the same row; while
-//! sorting, 8 bytes an entry and 8 a row more. Vectors that grow may for a moment hold up to twice
-//! that.
+//! Memory: 8 bytes per entry, 8 per row, 8 per *run* of entries of the same row; while sorting,
+//! another 8 bytes per entry and 8 per row. Growing vectors may temporarily hold up to twice that.
 
 use std::io::{BufRead, Write};
 
@@ -19,13 +17,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Growing, MemoryLimit};
 use crate::vectors::{MAX_ROWS, MAX_TERMS, SparseRows};
 
-/// Rows that may stand in a header whatever the number of entries.
+/// Number of rows that a header may claim regardless of the number of entries.
 const FREE_ROWS: u64 = 1 << 20;
 
-/// Above that, the rows that each entry justifies.
+/// Beyond `FREE_ROWS`, the number of rows that each entry justifies.
 const ROWS_PER_ENTRY: u64 = 64;
 
-/// The sizes that a header promises.
+/// The sizes stated in a header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Promise {
     pub(super) n_rows: u64,
@@ -33,18 +31,18 @@ pub(super) struct Promise {
     pub(super) nnz: u64,
 }
 
-/// What follows the two ids of an entry.
+/// The kind of value that follows the two ids of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Values {
     /// Any number.
     Real,
-    /// A whole number.
+    /// An integer.
     Integer,
-    /// Nothing; the value is one.
+    /// No value in the file; every value is one.
     Pattern,
 }
 
-/// How the entries of a file look.
+/// The syntax of the entries of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) promise: Promise,
@@ -54,7 +52,7 @@ pub(super) struct Layout {
 }
 
 impl Promise {
-    /// Refuses sizes that the library cannot hold or that the file could not justify.
+    /// Rejects sizes that the library cannot hold or the file cannot justify.
     pub(super) fn check(self, format: &'static str) -> Result<()> {
         let limits =
             [("the number of rows", self.n_rows, MAX_ROWS), ("the number of terms", self.n_terms, MAX_TERMS)];
@@ -75,7 +73,7 @@ impl Promise {
     }
 }
 
-/// Reads all entries to the end of the file: exactly as many as promised.
+/// Reads all entries to the end of the file: exactly as many as stated.
 pub(super) fn read_entries<R: BufRead>(
     lines: &mut Lines<'_, R>,
     layout: Layout,
@@ -129,7 +127,7 @@ fn parse_entry(line: &[u8], layout: Layout, format: &'static str) -> Result<(u32
     }
 }
 
-/// An id counted from 1 in the file and from 0 in the result, if it is one of the `n` ids.
+/// Converts an id that counts from 1 in the file to one that counts from 0, if it is in range.
 #[inline]
 fn parse_id(token: Option<&[u8]>, n: u64) -> Option<u32> {
     let id = parse_index(token?)?;
@@ -153,7 +151,7 @@ struct Entries<'a> {
     out_of_order: bool,
 }
 
-/// Neighbouring entries of the same row.
+/// Consecutive entries of the same row.
 struct Run {
     row: u32,
     len: u32,

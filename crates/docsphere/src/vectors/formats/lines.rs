@@ -1,7 +1,7 @@
 //! Lines of a text format, one at a time, with their numbers.
 //!
-//! One buffer serves all lines, and it grows only as far as the longest line that is really there,
-//! asking before each piece of a long one.
+//! One buffer serves all lines. It grows only to the longest line that is actually there, checking
+//! the limit before each piece of a long one.
 
 use std::io::{BufRead, Read};
 
@@ -9,13 +9,13 @@ use crate::compression::read_error;
 use crate::error::{Error, Result};
 use crate::memory::{MemoryLimit, PIECE_BYTES};
 
-/// The longest line of a format whose lines hold a few numbers or a word.
+/// Maximum line length of a format whose lines hold a few numbers or a word.
 pub(super) const SHORT_LINE: usize = 1 << 20;
 
-/// The longest line of a format that has a whole row on a line.
+/// Maximum line length of a format with one row per line.
 pub(super) const LONG_LINE: usize = 1 << 28;
 
-/// The lines of a reader, and the format that its errors name.
+/// The lines of a reader, and the format to name in errors.
 pub(super) struct Lines<'a, R> {
     reader: R,
     memory: &'a MemoryLimit,
@@ -30,10 +30,12 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Lines { reader, memory, format, max_bytes, line: Vec::new(), number: 0 }
     }
 
-    /// The next line without its ending (`\n` or `\r\n`); `None` after the last.
+    /// The next line without its terminator (`
+    /// ` or `\r
+    /// `); `None` after the last.
     pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>> {
         self.line.clear();
-        let limit = self.max_bytes + 2; // room for the ending
+        let limit = self.max_bytes + 2; // room for the terminator
         loop {
             let piece = (limit - self.line.len()).min(PIECE_BYTES) as u64;
             let mut reader = self.reader.by_ref().take(piece);
@@ -60,22 +62,21 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Ok(Some(&self.line))
     }
 
-    /// The next line that is neither blank nor, where the format has comments, one that begins with
-    /// `comment`.
+    /// The next line that is neither blank nor, if the format has comments, begins with `comment`.
     pub(super) fn next_content(&mut self, comment: Option<u8>) -> Result<Option<&[u8]>> {
         loop {
             match self.next_line()?.map(<[u8]>::trim_ascii_start) {
                 None => return Ok(None),
                 Some([]) => {}
                 Some([first, ..]) if Some(*first) == comment => {}
-                // A second look, because the borrow checker cannot see that only this arm returns
+                // Borrowed again, because the borrow checker cannot see that only this arm returns
                 // the line.
                 Some(_) => return Ok(Some(&self.line)),
             }
         }
     }
 
-    /// As [`next_content`](Self::next_content), but the end of the file is an error.
+    /// Like [`next_content`](Self::next_content), but the end of the file is an error.
     pub(super) fn expect_content(&mut self, comment: Option<u8>, expected: &str) -> Result<&[u8]> {
         if self.next_content(comment)?.is_none() {
             let found = if self.number == 0 { "an empty file" } else { "the end of the file" };
@@ -89,7 +90,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         self.number
     }
 
-    /// The format that errors name.
+    /// The format to name in errors.
     pub(super) fn format(&self) -> &'static str {
         self.format
     }
@@ -119,10 +120,10 @@ pub(super) fn next_token<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(token)
 }
 
-/// What stands in the file, for a message: in quotes, printable, at most 40 characters of it.
+/// An excerpt of the file for a message: quoted, printable, at most 40 characters.
 pub(super) fn excerpt(bytes: &[u8]) -> String {
     const MAX_CHARS: usize = 40;
-    // A character takes at most four bytes: no need to look at more of a long line.
+    // A character takes at most four bytes, so this much of a long line is enough.
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_CHARS + 4)]);
     let shown: String = text.chars().take(MAX_CHARS).flat_map(char::escape_debug).collect();
     let more = if text.chars().nth(MAX_CHARS).is_some() { "…" } else { "" };

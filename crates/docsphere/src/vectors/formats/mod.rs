@@ -1,7 +1,7 @@
 //! Matrix files: SciPy `.npz`, Matrix Market, svmlight, UCI bag-of-words.
 //!
-//! [`read`] and [`write()`] guess the format from the file's name, [`read_as`] and [`write_as`] are
-//! told. Each format has a module with what only it can do, and with the same over any reader or
+//! [`read`] and [`write()`] guess the format from the file's name; [`read_as`] and [`write_as`] are
+//! given it. Each format has a module with its specific functions, including ones for any reader or
 //! writer:
 //!
 //! | format | names | module | keeps |
@@ -11,13 +11,13 @@
 //! | [`Format::Svmlight`] | `*.svmlight`, `*.svm`, `*.libsvm` | [`svmlight`] | all but the number of terms; drops targets |
 //! | [`Format::BagOfWords`] | `docword*` | [`bow`] | everything; the vocabulary is a file of its own |
 //!
-//! All may be compressed with gzip or zstd: reading notices by the content, writing goes by a name
-//! that ends in `.gz` or `.zst`. Files are written atomically. Values pass through every format
-//! without changing a bit; 64-bit floats are rounded to 32 bits on the way in, and those that
-//! become zero are dropped.
+//! All may be compressed with gzip or zstd: reading detects it by content, writing goes by the
+//! extension `.gz` or `.zst`. Files are written atomically. Values pass through every format
+//! without changing a bit; 64-bit floats are rounded to 32 bits on reading, and those that become
+//! zero are dropped.
 //!
-//! A damaged or lying file is an error that names the file, for text the line, and what was
-//! expected: never a panic, and never memory for data that is not there.
+//! A damaged or inconsistent file is an error that names the file, for text the line, and what was
+//! expected: never a panic, and never an allocation for data that does not exist.
 //!
 //! ```
 //! use docsphere::{SparseRows, formats};
@@ -86,8 +86,8 @@ impl Format {
         }
     }
 
-    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the case of
-    /// letters do not matter.
+    /// The format that a file of this name usually has. A final `.gz` or `.zst` and the letter case
+    /// are ignored.
     ///
     /// ```
     /// use docsphere::formats::Format;
@@ -122,18 +122,18 @@ impl Format {
 
 impl_names!(Format, "format");
 
-/// How a matrix file is read.
+/// Options for reading a matrix file.
 ///
-/// Fields are there to be read; each has a setter of the same name.
+/// Fields are public for reading; each has a setter of the same name.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// The format; `None` to go by the name.
     pub format: Option<Format>,
-    /// The number of terms of an svmlight file, which does not say. Default: as many as the
+    /// The number of terms of an svmlight file, which does not state it. Default: as many as the
     /// greatest id needs.
     pub n_terms: Option<usize>,
-    /// What the process may hold meanwhile.
+    /// Memory limit of the process while reading.
     pub memory: MemoryLimit,
 }
 
@@ -152,7 +152,7 @@ impl ReadOptions {
         self
     }
 
-    /// What the process may hold meanwhile.
+    /// Memory limit of the process while reading.
     #[must_use]
     pub fn memory(mut self, memory: MemoryLimit) -> Self {
         self.memory = memory;
@@ -160,10 +160,10 @@ impl ReadOptions {
     }
 }
 
-/// Reads a matrix file whose name tells its format.
+/// Reads a matrix file whose format is determined by its name.
 ///
 /// # Errors
-/// A name that tells no format, and all that [`read_as`] reports.
+/// A name that determines no format, and all errors of [`read_as`].
 pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
     let path = path.as_ref();
     read_as(path, Format::from_path(path)?)
@@ -178,11 +178,11 @@ pub fn read_as(path: impl AsRef<Path>, format: Format) -> Result<SparseRows<'sta
     read_with(path, &ReadOptions { format: Some(format), ..ReadOptions::default() })
 }
 
-/// Reads a matrix file within a limit of memory.
+/// Reads a matrix file within a memory limit.
 ///
 /// # Errors
 /// As [`read`] and [`read_as`], and [`ErrorKind::Memory`] for a file that holds more than the limit
-/// allows, however small it is packed.
+/// allows, however small its compressed size.
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<SparseRows<'static>> {
     let (path, memory) = (path.as_ref(), &options.memory);
     let format = options.format.map_or_else(|| Format::from_path(path), Ok)?;
@@ -199,8 +199,8 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Sparse
     Ok(rows)
 }
 
-/// Later stages hold a few numbers for each term, so a file that promises far more terms than it
-/// uses is taken for damaged.
+/// Later stages hold a few numbers per term, so a file that claims far more terms than it uses is
+/// considered damaged.
 fn check_terms(rows: &SparseRows<'_>, format: Format) -> Result<()> {
     const FREE_TERMS: usize = 1 << 24;
     const TERMS_PER_ENTRY: usize = 64;
@@ -211,16 +211,16 @@ fn check_terms(rows: &SparseRows<'_>, format: Format) -> Result<()> {
     Err(Error::malformed(format.name(), expected, format!("{} terms", rows.n_terms())))
 }
 
-/// Writes a matrix file in the format that its name tells.
+/// Writes a matrix file in the format determined by its name.
 ///
 /// # Errors
-/// A name that tells no format, and all that [`write_as`] reports.
+/// A name that determines no format, and all errors of [`write_as`].
 pub fn write(path: impl AsRef<Path>, rows: &SparseRows<'_>) -> Result<()> {
     let path = path.as_ref();
     write_as(path, rows, Format::from_path(path)?)
 }
 
-/// Writes a matrix file. The file appears whole or, on an error, not at all.
+/// Writes a matrix file atomically.
 ///
 /// # Errors
 /// Those of the system.

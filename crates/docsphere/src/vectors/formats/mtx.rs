@@ -8,16 +8,17 @@
 //! 3 4 1e-3
 //! ```
 //!
-//! Read are `real`, `integer` (also `unsigned-integer`) and `pattern` (every value is one) matrices
-//! that are `general`. Entries may come in any order, those of the same place add up, and there
-//! must be as many as the size line says. Upper and lower case are equal in the header, blank lines
-//! and comments may stand anywhere after it, lines may end in CRLF. Written is `real general`, row
-//! by row.
+//! Matrices that are `real`, `integer` (or `unsigned-integer`) or `pattern` (every value is one)
+//! and `general` are read. Entries may come in any order, entries at the same position are summed,
+//! and there must be as many as the size line states. The header is case-insensitive, blank lines
+//! and comments may occur anywhere after it, and lines may end in CRLF. The written form is
+//! `real general`, row by row.
 //!
-//! A file may claim a million rows freely; above that it must have an entry for every 64 rows.
+//! A file may claim up to a million rows without further checks; above that it must have an entry
+//! per 64 rows.
 //!
-//! Memory while reading: 8 bytes an entry and up to 16 a row; up to 24 bytes an entry if the rows
-//! are not in order.
+//! Memory while reading: 8 bytes per entry and up to 16 per row; up to 24 bytes per entry if the
+//! rows are not in order.
 //!
 //! Reference: Boisvert, Pozo, Remington, "The Matrix Market exchange formats: initial design",
 //! NISTIR 5935 (1996), <https://doi.org/10.6028/NIST.IR.5935>.
@@ -39,7 +40,8 @@ const COMMENT: Option<u8> = Some(b'%');
 /// Reads a file, which may be compressed.
 ///
 /// # Errors
-/// A file that cannot be read, is damaged, or is of a kind not listed in the [module's text](self).
+/// A file that cannot be read, is damaged, or is of a kind not listed in the
+/// [module documentation](self).
 pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
     read_within(path.as_ref(), &NO_LIMIT)
 }
@@ -140,7 +142,7 @@ pub fn write(path: impl AsRef<Path>, rows: &SparseRows<'_>) -> Result<()> {
     compression::write_packed(path.as_ref(), |out| write_to(out, rows))
 }
 
-/// Writes the format anywhere. Writes little by little: give it something buffered.
+/// Writes the format to any writer, in small pieces: pass a buffered writer.
 ///
 /// # Errors
 /// Those of the writer.
@@ -271,7 +273,8 @@ mod tests {
     fn damaged_files_never_panic() {
         for (_, rows) in trials::matrices() {
             let file = written(&rows);
-            // Only the last line may lose bytes unseen: its end, and digits of its value.
+            // Only the last line may lose bytes undetected: its terminator, and digits of its
+            // value.
             let last_line = file[..file.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap();
             let accepted = trials::accepted_prefixes(&file, |bytes| read_from(bytes));
             assert!(accepted.iter().all(|&length| length > last_line), "{accepted:?}");

@@ -1,12 +1,12 @@
 //! NumPy arrays (`.npy`), as far as sparse matrices need them: one-dimensional arrays of numbers,
 //! and short strings.
 //!
-//! A file is `\x93NUMPY`, a version, the length of the header, the header (a Python dictionary in
-//! text) and the elements. Versions 1 to 3, both byte orders, all integers, booleans and floats of
-//! 32 and 64 bits are read.
+//! A file consists of `\x93NUMPY`, a version, the length of the header, the header (a Python
+//! dictionary as text) and the elements. Versions 1 to 3, both byte orders, all integers, booleans
+//! and floats of 32 and 64 bits are read.
 //!
 //! Elements are decoded from a buffer of 64 KiB; nothing is allocated for an element before it has
-//! arrived, and room is asked for piece by piece.
+//! arrived, and memory is checked piece by piece.
 //!
 //! Reference: NumPy enhancement proposal 1, <https://numpy.org/neps/nep-0001-npy-format.html>.
 
@@ -37,7 +37,7 @@ enum Kind {
     Float,
     /// Bytes, padded with zeros.
     Bytes,
-    /// Four bytes a character, padded with zeros.
+    /// Four bytes per character, padded with zeros.
     Unicode,
 }
 
@@ -50,7 +50,7 @@ struct Header {
     shape: Vec<u64>,
 }
 
-/// An array inside an archive: its name there, its header, and the rest of its bytes.
+/// An array inside an archive: its name there, its header, and its remaining bytes.
 pub(super) struct Array<R> {
     name: &'static str,
     format: &'static str,
@@ -104,7 +104,7 @@ impl<R: Read> Array<R> {
         }
     }
 
-    /// Reads an array of integers, handing each to `take` with its position.
+    /// Reads an array of integers, passing each to `take` with its position.
     pub(super) fn read_integers(mut self, mut take: impl FnMut(u64, i128) -> Result<()>) -> Result<()> {
         let Header { kind, element_bytes, big_endian, .. } = self.header;
         let mut position = 0;
@@ -139,7 +139,7 @@ impl<R: Read> Array<R> {
     }
 
     /// Reads an array of numbers of any type as f32. Also returns the first number that was too
-    /// large for it.
+    /// large.
     pub(super) fn read_floats(mut self, memory: &MemoryLimit) -> Result<Floats> {
         let Header { kind, element_bytes, big_endian, .. } = self.header;
         let (mut values, mut too_large) = (Growing::new(memory, MATRIX), None);
@@ -213,7 +213,7 @@ impl<R: Read> Array<R> {
         Ok(text.trim_end_matches('\0').to_owned())
     }
 
-    /// Hands over the elements, many at a time, and makes sure that nothing follows them.
+    /// Passes on the elements, many at a time, and checks that nothing follows them.
     fn read_elements(&mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Array { name, format, .. } = *self;
         let n_elements = self.len()?;
@@ -231,7 +231,7 @@ impl<R: Read> Array<R> {
             take(chunk)?;
             left -= now;
         }
-        // Reading on to the end also makes the archive check its checksum.
+        // Reading to the end also makes the archive verify its checksum.
         match read_up_to(&mut self.reader, &mut [0]).map_err(|error| read_error(error, name, format))? {
             0 => Ok(()),
             _ => Err(self.malformed(format!("{n_elements} elements"), "more")),
@@ -264,7 +264,7 @@ fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// An error of the system, or of the archive in which the array lies.
+/// An error of the system, or of the archive that contains the array.
 fn read_error(error: io::Error, name: &'static str, format: &'static str) -> Error {
     if error.raw_os_error().is_some() {
         Error::io("read", error)
@@ -273,13 +273,13 @@ fn read_error(error: io::Error, name: &'static str, format: &'static str) -> Err
     }
 }
 
-/// Why a header is refused.
+/// Why a header is rejected.
 enum Problem {
     Syntax,
     Type(String),
 }
 
-/// Parses `{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }`, in any order of the keys.
+/// Parses `{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }`, with the keys in any order.
 fn parse_header(text: &[u8], name: &str) -> Result<Header, Problem> {
     let mut literal = Literal { rest: text };
     let (mut descr, mut shape) = (None, None);
@@ -293,7 +293,7 @@ fn parse_header(text: &[u8], name: &str) -> Result<Header, Problem> {
             }
             b"descr" => descr = Some(literal.string()?),
             b"shape" => shape = Some(literal.tuple()?),
-            // The order of a matrix; a one-dimensional array has none.
+            // The memory order of a matrix; irrelevant for a one-dimensional array.
             b"fortran_order" => literal.word()?,
             _ => return Err(Problem::Syntax),
         }
@@ -332,7 +332,7 @@ fn parse_type(descr: &[u8]) -> Option<(Kind, usize, bool)> {
     (allowed && order_is_known).then_some((kind, element_bytes, order == b'>'))
 }
 
-/// The few Python literals that a header is made of. White space may stand before each.
+/// The few Python literals that occur in a header. White space may precede each.
 struct Literal<'a> {
     rest: &'a [u8],
 }

@@ -5,12 +5,12 @@
 //! may be of any integer type, boolean, or floats of 32 or 64 bits, which are rounded to 32;
 //! indices of any integer type; either byte order; compressed or not.
 //!
-//! Written are 32-bit floats and, as long as the matrix has fewer than 2^31 nonzeros, 32-bit
-//! indices; deflated, as SciPy does by default. The same matrix always gives the same bytes.
+//! The written form has 32-bit floats and, for fewer than 2^31 nonzeros, 32-bit indices; it is
+//! deflated, as SciPy does by default. The same matrix always gives the same bytes.
 //!
-//! This is the fastest and smallest of the formats. Memory while reading: 8 bytes a nonzero and 8 a
-//! row. An archive that is itself packed with gzip or zstd is first unpacked into memory; so is one
-//! that is written so.
+//! This is the fastest and smallest of the formats. Memory while reading: 8 bytes per nonzero and 8
+//! per row. An archive that is itself compressed with gzip or zstd is held in memory decompressed,
+//! both for reading and for writing.
 //!
 //! Reference: `scipy.sparse.save_npz`,
 //! <https://docs.scipy.org/doc/scipy/reference/generated/scipy.sparse.save_npz.html>.
@@ -36,7 +36,7 @@ const FORMAT: &str = "SciPy npz";
 /// Reads a file.
 ///
 /// # Errors
-/// A file that cannot be read, is damaged, or holds a matrix in another layout than `csr`.
+/// A file that cannot be read, is damaged, or holds a matrix in a layout other than `csr`.
 pub fn read(path: impl AsRef<Path>) -> Result<SparseRows<'static>> {
     read_within(path.as_ref(), &NO_LIMIT)
 }
@@ -167,7 +167,7 @@ fn read_terms<R: Read + Seek>(
     let nnz = offsets.last().copied().unwrap_or(0);
     let mut terms = Growing::new(memory, MATRIX);
     open(archive, "indices.npy")?.read_integers(|position, number| {
-        // What lies behind the last row is ignored.
+        // Indices after the last row are ignored.
         if (0..n_terms as i128).contains(&number) || position >= nnz {
             return terms.push(number as u32);
         }
@@ -186,7 +186,7 @@ fn read_terms<R: Read + Seek>(
     Ok(terms.into_vec())
 }
 
-/// The row that has the nonzero at `position`.
+/// The row that contains the nonzero at `position`.
 fn row_of(offsets: &[u64], position: u64) -> u64 {
     offsets.partition_point(|&offset| offset <= position).saturating_sub(1) as u64
 }
@@ -199,7 +199,8 @@ fn zip_error(error: ZipError, expected: &str) -> Error {
     }
 }
 
-/// Writes a file atomically. If the name ends in `.gz` or `.zst`, the archive is packed once more.
+/// Writes a file atomically. With the extension `.gz` or `.zst`, the archive is compressed once
+/// more.
 ///
 /// # Errors
 /// Those of the system; an old file of that name is then untouched.
@@ -215,7 +216,7 @@ pub fn write(path: impl AsRef<Path>, rows: &SparseRows<'_>) -> Result<()> {
     })
 }
 
-/// Writes the format anywhere one can seek.
+/// Writes the format to any writer that can seek.
 ///
 /// # Errors
 /// Those of the writer.
@@ -232,7 +233,7 @@ pub fn write_to(out: impl Write + Seek, rows: &SparseRows<'_>) -> Result<()> {
 
 fn write_archive(out: impl Write + Seek, rows: &SparseRows<'_>) -> io::Result<()> {
     let mut archive = ZipWriter::new(out);
-    // Members of 4 GiB and more need other headers; deflate may make a member a little larger.
+    // Members of 4 GiB and more need other headers; deflate may make a member slightly larger.
     let options = |bytes: usize| {
         SimpleFileOptions::default()
             .compression_method(CompressionMethod::Deflated)
@@ -273,7 +274,7 @@ fn write_archive(out: impl Write + Seek, rows: &SparseRows<'_>) -> io::Result<()
     Ok(())
 }
 
-/// A writer that after its first error accepts and drops everything.
+/// A writer that silently discards everything after its first error.
 ///
 /// A `ZipWriter` that fails tries to finish its archive when it is dropped and, if that fails too,
 /// prints to stderr. The library does not print, so the `ZipWriter` never sees an error; the caller

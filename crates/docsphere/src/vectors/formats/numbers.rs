@@ -2,16 +2,16 @@
 
 use std::io::{self, Write};
 
-/// Decimal digits that always fit into a `u64`.
+/// Number of decimal digits that always fit into a `u64`.
 const SAFE_DIGITS: usize = 15;
 
-/// The longest decimal that the shortest form of an f32 needs, in significant digits.
+/// The maximum number of significant digits in the shortest form of an f32.
 const F32_DIGITS: usize = 9;
 
-/// What a value in a text format has to be, for messages.
+/// What a value in a text format must be, for messages.
 pub(super) const VALUE: &str = "a finite number in the range of a 32-bit float";
 
-/// A number without sign. `None` for anything else, or if it does not fit.
+/// An unsigned integer. `None` for anything else, or if it does not fit.
 #[inline]
 pub(super) fn parse_index(token: &[u8]) -> Option<u64> {
     if token.is_empty() {
@@ -25,10 +25,10 @@ pub(super) fn parse_index(token: &[u8]) -> Option<u64> {
 
 /// A value. `None` if it is not a number, not finite, or too large for an f32.
 ///
-/// Up to nine significant digits are what a 32-bit float prints, and are rounded to f32 at once.
-/// More are what a 64-bit float prints, and are rounded to f64 and then to f32, as the same number
-/// in a binary file would be. So values of either width that were written as text arrive as the
-/// same f32 that they were.
+/// A 32-bit float prints at most nine significant digits; these are rounded directly to f32. More
+/// digits come from a 64-bit float, and are rounded to f64 and then to f32, as the same number in a
+/// binary file would be. So values of either width that were written as text are read back as the
+/// same f32.
 #[inline]
 pub(super) fn parse_value(token: &[u8]) -> Option<f32> {
     if token.len() <= SAFE_DIGITS
@@ -45,7 +45,7 @@ pub(super) fn parse_value(token: &[u8]) -> Option<f32> {
     value.is_finite().then_some(value)
 }
 
-/// Whether the token is a whole number, perhaps with a sign.
+/// Whether the token is an integer, optionally signed.
 pub(super) fn is_integer(token: &[u8]) -> bool {
     let digits = match token {
         [b'+' | b'-', digits @ ..] => digits,
@@ -54,7 +54,7 @@ pub(super) fn is_integer(token: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// The digits from the first that is not zero up to the exponent.
+/// The number of digits from the first nonzero one up to the exponent.
 fn significant_digits(token: &[u8]) -> usize {
     let mantissa = token.iter().take_while(|&&byte| byte != b'e' && byte != b'E');
     mantissa.filter(|byte| byte.is_ascii_digit()).skip_while(|&&byte| byte == b'0').count()
@@ -106,7 +106,7 @@ mod tests {
         // The only f32 whose shortest form, read as f64 and then rounded, becomes another f32.
         assert_eq!(parse_value(b"7.038531e-26"), Some(7.038531e-26));
         assert_ne!(7.038531e-26_f64 as f32, 7.038531e-26_f32);
-        // An f64 halfway between two f32: its shortest form lies a little above it, and would be
+        // An f64 halfway between two f32: its shortest form is slightly above it, and would be
         // rounded up.
         let halfway = 1.0 + 2f64.powi(-24);
         assert_eq!(parse_value(halfway.to_string().as_bytes()), Some(halfway as f32));

@@ -9,18 +9,17 @@
 //! ```
 //!
 //! Every row is a line and begins with its target. **Targets and query ids are checked and then
-//! dropped**: clustering has no use for them. Blank lines and lines with nothing but a comment are
-//! no rows. Terms may come in any order, and those that occur several times in a row add up.
+//! dropped**: clustering does not use them. Blank lines and comment lines are not rows. Terms may
+//! come in any order, and repeated terms of a row are summed.
 //!
-//! The file does not say whether ids count from 0 or from 1, nor how many terms there are. Without
-//! [`SvmlightOptions`] the answer is scikit-learn's: from 0 if id 0 occurs, else from 1; and as
-//! many terms as the greatest id needs. So terms at the end that occur in no row are lost unless
-//! the number of terms is given.
+//! The file does not state whether ids count from 0 or from 1, nor how many terms there are.
+//! Without [`SvmlightOptions`] this follows scikit-learn: from 0 if id 0 occurs, otherwise from 1;
+//! and as many terms as the greatest id needs. So trailing terms that occur in no row are lost
+//! unless the number of terms is given.
 //!
-//! Written are target 0 and ids from 1.
+//! Writing uses target 0 and ids from 1.
 //!
-//! Memory while reading: 8 bytes a nonzero, 8 bytes a row, and the longest line, which may have 256
-//! MiB.
+//! Memory while reading: 8 bytes per nonzero, 8 per row, and the longest line, of up to 256 MiB.
 //!
 //! References: Joachims, "Making large-scale SVM learning practical" (1999),
 //! <https://svmlight.joachims.org>; Chang, Lin, "LIBSVM: a library for support vector machines"
@@ -39,18 +38,18 @@ use crate::vectors::{MAX_TERMS, SparseRows};
 
 const FORMAT: &str = "svmlight";
 
-/// What an svmlight file does not say about itself.
+/// Facts that an svmlight file does not state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SvmlightOptions {
-    /// Where term ids start. Default: [`IdBase::Auto`].
+    /// First term id. Default: [`IdBase::Auto`].
     pub ids: IdBase,
     /// The number of terms. Default: as many as the greatest id needs.
     pub n_terms: Option<usize>,
 }
 
 impl SvmlightOptions {
-    /// Where term ids start.
+    /// First term id.
     #[must_use]
     pub fn ids(mut self, ids: IdBase) -> Self {
         self.ids = ids;
@@ -65,16 +64,16 @@ impl SvmlightOptions {
     }
 }
 
-/// Where the term ids of a file start.
+/// The first term id of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IdBase {
-    /// At 0 if the file has an id 0, else at 1.
+    /// 0 if the file has an id 0, otherwise 1.
     #[default]
     Auto,
-    /// At 0.
+    /// Ids count from 0.
     Zero,
-    /// At 1.
+    /// Ids count from 1.
     One,
 }
 
@@ -138,14 +137,14 @@ fn parse(
     parts.finish(options.n_terms, memory)
 }
 
-/// The matrix as far as it has been read. Term ids are as in the file.
+/// The part of the matrix read so far. Term ids are as in the file.
 struct Parts<'a> {
     ids: IdBase,
     offsets: Growing<'a, u64>,
     terms: Growing<'a, u32>,
     values: Growing<'a, f32>,
     has_zero_id: bool,
-    /// The greatest id, and the line that has it first.
+    /// The greatest id, and the first line that has it.
     greatest: Option<(u32, u64)>,
 }
 
@@ -183,7 +182,7 @@ impl<'a> Parts<'a> {
             None => return Err(Error::malformed(FORMAT, "term:value", excerpt(token))),
         };
         let first = if self.ids == IdBase::One { 1 } else { 0 };
-        // An id of MAX_TERMS is right if ids start at 1; the constant fits into 32 bits.
+        // An id of MAX_TERMS is valid if ids start at 1; the constant fits into 32 bits.
         let id = match parse_index(id) {
             Some(id) if (first..=MAX_TERMS).contains(&id) => id as u32,
             _ => {
@@ -229,7 +228,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A number, or several with commas between.
+/// Checks for a number, or several separated by commas.
 fn check_target(token: &[u8]) -> Result<()> {
     if token.contains(&b':') {
         let expected = "a target before the first term (write 0 if there is none)";
@@ -258,14 +257,14 @@ pub fn write(path: impl AsRef<Path>, rows: &SparseRows<'_>) -> Result<()> {
     compression::write_packed(path.as_ref(), |out| write_to(out, rows))
 }
 
-/// Writes the format anywhere. Writes little by little: give it something buffered.
+/// Writes the format to any writer, in small pieces: pass a buffered writer.
 ///
 /// # Errors
 /// Those of the writer.
 pub fn write_to(mut out: impl Write, rows: &SparseRows<'_>) -> Result<()> {
     let mut write = || {
         if rows.n_rows() == 0 {
-            // So that a matrix without rows can be told from a file that lost its content.
+            // Distinguishes a matrix without rows from a file that lost its content.
             writeln!(out, "# no rows")?;
         }
         for row in rows.iter() {
@@ -320,7 +319,7 @@ mod tests {
         let mut out = Vec::new();
         write_to(&mut out, &rows).unwrap();
         assert_eq!(out, b"0 1:7 4:0.5\n0\n0 2:2\n");
-        // The terms at the end are lost unless their number is given.
+        // Trailing terms are lost unless their number is given.
         assert_eq!(read_from(&out[..], &AUTO).unwrap().n_terms(), 4);
         assert_eq!(read_from(&out[..], &SvmlightOptions { n_terms: Some(9), ..AUTO }).unwrap(), rows);
     }
@@ -383,7 +382,7 @@ mod tests {
         for (_, rows) in trials::matrices() {
             let mut file = Vec::new();
             write_to(&mut file, &rows).unwrap();
-            // Every line is a row and nothing says how many there are: a prefix can be a whole
+            // Every line is a row and the number of rows is not stated: a prefix can be a whole
             // file.
             trials::accepted_prefixes(&file, |bytes| read_from(bytes, &AUTO));
             trials::survivors(&file, 4, |bytes| read_from(bytes, &AUTO));

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::vectors::SparseRows;
 
-/// Matrices with the corners that formats get wrong, the most ordinary last.
+/// Matrices with edge cases that formats get wrong, the most ordinary last.
 pub(crate) fn matrices() -> Vec<(&'static str, SparseRows<'static>)> {
     let rows = |n_terms, offsets: &[u64], terms: &[u32], values: &[f32]| {
         SparseRows::from_parts(n_terms, offsets.to_vec(), terms.to_vec(), values.to_vec()).unwrap()
@@ -42,7 +42,7 @@ pub(crate) fn matrices() -> Vec<(&'static str, SparseRows<'static>)> {
     ]
 }
 
-/// Reads every proper prefix of a file; the prefixes that were taken for a whole file, by length.
+/// Reads every proper prefix of a file; returns the lengths of those accepted as a whole file.
 pub(super) fn accepted_prefixes(
     file: &[u8],
     read: impl Fn(&[u8]) -> Result<SparseRows<'static>>,
@@ -50,8 +50,8 @@ pub(super) fn accepted_prefixes(
     (0..file.len()).filter(|&length| read(&file[..length]).is_ok()).collect()
 }
 
-/// Reads the file 4000 times with a few bytes changed, differently each time; what was taken for a
-/// whole file.
+/// Reads the file 4000 times, each time with a few different bytes changed; returns what was
+/// accepted as a whole file.
 pub(super) fn survivors(
     file: &[u8],
     max_changes: u64,

@@ -1,4 +1,4 @@
-//! Matrices by hand, matrices against each other, models as bytes.
+//! Matrices computed by hand, matrices compared with each other, models as bytes.
 
 use std::fs;
 

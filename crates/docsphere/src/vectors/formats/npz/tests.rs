@@ -30,7 +30,7 @@ fn members() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Those members with one replaced.
+/// [`members`] with one replaced.
 fn with(name: &'static str, content: Vec<u8>) -> Vec<u8> {
     let mut members = members();
     members.iter_mut().find(|member| member.0 == name).unwrap().1 = content;
@@ -352,8 +352,8 @@ fn damaged_archives_never_panic_and_are_never_taken_for_other_data() {
 
 #[test]
 fn changed_bytes_behind_the_checksum_never_panic() {
-    // The zip checksum hides the arrays from the changes above, so change the arrays and pack them
-    // again.
+    // The zip checksum shields the arrays from the changes above, so change the arrays and archive
+    // them again.
     for (name, content) in members() {
         trials::accepted_prefixes(&content, |array| read_bytes(&with(name, array.to_vec())));
         trials::survivors(&content, 4, |array| read_bytes(&with(name, array.to_vec())));
