@@ -1,7 +1,6 @@
 //! Files that are packed, damaged, or no files at all.
 
 use std::fs;
-use std::io::Write;
 
 use super::{Format, read_as, trials};
 use crate::compression::write_packed;
