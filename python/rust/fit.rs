@@ -1,9 +1,8 @@
 //! Clustering.
 //!
-//! The run goes on on threads of its own. The thread that called waits for it with the lock
-//! released, and takes the lock only to call the callback, for whose answer the run waits, and,
-//! some times a second, to see whether the user has pressed Ctrl-C: Python handles signals on its
-//! main thread alone.
+//! The run has threads of its own. The calling thread waits for it with the lock released, and
+//! takes the lock only to call the callback, for whose answer the run waits, and several times per
+//! second to check for Ctrl-C: Python handles signals only on its main thread.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -19,7 +18,7 @@ use crate::matrix::Csr;
 use crate::model::Model;
 use crate::threads::SIGNAL_CHECK;
 
-/// Of the seeds, the callback hears so often at most, and of the last one.
+/// Minimum interval between seeding events for the callback; the last one is always reported.
 const SEEDING_EVENTS: Duration = Duration::from_millis(50);
 
 /// The names of all algorithms.
@@ -119,14 +118,14 @@ impl Fitted {
         self.fit.n_outliers
     }
 
-    /// What happened, as JSON.
+    /// The trace, as JSON.
     #[getter]
     fn trace(&self) -> String {
         serde_json::to_string(&self.fit.trace).expect("plain numbers and strings")
     }
 }
 
-/// Clusters rows. `callback` gets every event as JSON; what is true of its answer ends the run.
+/// Clusters rows. `callback` gets every event as JSON; a true return value ends the run.
 #[pyfunction]
 #[pyo3(signature = (matrix, options, weights, callback))]
 pub(crate) fn fit(
@@ -149,7 +148,7 @@ pub(crate) fn fit(
                 let rows = slices.unit_rows()?;
                 let mut observer = move |event: &Event<'_>| {
                     if let Some(json) = teller.told(event) {
-                        // The other end is there as long as this run.
+                        // The receiver lives as long as this run.
                         let _ = events.send(json);
                         let _ = answered.recv();
                     }
@@ -172,7 +171,7 @@ pub(crate) fn fit(
     })
 }
 
-/// What the calling thread does while a run goes on.
+/// The work of the calling thread during a run.
 struct Watch<'a> {
     /// Ends the run with its result so far.
     stop: &'a AtomicBool,
@@ -180,13 +179,13 @@ struct Watch<'a> {
     cancel: &'a AtomicBool,
     callback: Option<Py<PyAny>>,
     receiver: mpsc::Receiver<String>,
-    /// Tells the run that an event has been attended to.
+    /// Signals to the run that an event has been handled.
     answers: mpsc::Sender<()>,
 }
 
 impl Watch<'_> {
-    /// Returns when the run has ended. An exception, of the callback or by a signal, asks it to
-    /// end, and is kept.
+    /// Returns when the run has ended. An exception, from the callback or a signal, asks it to end,
+    /// and is kept.
     fn until_the_end(&self) -> PyResult<()> {
         let mut raised = Ok(());
         loop {
@@ -220,14 +219,14 @@ impl Watch<'_> {
     }
 }
 
-/// Which events Python hears of.
+/// Selects the events that are reported to Python.
 struct Teller {
     wants_events: bool,
     last_seeding: Option<Instant>,
 }
 
 impl Teller {
-    /// An event as JSON, if it is to be told.
+    /// An event as JSON, if it is reported.
     fn told(&mut self, event: &Event<'_>) -> Option<String> {
         if !self.wants_events {
             return None;

@@ -10,7 +10,7 @@
 //! | `model.rs` | the class `Model` |
 //! | `result.rs` | files of a result: the report page, whole folders |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
-//! | `threads.rs` | a call on so many threads, with the lock released |
+//! | `threads.rs` | a call on a given number of threads, with the lock released |
 //! | `errors.rs` | errors of the library as exceptions |
 
 mod errors;

@@ -1,8 +1,8 @@
 //! Compressed sparse rows from and to NumPy arrays.
 //!
 //! A matrix comes as the three arrays of a SciPy CSR matrix. Values in f32, indices in int32 and
-//! offsets in int64 are used where they are; other types are converted once: values in f64 to f32
-//! (scaled, if a row is too small or too great for it), indices in int64 to 32 bits, offsets in
+//! offsets in int64 are used in place; other types are converted once: values in f64 to f32
+//! (scaled, if a row is too small or too large for it), indices in int64 to 32 bits, offsets in
 //! int32 to 64 bits (those are few). Only rows that are not sorted, not of length one, or hold
 //! zeros are copied, by the library.
 
@@ -91,7 +91,7 @@ impl<'a> Slices<'a> {
             IntegerSlice::Int32(offsets) => {
                 Cow::Owned(offsets.iter().map(|&offset| i64::from(offset) as u64).collect())
             }
-            // What is negative becomes far too great, and is refused as such.
+            // Negative values become far too large, and are refused as such.
             IntegerSlice::Int64(offsets) => Cow::Borrowed(bytemuck::cast_slice(offsets)),
         };
         let terms = match self.terms {
@@ -120,7 +120,7 @@ impl<'a> Slices<'a> {
     }
 }
 
-/// Rows whose greatest value is within these keep their bits when their length is made one; others
+/// Rows whose greatest value is within this range keep their bits when they are normalised; others
 /// would leave the range of f32.
 const SAFE: std::ops::RangeInclusive<f64> = 1e-30..=1e30;
 
@@ -150,10 +150,11 @@ fn narrow(terms: &[i64], n_terms: usize) -> PyResult<Vec<u32>> {
     terms.iter().map(narrow).collect()
 }
 
-/// So many rows are gone through before a call looks whether it is cancelled.
+/// Rows processed between two checks for cancellation.
 const ROWS_AT_ONCE: usize = 16_384;
 
-/// Calls `each` for some rows after the others, until all are done or the call is cancelled.
+/// Calls `each` for one part of the rows after the other, until all are done or the call is
+/// cancelled.
 pub(crate) fn in_parts(
     rows: &UnitRows<'_>,
     cancel: &AtomicBool,

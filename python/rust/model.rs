@@ -12,7 +12,7 @@ use crate::matrix::{Csr, Parts, in_parts, parts};
 use crate::text::TextModel;
 use crate::threads::on_threads;
 
-/// Centroids, and how they came about.
+/// Centroids, and how they were made.
 #[pyclass(frozen, module = "docsphere._docsphere")]
 pub(crate) struct Model {
     model: docsphere::Model,
@@ -42,7 +42,7 @@ impl Model {
         py.detach(|| self.model.save(path)).or_raise()
     }
 
-    /// From what `to_bytes` returned.
+    /// A model from the bytes of `to_bytes`.
     #[new]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         docsphere::Model::from_bytes(bytes).or_raise().map(Model::new)
@@ -68,7 +68,7 @@ impl Model {
         self.model.centroids().n_terms()
     }
 
-    /// How it came about, as JSON.
+    /// How it was made, as JSON.
     #[getter]
     fn info(&self) -> String {
         serde_json::to_string(self.model.info()).expect("plain numbers and strings")
@@ -200,7 +200,7 @@ impl Model {
         })
     }
 
-    /// For each cluster the rows that stand for it, and their similarities.
+    /// For each cluster its representative rows, and their similarities.
     fn representatives(
         &self,
         py: Python<'_>,

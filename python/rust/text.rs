@@ -10,7 +10,7 @@ use crate::errors::{OrRaise, named};
 use crate::matrix::{Parts, parts};
 use crate::threads::on_threads;
 
-/// Turns texts into rows as it was learnt from others.
+/// Turns texts into rows with the vocabulary and weights learnt from other texts.
 #[pyclass(frozen, module = "docsphere._docsphere")]
 pub(crate) struct TextModel {
     model: docsphere::TextModel,
@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-/// Texts as Rust reads them, without a copy. Half a surrogate pair has no place in UTF-8.
+/// Texts as UTF-8, without a copy. Lone surrogates are refused.
 fn utf8(texts: Vec<Bound<'_, PyString>>) -> PyResult<Vec<PyBackedStr>> {
     let text = |(position, text): (usize, Bound<'_, PyString>)| {
         PyBackedStr::try_from(text).map_err(|error| {
@@ -120,7 +120,7 @@ impl TextModel {
 
 #[pymethods]
 impl TextModel {
-    /// From what `to_bytes` returned.
+    /// A model from the bytes of `to_bytes`.
     #[new]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         docsphere::TextModel::from_bytes(bytes).or_raise().map(TextModel::new)

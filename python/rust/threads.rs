@@ -1,4 +1,4 @@
-//! A call on so many threads, with the interpreter's lock released.
+//! A call on a given number of threads, with the interpreter's lock released.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 
-/// How long Ctrl-C may go unnoticed.
+/// Interval between checks for Ctrl-C.
 pub(crate) const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 
-/// Runs `call` on a pool of so many threads, while other Python threads go on.
+/// Runs `call` on a thread pool of its own, while other Python threads continue.
 ///
-/// The thread that called waits and looks out for Ctrl-C. Then it sets the flag that `call` is
-/// given, on which `call` may return early: what it returns is dropped.
+/// The calling thread waits and checks for Ctrl-C. On Ctrl-C it sets the flag passed to `call`,
+/// which may then return early: its result is dropped.
 pub(crate) fn on_threads<T: Send>(
     py: Python<'_>,
     n_threads: usize,
@@ -36,7 +36,7 @@ pub(crate) fn on_threads<T: Send>(
     })
 }
 
-/// Returns when the other end is gone. An exception by a signal sets the flag, and is kept.
+/// Returns when the other end is gone. An exception from a signal sets the flag, and is kept.
 fn until_the_end(ended: &mpsc::Receiver<()>, cancel: &AtomicBool) -> PyResult<()> {
     let mut raised = Ok(());
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(SIGNAL_CHECK) {

@@ -1,9 +1,9 @@
-//! Small inputs on which clustering programs go wrong, each with a name and the reason why it is
-//! here.
+//! Small inputs on which clustering programs go wrong, each with a name and the reason for its
+//! inclusion.
 //!
-//! Every strategy must return the reference's result on all of them, bit for bit. Their number of
-//! clusters is never above the number of rows that are not zero rows, and no case has all weights
-//! zero: whether such input is refused is not for this collection to say.
+//! Every strategy must return the reference's result on all of them, bit for bit. The number of
+//! clusters never exceeds the number of nonzero rows, and no case has all weights zero: whether
+//! such input is rejected is not this collection's concern.
 
 use docsphere::UnitRows;
 
@@ -14,15 +14,15 @@ use crate::rows_from;
 /// One input: rows and how to cluster them.
 #[derive(Clone, Debug)]
 pub struct EdgeCase {
-    /// Says in a few words what is special. Unique in the collection.
+    /// A short description of the special property. Unique in the collection.
     pub name: &'static str,
     /// The documents.
     pub rows: UnitRows<'static>,
     /// The number of clusters.
     pub n_clusters: usize,
-    /// One weight a document, or none.
+    /// One weight per document, or none.
     pub weights: Option<Vec<f64>>,
-    /// Where the first centroids come from.
+    /// The source of the first centroids.
     pub seeding: ReferenceSeeding,
 }
 
@@ -45,8 +45,8 @@ impl EdgeCase {
         EdgeCase { weights: Some(weights), ..self }
     }
 
-    /// Parameters of a reference fit of this case: seed 1, run 0, to the last change of a label or
-    /// 50 iterations.
+    /// Parameters of a reference fit of this case: seed 1, run 0, until no label changes or 50
+    /// iterations.
     pub fn params(&self) -> ReferenceParams {
         ReferenceParams {
             seeding: self.seeding.clone(),
@@ -98,7 +98,7 @@ fn two_groups() -> Vec<SparseVector> {
     ]
 }
 
-/// Documents without any term: no label, no pull, no draw, wherever they stand.
+/// Documents without any term: no label, no pull, no draw, at any position.
 fn zero_rows() -> Vec<EdgeCase> {
     let with_zero_rows_at = |positions: &[usize]| {
         let mut rows = two_groups();
@@ -110,9 +110,9 @@ fn zero_rows() -> Vec<EdgeCase> {
     vec![
         // Document 0 is what a careless default picks as seed or as worst-fitting document.
         EdgeCase::new("zero row first", with_zero_rows_at(&[0]), 2),
-        // The last row's offsets are those that are easily read past.
+        // The offsets of the last row are easily read past.
         EdgeCase::new("zero row last", with_zero_rows_at(&[6]), 2),
-        // Several, also next to each other, also at both ends.
+        // Several, some adjacent, some at both ends.
         EdgeCase::new("zero rows everywhere", with_zero_rows_at(&[0, 3, 4, 9]), 2),
         // Every row with a term becomes a cluster of its own, and then no more can be drawn.
         EdgeCase::new("zero rows, and as many clusters as other rows", with_zero_rows_at(&[2, 5]), 6)
@@ -141,7 +141,7 @@ fn equal_rows() -> Vec<EdgeCase> {
         // document to take.
         EdgeCase::new("all rows are the same, three clusters", rows_of(3, &same), 3)
             .seeded(ReferenceSeeding::Random),
-        // Here the draws end early: the total of the seed weights is 0 after two seeds.
+        // Here the draws end early: the total seed weight is 0 after two seeds.
         EdgeCase::new("more clusters than distinct rows", rows_of(3, &two_kinds), 5),
         EdgeCase::new("more clusters than distinct rows, greedy", rows_of(3, &two_kinds), 5)
             .seeded(ReferenceSeeding::Greedy { candidates: 4 }),
@@ -165,7 +165,7 @@ fn numbers_of_clusters() -> Vec<EdgeCase> {
         EdgeCase::new("as many clusters as rows, greedy", rows_of(4, &two_groups()), 6)
             .seeded(ReferenceSeeding::Greedy { candidates: 3 }),
         EdgeCase::new("one row", rows_of(2, &[one(1)]), 1),
-        // One document more than clusters: only one cluster can be a donor.
+        // One more document than clusters: only one cluster can be a donor.
         EdgeCase::new("nearly as many clusters as rows", rows_of(4, &two_groups()), 5)
             .seeded(ReferenceSeeding::Random),
     ]
@@ -206,7 +206,7 @@ fn empty_clusters() -> Vec<EdgeCase> {
     let far = vec![(0, 1.0), (6, 5.0)];
     // Documents 6 to 8 fit worst and are equal; 9 comes next.
     let duplicates = [rows.clone(), vec![far.clone(); 3], vec![vec![(0, 1.0), (7, 4.0)]]].concat();
-    // Two documents around seed 0, two twins on seed 1: after one is taken nobody may give.
+    // Two documents around seed 0, two twins on seed 1: after one is taken no cluster may give.
     let few = vec![vec![(0, 3.0), (1, 1.0)], vec![(0, 3.0), (2, 1.0)], one(3), one(3)];
     // Found by search: the first four documents as seeds, and one cluster loses its last document
     // in iteration 1.
@@ -222,7 +222,7 @@ fn empty_clusters() -> Vec<EdgeCase> {
     let drift_seeds = (0..4).map(|doc| drift.row(doc).iter().collect()).collect();
     vec![
         EdgeCase::given("a seed attracts nothing", rows_of(9, &rows), vec![one(0), one(8), one(2)]),
-        // Refilled in ascending order of cluster, each from what the ones before have left.
+        // Refilled in ascending order of cluster, each from what the previous ones have left.
         EdgeCase::given(
             "several seeds attract nothing",
             rows_of(9, &rows),
@@ -230,7 +230,7 @@ fn empty_clusters() -> Vec<EdgeCase> {
         ),
         EdgeCase::given("empty seeds", rows_of(4, &rows), vec![vec![], one(0), vec![], one(2)]),
         // A bound over all other centroids then covers none with entries, and must hold for those
-        // that come to life.
+        // that get entries later.
         EdgeCase::given("one seed is not empty", rows_of(4, &rows), vec![vec![(0, 5.0), (1, 1.0)], vec![]]),
         EdgeCase::given(
             "one seed of many is not empty",
@@ -243,8 +243,8 @@ fn empty_clusters() -> Vec<EdgeCase> {
             rows_of(10, &duplicates),
             vec![one(0), one(2), one(8), one(9)],
         ),
-        // Cluster 3 finds nobody: each cluster that is left has one member, or members that sit on
-        // their centroid.
+        // Cluster 3 finds no document: each remaining cluster has one member, or members that
+        // coincide with their centroid.
         EdgeCase::given("refill runs out of donors", rows_of(9, &few), vec![one(0), one(3), one(7), one(8)]),
         // Equal seeds: the second attracts nothing, since ties go to the smaller id.
         EdgeCase::given("the same seed twice", rows_of(4, &rows), vec![one(0), one(0), one(2)]),
@@ -287,7 +287,7 @@ fn ties() -> Vec<EdgeCase> {
             rows_of(3, &[one(0), diagonal.clone(), one(2)]),
             vec![one(0), vec![(0, 1.0), (1, 1.0), (2, 1.0)]],
         ),
-        // The same with a document that pulls nothing, so that nothing hangs on rounding.
+        // The same with a document that pulls nothing, so that nothing depends on rounding.
         EdgeCase::given(
             "tie later, of a document without weight",
             rows_of(2, &[one(0), diagonal.clone(), one(1)]),
@@ -321,7 +321,7 @@ fn shapes_of_rows() -> Vec<EdgeCase> {
         // Long rows: the order of summation shows, and u8 or u16 sums overflow.
         EdgeCase::new("rows with thousands of terms", rows_of(3000, &long), 3),
         EdgeCase::new("a long row among short ones", rows_of(3000, &among_short), 4),
-        // All similarities are 0 or 1: clusters cannot be told apart, and 56 documents tie
+        // All similarities are 0 or 1: clusters cannot be distinguished, and 56 documents tie
         // everywhere.
         EdgeCase::new("orthogonal rows", rows_of(64, &orthogonal), 8),
         EdgeCase::given(
@@ -331,7 +331,7 @@ fn shapes_of_rows() -> Vec<EdgeCase> {
         ),
         // Most columns are never used; the last one is.
         EdgeCase::new("terms far apart", rows_of(1_000_000, &far), 2),
-        // Every row has every term: no sparsity to profit from.
+        // Every row has every term: no sparsity to exploit.
         EdgeCase::new("dense rows", random_rows(&RandomRows { density: 1.0, ..Default::default() }), 6),
     ]
 }
@@ -413,8 +413,8 @@ fn magnitudes() -> Vec<EdgeCase> {
         EdgeCase::given("similarities of 1e-12", speck(1e-12), vec![one(3), one(2)]),
         // 1.16e-10 is 2^-33, half a unit in fixed point: rounded away from zero.
         EdgeCase::new("values of half a unit in fixed point", speck(1.0 / 8_589_934_592.0), 2),
-        // The smaller value vanishes when the row is normalised: the row may keep a zero, but
-        // nothing may come of it.
+        // The smaller value vanishes when the row is normalised: the row may keep a zero, but it
+        // must have no effect.
         EdgeCase::given(
             "a value that vanishes in the row",
             rows_of(3, &[vec![(0, 1e38), (1, 1e-30)], vec![(0, 1.0)], vec![(1, -1e-30), (2, 1e38)]]),
@@ -423,7 +423,7 @@ fn magnitudes() -> Vec<EdgeCase> {
     ]
 }
 
-/// Weights as callers give them.
+/// Weights as given by callers.
 fn row_weights() -> Vec<EdgeCase> {
     let rows = || random_rows(&RandomRows { n_docs: 40, seed: 9, ..Default::default() });
     let weights = |weight: fn(u32) -> f64| (0..40).map(weight).collect::<Vec<_>>();
@@ -433,7 +433,7 @@ fn row_weights() -> Vec<EdgeCase> {
         EdgeCase::new("whole weights, greedy", rows(), 5)
             .weighted(weights(|i| f64::from(1 + i % 4)))
             .seeded(ReferenceSeeding::Greedy { candidates: 4 }),
-        // Must give what no weights give.
+        // Must give the same result as no weights.
         EdgeCase::new("weights of one", rows(), 5).weighted(weights(|_| 1.0)),
         // They get a label but pull nothing, are not drawn and not taken.
         EdgeCase::new("weights of zero among others", rows(), 5).weighted(weights(|i| f64::from(i % 2))),
@@ -450,7 +450,7 @@ fn row_weights() -> Vec<EdgeCase> {
         // A cluster with one member and others without weight is no donor.
         EdgeCase::given("a donor must keep a member with weight", groups, vec![one(0), one(2), one(8)])
             .weighted(vec![0.0, 0.0, 1.0, 1.0, 1.0, 0.0]),
-        // The weight of a zero row is part of the total, though the row counts nowhere.
+        // The weight of a zero row is part of the total, although the row counts nowhere.
         EdgeCase::new("zero rows with weight", rows_of(2, &[one(0), vec![], one(1), one(0), vec![]]), 2)
             .weighted(vec![1.0, 1000.0, 2.5, 0.5, 3.0]),
     ]
@@ -474,14 +474,14 @@ fn extreme_weights() -> Vec<EdgeCase> {
         ]),
         EdgeCase::new("very large weights", rows(), 5).weighted(weights(|i| 1e18 * f64::from(1 + i % 3))),
         EdgeCase::new("very small weights", rows(), 5).weighted(weights(|i| 1e-15 * f64::from(1 + i % 3))),
-        // 2^e is then no f64 of its own.
+        // 2^e is then not representable as an f64.
         EdgeCase::new("the smallest weights of all", rows(), 5)
             .weighted(weights(|i| f64::MIN_POSITIVE * f64::from(1 + i % 3))),
-        // Beside the heavy ones the light documents are zero in fixed point, though they have a
+        // Next to the heavy ones, the light documents are zero in fixed point, although they have a
         // label and count as members.
         EdgeCase::new("weights far apart", rows(), 5)
             .weighted(weights(|i| if i % 5 == 0 { 1e12 } else { 1e-12 })),
-        // The document that an empty cluster takes weighs nothing in its sum: the centroid stays,
+        // The document that an empty cluster takes has no weight in its sum: the centroid stays,
         // but the cluster counts as changed. It is taken again and again.
         EdgeCase::given(
             "a refill that weighs nothing",
@@ -501,7 +501,7 @@ fn extreme_weights() -> Vec<EdgeCase> {
             vec![one(0), vec![]],
         )
         .weighted(vec![1e30, 1e30, 1.0, 1e30]),
-        // Documents 3 to 5 are members of cluster 1 but weigh nothing in its sum: its centroid
+        // Documents 3 to 5 are members of cluster 1 but have no weight in its sum: its centroid
         // stays at the seed.
         EdgeCase::given("a cluster whose sum is zero by weight", groups, vec![one(0), one(2)])
             .weighted(vec![two_to_60, 1.0, 1.0, 1.0 / two_to_60, 1.0 / two_to_60, 1.0 / two_to_60]),

@@ -1,11 +1,11 @@
 //! Definition 4: row values, and the gaps of the seeding draws, as integers.
 
-/// The integer that stands for `x`: `round(x * 2^32)`, half away from zero.
+/// The integer that represents `x`: `round(x * 2^32)`, half away from zero.
 pub(crate) fn fixed(x: f64) -> i128 {
     (x * 4_294_967_296.0).round() as i128
 }
 
-/// How much each document counts.
+/// The weight of each document.
 pub(crate) struct RowWeights<'a> {
     weights: Option<&'a [f64]>,
     /// The `e` of definition 4.
@@ -37,7 +37,7 @@ impl<'a> RowWeights<'a> {
         self.of(doc) > 0.0
     }
 
-    /// A sum of weighed numbers, divided by 2^e.
+    /// A sum of weighted numbers, divided by 2^e.
     pub(crate) fn without_scale(&self, sum: f64) -> f64 {
         times_power_of_two(sum, -self.exponent)
     }
@@ -53,8 +53,8 @@ impl<'a> RowWeights<'a> {
 
 /// The e for which the total weight times `2^e` lies in (2^29, 2^30].
 ///
-/// The total is a sum of integers: with the least p for which no weight is above `2^p`, each counts
-/// as `round(w * 2^(63-p))`.
+/// The total is a sum of integers: with the smallest p such that no weight is above `2^p`, each
+/// counts as `round(w * 2^(63-p))`.
 fn scale_exponent(weights: &[f64]) -> i32 {
     let greatest = weights.iter().copied().fold(0.0, f64::max);
     assert!(greatest > 0.0 && greatest.is_finite(), "the greatest weight is a finite number above zero");
@@ -68,13 +68,13 @@ fn scale_exponent(weights: &[f64]) -> i32 {
         p -= 1;
     }
     let total: u128 = weights.iter().map(|&w| times_power_of_two(w, 63 - p).round() as u128).sum();
-    // The least b for which the sum is not above 2^b.
+    // The smallest b such that the sum is not above 2^b.
     let b = (0..).find(|&b| total <= 1u128 << b).expect("below 2^94");
     30 - (b + p - 63)
 }
 
-/// `x * 2^exponent`, one doubling or halving after the other, since 2^exponent alone may be too
-/// large for a float.
+/// `x * 2^exponent`, by repeated doubling or halving, since 2^exponent alone may be too large for a
+/// float.
 fn times_power_of_two(mut x: f64, exponent: i32) -> f64 {
     let factor = if exponent < 0 { 0.5 } else { 2.0 };
     for _ in 0..exponent.unsigned_abs() {

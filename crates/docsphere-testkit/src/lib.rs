@@ -1,4 +1,4 @@
-//! What docsphere's own tests and measurements check themselves against. Never published; the
+//! The standard against which docsphere's tests and measurements are checked. Never published; the
 //! library does not use it.
 //!
 //! - [`mod@reference`]: the gold standard. A whole spherical k-means, one thread, slow and obvious,
@@ -8,8 +8,8 @@
 //! - [`random_rows`]: small random rows with many duplicates and exact ties, for property tests.
 //! - [`zipf`]: text-like rows of any size, for measurements.
 //!
-//! Of the library it uses only the rows: a mistake in any later stage cannot hide by being made
-//! here too.
+//! It uses only the rows of the library: a mistake in any later stage cannot be hidden by being
+//! repeated here.
 //!
 //! ```
 //! use docsphere_testkit::reference::{ReferenceParams, ReferenceStop, reference_fit};
@@ -50,8 +50,8 @@ pub fn rows_from(n_terms: usize, rows: &[&[(u32, f32)]]) -> UnitRows<'static> {
     UnitRows::new(rows.expect("the test's rows are valid"))
 }
 
-/// The examples of the README, run as tests. Here, since the library must not name a file outside
-/// of its folder: it would not be in its package.
+/// The examples of the README, run as tests. They are here because the library must not name a file
+/// outside its folder: it would not be in its package.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;

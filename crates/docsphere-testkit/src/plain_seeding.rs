@@ -1,9 +1,8 @@
 //! The seeding draws by their definition: after every seed, every document is compared with it and
-//! all weights are added up anew.
+//! all weights are summed again.
 //!
-//! Costs O(nonzeros) for every seed (the greedy form: for every document drawn, and O(documents)
-//! for each of them in every step). The library's index over the documents must draw the same
-//! documents.
+//! Costs O(nonzeros) per seed (the greedy form: per document drawn, and O(documents) for each of
+//! them in every step). The library's index over the documents must draw the same documents.
 
 use docsphere::{DocId, Row, UnitRows};
 use rand_chacha::ChaCha8Rng;
@@ -15,15 +14,15 @@ use crate::reference::{SparseVector, similarities_to};
 /// A document nearer than this to a seed is not drawn any more.
 const SMALLEST_GAP: f64 = 2e-6;
 
-/// What the draws depend on. The methods return the documents in the order in which they were
-/// drawn: at most `n_clusters`, fewer if no document with weight is left.
+/// The inputs of the draws. The methods return the documents in drawing order: at most
+/// `n_clusters`, fewer if no document with weight is left.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainSeeding<'a> {
     /// The documents.
     pub rows: &'a UnitRows<'a>,
-    /// One weight a document, or none.
+    /// One weight per document, or none.
     pub weights: Option<&'a [f64]>,
-    /// How many seeds to draw.
+    /// The number of seeds to draw.
     pub n_clusters: usize,
     /// The seed of the random numbers.
     pub seed: u64,
@@ -59,7 +58,7 @@ impl PlainSeeding<'_> {
     pub fn greedy(&self, candidates: usize) -> Vec<DocId> {
         assert!(candidates > 0, "at least one candidate");
         let mut draws = Draws::new(self);
-        // In the order in which they were drawn, with their similarities to all documents.
+        // In drawing order, with their similarities to all documents.
         let mut pool: Vec<(usize, Vec<f64>)> = Vec::new();
         loop {
             let n_drawn = if draws.drawn.is_empty() { 1 } else { candidates };
@@ -68,7 +67,7 @@ impl PlainSeeding<'_> {
                 return draws.drawn;
             }
             pool.extend(docs.iter().map(|&doc| (doc, draws.similarities(doc))));
-            // The earliest drawn on a tie: `min_by_key` returns the first of equal ones.
+            // Ties go to the earliest drawn: `min_by_key` returns the first of equal ones.
             let totals = pool.iter().map(|(doc, similarities)| draws.total_with(*doc, similarities));
             let (chosen, _) = totals.enumerate().min_by_key(|&(_, total)| total).expect("not empty");
             let (doc, similarities) = pool.remove(chosen);
@@ -78,7 +77,7 @@ impl PlainSeeding<'_> {
     }
 }
 
-/// Documents ascending by the hash of their terms, then by their values, then as they came.
+/// Documents ascending by the hash of their terms, then by their values, then in input order.
 fn order(rows: &UnitRows<'_>) -> Vec<usize> {
     let mut docs: Vec<usize> = (0..rows.n_rows()).collect();
     docs.sort_by(|&a, &b| {
@@ -100,14 +99,14 @@ fn terms_hash(row: Row<'_>) -> u64 {
     hash
 }
 
-/// The state of the draws: the seeds so far, and what they mean for every document.
+/// The state of the draws: the seeds so far, and their effect on every document.
 struct Draws<'a> {
     input: &'a PlainSeeding<'a>,
     weights: RowWeights<'a>,
     random: ChaCha8Rng,
     drawn: Vec<DocId>,
     is_drawn: Vec<bool>,
-    /// The order in which running totals are made.
+    /// The order of the running totals.
     order: Vec<usize>,
     /// Each document's greatest similarity to a seed so far; 0 before the first, and always 0 for
     /// the random draws.
@@ -147,7 +146,7 @@ impl<'a> Draws<'a> {
         })
     }
 
-    /// Makes the document a seed. Updating `best` is the caller's part.
+    /// Makes the document a seed. The caller must update `best`.
     fn keep(&mut self, doc: usize) {
         self.is_drawn[doc] = true;
         self.drawn.push(DocId::new(doc as u32));
@@ -280,8 +279,8 @@ mod tests {
 
     #[test]
     fn a_candidate_that_lost_may_win_later() {
-        // Three heaps without a common term, of 6, 5 and 4 like rows: with enough candidates the
-        // heaps come in the order of their sizes, whatever was drawn alone at first.
+        // Three sets without a common term, of 6, 5 and 4 like rows: with enough candidates they
+        // come in order of size, whichever was drawn alone at first.
         let (a, b, c) = (&[(0, 1.0)][..], &[(1, 1.0)][..], &[(2, 1.0)][..]);
         let rows = rows_from(3, &[a, a, a, a, a, a, b, b, b, b, b, c, c, c, c]);
         let heap = |doc: &DocId| [6, 11, 15].iter().position(|&end| doc.index() < end).unwrap();
@@ -290,8 +289,8 @@ mod tests {
             let heaps: Vec<usize> = drawn.iter().map(heap).collect();
             assert!(heaps[1] < heaps[2], "{heaps:?}");
         }
-        // Candidates of the second step that lost to the larger heap are in the pool: the third
-        // seed is the earliest drawn of them.
+        // Candidates of the second step that lost to the larger set are in the pool: the third seed
+        // is the earliest drawn of them.
         let two = seeding(&rows, 2, 5).greedy(40);
         let three = seeding(&rows, 3, 5).greedy(40);
         assert_eq!(two, three[..2], "the pool leaves the draws before it as they are");

@@ -1,7 +1,7 @@
 //! Small random rows for property tests.
 //!
-//! Values are small whole numbers and rows are often repeated, so that equal similarities, equal
-//! rows and empty rows are frequent: the cases that random floats never hit.
+//! Values are small integers and rows are often repeated, so that equal similarities, equal rows
+//! and empty rows are frequent: the cases that random floats never hit.
 
 use docsphere::UnitRows;
 use rand_chacha::ChaCha8Rng;
@@ -10,27 +10,27 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::reference::SparseVector;
 use crate::rows_from;
 
-/// What the random rows look like.
+/// Parameters of random rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomRows {
     /// The number of rows.
     pub n_docs: usize,
     /// The number of terms.
     pub n_terms: usize,
-    /// The chance that a row has a term. Small densities give zero rows.
+    /// The probability that a row has a term. Small densities give zero rows.
     pub density: f64,
-    /// The chance that a value is negative.
+    /// The probability that a value is negative.
     pub negative_share: f64,
-    /// The chance that a row is a copy of an earlier row.
+    /// The probability that a row is a copy of an earlier row.
     pub duplicate_share: f64,
-    /// Raw values are whole numbers from 1 to this.
+    /// Raw values are integers from 1 to this.
     pub largest_value: u32,
     /// The seed of the random numbers.
     pub seed: u64,
 }
 
 impl Default for RandomRows {
-    /// 100 rows over 30 terms, about 4 terms a row, values 1 to 3, a tenth of the rows copies,
+    /// 100 rows over 30 terms, about 4 terms per row, values 1 to 3, a tenth of the rows copies,
     /// nothing negative.
     fn default() -> Self {
         RandomRows {
@@ -45,7 +45,7 @@ impl Default for RandomRows {
     }
 }
 
-/// The rows that follow from these parameters: the same on every platform.
+/// The rows determined by these parameters: the same on every platform.
 ///
 /// # Panics
 /// If `largest_value` is zero, or `n_terms` is larger than a matrix may have.
@@ -79,8 +79,8 @@ fn random_row(random: &mut ChaCha8Rng, params: &RandomRows) -> Vec<(u32, f32)> {
 /// Seeds of which some are empty, some equal, some far from every row, and some random rows.
 ///
 /// In a third of all cases exactly one seed is not empty: every document then starts in that
-/// cluster, and all other clusters come to life by refills. The rest is drawn seed by seed. At
-/// least one seed has entries.
+/// cluster, and all other clusters get their first document by refills. The rest is drawn seed by
+/// seed. At least one seed has entries.
 pub fn random_seeds(params: &RandomRows, n_clusters: usize, seed: u64) -> Vec<SparseVector> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     // Without zero rows and negative values.
@@ -105,7 +105,7 @@ pub fn random_seeds(params: &RandomRows, n_clusters: usize, seed: u64) -> Vec<Sp
     seeds
 }
 
-/// True with this probability. Always draws one number, whatever the probability.
+/// True with this probability. Always draws one number, regardless of the probability.
 fn chance(random: &mut ChaCha8Rng, probability: f64) -> bool {
     let fraction = (random.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0; // 53 bits: in [0, 1)
     fraction < probability

@@ -1,9 +1,8 @@
 //! Spherical k-means by the definitions of `ARCHITECTURE.md`, slow and obvious: the gold standard.
 //!
-//! One thread. Every iteration compares every document with every centroid and adds up every
-//! cluster from scratch. Nothing is skipped, nothing is carried along except what the definitions
-//! carry along: labels, similarities and centroids. The numbers in the comments are those of the
-//! definitions.
+//! One thread. Every iteration compares every document with every centroid and sums every cluster
+//! from scratch. Nothing is skipped, and only the state named in the definitions is carried along:
+//! labels, similarities and centroids. The numbers in the comments are those of the definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,47 +22,46 @@ pub const NO_LABEL: i32 = -1;
 /// cluster.
 const SITS_ON_CENTROID: f64 = 1.0 - 2e-6;
 
-/// A given centroid whose length is this near to one is taken as it is.
+/// A given centroid whose length is this close to one is left unchanged.
 const UNIT_TOLERANCE: f64 = 5e-7;
 
-/// Where the first centroids come from.
+/// The source of the first centroids.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReferenceSeeding {
     /// Documents drawn by their row weights.
     Random,
     /// k-means++.
     PlusPlus,
-    /// k-means++ with several candidates a step.
+    /// k-means++ with several candidates per step.
     Greedy {
-        /// Documents drawn a step.
+        /// Documents drawn per step.
         candidates: usize,
     },
-    /// These centroids, brought to length one like rows. They may be empty.
+    /// These centroids, normalised like rows. They may be empty.
     Given(Vec<SparseVector>),
 }
 
-/// What a reference fit depends on.
+/// Parameters of a reference fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceParams {
     /// The number of clusters.
     pub n_clusters: usize,
-    /// Where the first centroids come from.
+    /// The source of the first centroids.
     pub seeding: ReferenceSeeding,
     /// The seed of the random numbers.
     pub seed: u64,
     /// The number of the run: the stream of the random numbers.
     pub run: u64,
-    /// The largest number of iterations after the first assignment.
+    /// The maximum number of iterations after the first assignment.
     pub max_iter: usize,
     /// The run stops when the largest squared movement of a centroid is below this; 0 for never.
     pub tol: f64,
-    /// One weight a document, or none.
+    /// One weight per document, or none.
     pub weights: Option<Vec<f64>>,
 }
 
 impl ReferenceParams {
-    /// Random seeds, seed 0, run 0, at most 100 iterations, run to the last change of a label, no
-    /// weights.
+    /// Random seeds, seed 0, run 0, at most 100 iterations, until no label changes, no weights.
     pub fn new(n_clusters: usize) -> Self {
         ReferenceParams {
             n_clusters,
@@ -76,7 +74,7 @@ impl ReferenceParams {
         }
     }
 
-    /// As [`new`](Self::new), with these centroids to start from.
+    /// Like [`new`](Self::new), starting from these centroids.
     pub fn given(centroids: Vec<SparseVector>) -> Self {
         let n_clusters = centroids.len();
         ReferenceParams { seeding: ReferenceSeeding::Given(centroids), ..Self::new(n_clusters) }
@@ -103,7 +101,7 @@ pub struct Refill {
     pub doc: usize,
 }
 
-/// What happened in one iteration. Iteration 0 is the first assignment: all documents with a label
+/// The record of one iteration. Iteration 0 is the first assignment: all documents with a label
 /// count as moved, no cluster as changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReferenceIteration {
@@ -135,7 +133,7 @@ pub struct ReferenceFit {
     pub n_iter: usize,
     /// Why the loop ended.
     pub stop: ReferenceStop,
-    /// One record an iteration, the first assignment included: `n_iter + 1` records.
+    /// One record per iteration, including the first assignment: `n_iter + 1` records.
     pub history: Vec<ReferenceIteration>,
 }
 
@@ -151,8 +149,8 @@ pub struct ReferenceAssignment {
 /// Clusters the rows.
 ///
 /// # Panics
-/// If the parameters do not fit the rows or each other: another number of weights than rows, of
-/// given centroids than clusters; all weights zero.
+/// If the parameters do not fit the rows or each other: the number of weights differs from that of
+/// rows, or the number of given centroids from that of clusters; all weights zero.
 pub fn reference_fit(rows: &UnitRows<'_>, params: &ReferenceParams) -> ReferenceFit {
     let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
     let mut centroids = first_centroids(rows, params);
@@ -237,7 +235,7 @@ fn unit_vector(raw: &SparseVector) -> SparseVector {
 pub fn similarities_to(rows: &UnitRows<'_>, centroid: &SparseVector) -> Vec<f64> {
     let mut value_of_term = vec![0f32; rows.n_terms()];
     for &(term, value) in centroid {
-        // A centroid may know terms that the rows do not: none of them can have such a term.
+        // A centroid may have terms that the rows do not have: no row can have such a term.
         if let Some(slot) = value_of_term.get_mut(term as usize) {
             *slot = value;
         }
@@ -248,11 +246,11 @@ pub fn similarities_to(rows: &UnitRows<'_>, centroid: &SparseVector) -> Vec<f64>
     rows.iter().map(similarity).collect()
 }
 
-/// Definition 3: the labels for these centroids. `old_labels` decide ties; [`NO_LABEL`] where there
-/// is no old label.
+/// Definition 3: the labels for these centroids. `old_labels` decide ties; [`NO_LABEL`] stands for
+/// no old label.
 ///
 /// # Panics
-/// If there is not one old label a row.
+/// If there is not one old label per row.
 pub fn reference_assign(
     rows: &UnitRows<'_>,
     centroids: &[SparseVector],
@@ -266,7 +264,7 @@ pub fn reference_assign(
         }
         let cluster = cluster as i32;
         for (doc, similarity) in similarities_to(rows, centroid).into_iter().enumerate() {
-            // Clusters come in ascending order, so on a tie the smaller id stands already.
+            // Clusters come in ascending order, so on a tie the smaller id is already there.
             let wins = best[doc].is_none_or(|(_, highest)| {
                 similarity > highest || (similarity == highest && old_labels[doc] == cluster)
             });
@@ -291,7 +289,7 @@ pub fn reference_assign(
 /// Definition 7, for similarities to the own centroid. `None` means that each document counts once.
 ///
 /// # Panics
-/// If there is not one weight a similarity, or all are zero.
+/// If there is not one weight per similarity, or all are zero.
 pub fn reference_objective(similarities: &[f64], weights: Option<&[f64]>) -> f64 {
     objective(similarities, &RowWeights::new(weights, similarities.len()))
 }
@@ -306,7 +304,7 @@ fn objective(similarities: &[f64], weights: &RowWeights<'_>) -> f64 {
 }
 
 struct Update {
-    /// The labels after the refill: those that the sums belong to.
+    /// The labels after the refill, on which the sums are based.
     labels: Vec<i32>,
     refilled: Vec<Refill>,
     centroids: Vec<SparseVector>,
@@ -497,8 +495,8 @@ mod tests {
         // Similarity 0.7 to the seed: the first may be taken, its twins may not, being equal to a
         // taken row.
         assert_eq!(fit.history[1].refilled, [Refill { cluster: 1, doc: 0 }]);
-        // Now documents 1 and 2 tie between clusters 0 and 1 and keep their label; document 0 sits
-        // on cluster 1.
+        // Now documents 1 and 2 tie between clusters 0 and 1 and keep their label; document 0
+        // coincides with cluster 1.
         assert_eq!(fit.labels, [1, 0, 0]);
         assert!(fit.centroids[2].is_empty());
         assert_eq!(fit.centroids[0], fit.centroids[1]);
@@ -517,8 +515,8 @@ mod tests {
 
     #[test]
     fn a_document_may_lose_its_label_and_join_again() {
-        // Seed 0 has a term of document 2, but no document that moves it has: document 2 weighs
-        // nothing.
+        // Seed 0 has a term of document 2, but no document that moves it has: document 2 has no
+        // weight.
         let rows = rows_from(4, &[&[(0, 1.0)], &[(1, 1.0)], &[(2, 1.0)]]);
         let seeds = vec![vec![(0, 1.0), (2, 0.5)], one_hot(1)];
         let params = ReferenceParams { weights: Some(vec![1.0, 1.0, 0.0]), ..ReferenceParams::given(seeds) };
@@ -571,7 +569,7 @@ mod tests {
             let fit = reference_fit(&rows, &ReferenceParams { seeding, seed, ..ReferenceParams::new(8) });
             for pair in fit.history.windows(2) {
                 let fell = pair[0].objective - pair[1].objective;
-                // Centroids are rounded to f32: 6e-8 a document.
+                // Centroids are rounded to f32: 6e-8 per document.
                 assert!(fell < 1e-5 || !pair[1].refilled.is_empty(), "seed {seed}: fell by {fell}");
             }
         }

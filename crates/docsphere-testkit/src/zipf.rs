@@ -1,21 +1,21 @@
-//! Text-like rows of any size: what benches, the demo and large tests cluster when no real corpus
-//! is at hand.
+//! Text-like rows of any size, for benches, the demo and large tests when no real corpus is
+//! available.
 //!
 //! The model: a vocabulary whose frequencies fall like those of real abstracts without stop words
 //! (slowly at first, steeply in the long tail); topics that prefer a few hundred terms each, and
 //! fields that join topics; documents that mix a main topic, its field, an unrelated side topic and
-//! the background. Lengths vary by about half. The constants were chosen by comparing with TF-IDF
-//! rows of arXiv abstracts (62 terms a row): how frequent the terms at ranks 1 to 10,000 are, how
-//! similar documents are to their centroids, and what share of all centroids has an entry for a
-//! document's term ("met" below).
+//! the background. Lengths vary by about half. The constants were chosen by comparison with TF-IDF
+//! rows of arXiv abstracts (62 terms per row): the frequency of the terms at ranks 1 to 10,000, the
+//! similarity of documents to their centroids, and the share of all centroids that have an entry
+//! for a document's term ("met" below).
 //!
 //! | 20,000 rows | similarity, k = 50, 200, 500 | met, k = 50, 200, 500 |
 //! |---|---|---|
 //! | arXiv abstracts | 0.196, 0.266, 0.325 | 0.74, 0.56, 0.41 |
 //! | `ZipfText`, 54,735 terms, 200 topics | 0.199, 0.297, 0.336 | 0.74, 0.53, 0.37 |
 //!
-//! (Random seeds, at most 15 iterations.) Nothing was fitted to short rows: at 13 terms a row and k
-//! = 200 the similarity is that of tweets, 0.229, but 0.35 of the centroids are met, where tweets
+//! (Random seeds, at most 15 iterations.) Nothing was fitted to short rows: at 13 terms per row and
+//! k = 200 the similarity is that of tweets, 0.229, but 0.35 of the centroids are met, while tweets
 //! meet 0.25.
 //!
 //! The rows are the same on every platform: random numbers and tables are integers, and the floats
@@ -26,8 +26,8 @@ use docsphere::{SparseRows, UnitRows};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Terms that a topic prefers.
-const TERMS_A_TOPIC: usize = 300;
+/// Number of terms that a topic prefers.
+const TERMS_PER_TOPIC: usize = 300;
 
 /// Of 32 tokens of a document, how many are drawn from its main topic, from the field of that
 /// topic, and from its side topic.
@@ -36,8 +36,8 @@ const FIELD_TOKENS: u64 = 4;
 const SIDE_TOKENS: u64 = 3;
 const TOPIC_TOKENS: u64 = MAIN_TOKENS + FIELD_TOKENS + SIDE_TOKENS;
 
-/// Topics prefer terms of the first ranks only: what lies beyond is rare, and grows with the number
-/// of documents.
+/// Topics prefer terms of the first ranks only: terms beyond are rare, and their number grows with
+/// the number of documents.
 const TOPIC_RANKS: usize = 50_000;
 
 /// The vocabulary's frequencies fall like `1 / sqrt(rank)` up to about this rank, and then like
@@ -47,8 +47,8 @@ const BEND: f64 = 500.0;
 /// The frequencies of the first ranks differ little, as after the removal of stop words.
 const FLAT_HEAD: f64 = 4.0;
 
-/// A document draws at most so many times its number of distinct terms, so that small vocabularies
-/// come to an end.
+/// A document draws at most this many times its number of distinct terms, so that drawing from a
+/// small vocabulary ends.
 const MOST_REPEATS: usize = 8;
 
 /// Parameters of text-like rows.
@@ -67,9 +67,9 @@ pub struct ZipfText {
     pub n_docs: usize,
     /// The size of the vocabulary. Rare terms may occur in no document.
     pub n_terms: usize,
-    /// The number of topics. One for about a hundred documents resembles real text.
+    /// The number of topics. One per hundred documents or so resembles real text.
     pub n_topics: usize,
-    /// Distinct terms a document, on average and roughly.
+    /// Approximate mean number of distinct terms per document.
     pub mean_terms: usize,
     /// The seed of the random numbers.
     pub seed: u64,
@@ -95,7 +95,7 @@ impl ZipfText {
         UnitRows::new(checked(self.n_terms, raw.offsets().to_vec(), raw.terms().to_vec(), values))
     }
 
-    /// How often each document has each term: the rows before TF-IDF.
+    /// The number of times each document has each term: the rows before TF-IDF.
     ///
     /// # Panics
     /// If the number of terms, topics or mean terms is zero, or there are more documents or terms
@@ -122,21 +122,21 @@ fn checked(n_terms: usize, offsets: Vec<u64>, terms: Vec<u32>, values: Vec<f32>)
     SparseRows::from_parts(n_terms, offsets, terms, values).expect("the rows are valid")
 }
 
-/// Writes one document after the other.
+/// Generates documents one after the other.
 struct Writer {
     random: ChaCha8Rng,
     mean_terms: u64,
     /// The term at each rank of the vocabulary.
     vocabulary: Vec<u32>,
     background: Table,
-    /// The terms that each topic prefers, the most frequent first; behind the topics the fields,
-    /// which are topics of topics.
+    /// The terms that each topic prefers, the most frequent first; after the topics come the
+    /// fields, which are topics of topics.
     topics: Vec<Vec<u32>>,
     n_fields: usize,
     in_topic: Table,
     topic_sizes: Table,
-    /// The document in which each term was last seen, counted from 1: tells new terms from repeated
-    /// ones.
+    /// The document in which each term was last seen, counted from 1: distinguishes new terms from
+    /// repeated ones.
     seen_in: Vec<u32>,
     document: u32,
     tokens: Vec<u32>,
@@ -149,7 +149,7 @@ impl Writer {
         for rank in (1..vocabulary.len()).rev() {
             vocabulary.swap(rank, below(&mut random, rank as u64 + 1) as usize);
         }
-        let n_topic_terms = TERMS_A_TOPIC.min(text.n_terms.div_ceil(4));
+        let n_topic_terms = TERMS_PER_TOPIC.min(text.n_terms.div_ceil(4));
         let n_fields = text.n_topics.isqrt();
         let common = &vocabulary[..vocabulary.len().min(TOPIC_RANKS)];
         let topics =
@@ -170,7 +170,7 @@ impl Writer {
         }
     }
 
-    /// The terms of a new document, ascending, as often as they occur in it.
+    /// The terms of a new document, ascending, repeated as often as they occur in it.
     fn next_document(&mut self) -> &[u32] {
         self.document += 1;
         self.tokens.clear();
@@ -198,8 +198,8 @@ impl Writer {
         &self.tokens
     }
 
-    /// Distinct terms of a new document: the mean times three random factors between 1/2 and 3/2,
-    /// so somewhat like a log-normal.
+    /// The number of distinct terms of a new document: the mean times three random factors between
+    /// 1/2 and 3/2, so roughly log-normal.
     fn length(&mut self) -> usize {
         let mut length = self.mean_terms * (1 << 18);
         for _ in 0..3 {
@@ -227,7 +227,7 @@ fn topic_terms(random: &mut ChaCha8Rng, vocabulary: &[u32], n_topic_terms: usize
     terms
 }
 
-/// Draws positions with given frequencies: running totals in integers, searched by halving.
+/// Draws positions with given frequencies: running totals in integers, with binary search.
 struct Table {
     running_totals: Vec<u64>,
 }
@@ -255,12 +255,12 @@ impl Table {
 /// The scale of the tables.
 const TWO_TO_40: f64 = 1_099_511_627_776.0;
 
-/// A random number below `n`; so near to uniform that nobody can tell.
+/// A random number below `n`; the deviation from uniform is negligible.
 fn below(random: &mut ChaCha8Rng, n: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64
 }
 
-/// The natural logarithm of a number of at least one, with nothing but exactly rounded operations.
+/// The natural logarithm of a number of at least one, using only exactly rounded operations.
 fn natural_log(mut x: f64) -> f64 {
     let mut halvings = 0.0;
     while x > std::f64::consts::SQRT_2 {
@@ -309,7 +309,8 @@ mod tests {
                 hash = (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
             }
         }
-        // What x86-64 Linux gave; another platform, or a change of the generator, shows here.
+        // The result on x86-64 Linux; a different platform, or a change of the generator, shows
+        // here.
         assert_eq!((rows.nnz(), hash), (5935, 15_140_909_831_608_401_093));
     }
 

@@ -43,7 +43,7 @@ fn fit_like_with(
     fit_like_with_options(rows, params, strategy, n_threads, simd, FitOptions::default())
 }
 
-/// The same with further options; weights are those of the reference.
+/// Like [`fit_like`], with further options; weights are those of the reference.
 pub(crate) fn fit_like_with_options<'a>(
     rows: &UnitRows<'_>,
     params: &'a ReferenceParams,
@@ -90,7 +90,7 @@ fn given(n_terms: usize, centroids: &[SparseVector]) -> Centroids {
     Centroids::from_rows(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap())
 }
 
-/// Fails, naming the place, unless both fits are the same to the bit.
+/// Fails, naming the place, unless both fits are identical to the bit.
 pub(crate) fn assert_same(fit: &Fit, reference: &ReferenceFit, place: &str) {
     assert_eq!(fit.labels.as_slice(), reference.labels, "labels: {place}");
     let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
@@ -143,7 +143,7 @@ fn check(
     }
 }
 
-/// Random cases of each test; `make test-long` asks for more.
+/// Number of random cases per test; `make test-long` sets more.
 fn n_cases() -> u32 {
     std::env::var("PROPTEST_CASES").map_or(150, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
 }
@@ -180,7 +180,7 @@ pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (Random
         };
         let weights = match weights {
             0 => Some([1.0, 0.5, 3.0, 0.0]),
-            // Light documents weigh nothing in the sums of heavy ones.
+            // Light documents have no weight in the sums of heavy ones.
             1 => Some([1e30, 1.0, 1e-9, 0.0]),
             _ => None,
         };
@@ -189,7 +189,7 @@ pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (Random
     })
 }
 
-/// Lowers k to what the rows allow; `None` if nothing can be clustered.
+/// Lowers k to the maximum that the rows allow; `None` if nothing can be clustered.
 pub(crate) fn fitted_to(rows: &UnitRows<'_>, params: &ReferenceParams) -> Option<ReferenceParams> {
     let has_weight = |doc: usize| params.weights.as_ref().is_none_or(|weights| weights[doc] > 0.0);
     let n_usable = (0..rows.n_rows()).filter(|&doc| rows.row(doc).nnz() > 0 && has_weight(doc)).count();

@@ -62,7 +62,8 @@ fn a_result_that_has_converged_stays_as_it_is() {
 #[test]
 fn documents_come_and_go_with_the_same_bits_for_every_strategy_and_cut() {
     let all = rows();
-    // The result knows rows 500 to 2,499. The first of these go, the last 500 rows come.
+    // The result covers rows 500 to 2,499. The first of these are removed, the last 500 rows are
+    // added.
     let part = |from: usize, to: usize| {
         let sparse = all.as_sparse();
         let offsets = &sparse.offsets()[from..=to];
@@ -86,7 +87,7 @@ fn documents_come_and_go_with_the_same_bits_for_every_strategy_and_cut() {
             assert_same(&grown, &params().strategy(strategy).fit_with(&now, options(cuts)).unwrap());
         }
     }
-    // A checkpoint of such a run goes on, but not as that of another.
+    // A checkpoint of such a run can be continued, but not as that of another.
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.checkpoint");
     let mut stop = stopped_after(2);

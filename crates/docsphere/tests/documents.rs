@@ -1,4 +1,4 @@
-//! Prose that names files and numbers: is it still true?
+//! Checks that files and numbers named in prose still exist and hold.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What stands between backquotes and looks like a path: has a slash or ends in a known extension.
+/// Quoted text that looks like a path: has a slash or ends in a known extension.
 fn paths_in(text: &str) -> Vec<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     let is_path = |word: &str| {
@@ -24,7 +24,7 @@ fn paths_in(text: &str) -> Vec<String> {
 #[test]
 fn every_path_that_architecture_and_contributing_name_exists() {
     let files = tree(&root().join("crates")).into_iter().chain(tree(&root().join("docs")));
-    // Of explorer/ not what npm puts there.
+    // Of explorer/, without what npm puts there.
     let folders = ["python", "explorer/src", "explorer/tests"].map(|folder| tree(&root().join(folder)));
     let entries = [root(), root().join("explorer")].map(|folder| fs::read_dir(folder).unwrap());
     let entries = entries.into_iter().flatten().map(|entry| entry.unwrap().path());

@@ -1,4 +1,4 @@
-//! The examples of `examples/` run to their end; each has its own assertions.
+//! The examples of `examples/` run to completion; each has its own assertions.
 
 #[path = "../examples/cluster_csr.rs"]
 mod cluster_csr;

@@ -1,4 +1,4 @@
-//! The loop and its stated policies, as a caller sees them. Each policy of the crate docs has its
+//! The loop and its documented policies, as a caller sees them. Each policy of the crate docs has a
 //! test here.
 
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ fn centroids_of(fit: &Fit) -> Vec<SparseVector> {
     matrix.iter().map(|row| row.iter().collect()).collect()
 }
 
-/// Labels are the best for the centroids, similarities and objective are theirs.
+/// Checks that labels are the best for the centroids, and that similarities and objective match.
 fn assert_belongs_together(rows: &UnitRows<'_>, fit: &Fit) {
     let assigned = reference_assign(rows, &centroids_of(fit), fit.labels.as_slice());
     assert_eq!(assigned.labels, fit.labels.as_slice());
@@ -66,7 +66,7 @@ fn the_observer_sees_every_event_and_can_stop_after_an_iteration() {
         }
         if iterations.len() == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    // Greedy seeds would be at their end after two iterations.
+    // Greedy seeds would converge after two iterations.
     let params = SphericalKMeans::params(40).init(Init::PlainPlusPlus).n_init(5).check().unwrap();
     let fit = params.fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
     assert_eq!((seeds, iterations), (40, vec![0, 1, 2]));
@@ -320,12 +320,12 @@ fn the_counts_say_what_was_done() {
     let expected: u64 = rows.as_sparse().terms().iter().map(|&term| n_centroids[term as usize]).sum();
     assert_eq!(inverted.trace.iterations.last().unwrap().counters.postings, expected);
 
-    // In ncc, a document whose centroid stands still is compared with the changed ones only.
+    // In ncc, a document whose centroid did not change is compared with the changed ones only.
     let ncc = fit(Strategy::Ncc);
     assert_eq!(ncc.trace.total().skipped_docs, 0, "no iteration here leaves all centroids unchanged");
     let last = ncc.trace.iterations.last().unwrap();
     assert!(last.changed_clusters < k && last.counters.similarities < n_docs * k);
-    // A run that begins where another ended finds every centroid in its place.
+    // A run that begins where another ended finds no centroid to move.
     let again = Init::Given(ncc.model.centroids().clone());
     let quiet = SphericalKMeans::params(k as usize).init(again).strategy(Strategy::Ncc).fit(&rows).unwrap();
     assert_eq!(
@@ -367,7 +367,7 @@ fn a_stop_in_the_last_iteration_of_a_run_lets_no_other_run_begin() {
     assert_eq!(fit.stop, StopReason::NoLabelChanged, "it had come to its end by itself");
 }
 
-/// Whenever the flag is raised, in whichever iteration: there is no result, and nothing panics.
+/// Whenever the flag is raised, in any iteration: there is no result, and nothing panics.
 #[test]
 fn a_cancelled_run_ends_at_once_without_a_result() {
     let rows = ZipfText { n_docs: 3_000, n_terms: 3_000, n_topics: 30, mean_terms: 20, seed: 1 }.rows();

@@ -1,4 +1,4 @@
-//! No strategy holds more than the forecast says.
+//! No strategy holds more memory than forecast.
 
 use docsphere::{SphericalKMeans, Strategy, UnitRows};
 use docsphere_testkit::random_rows::{RandomRows, random_rows};

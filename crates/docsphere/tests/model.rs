@@ -76,7 +76,7 @@ fn predictions_for_new_rows_are_those_of_the_reference() {
 
 #[test]
 fn neighbours_of_clusters_are_the_nearest_others_to_the_bit() {
-    // More than are taken at once, the last lot smaller, and rows with negative values.
+    // More rows than are processed at once, the last batch smaller, and rows with negative values.
     let mut models = vec![fitted().model, SphericalKMeans::params(77).fit(&text(3)).unwrap().model];
     let signed: Vec<Vec<(u32, f32)>> = text(4)
         .iter()
@@ -214,8 +214,8 @@ fn the_first_format_still_loads() {
     assert_eq!(model.predict(&rows).unwrap().labels.as_slice(), [1, 0, 2, -1]);
 }
 
-/// A model that was made from text. A build without the feature `text` labels rows with it all the
-/// same, and does not lose its text part.
+/// A model made from text. A build without the feature `text` can still label rows with it, and
+/// does not lose its text part.
 #[test]
 fn the_first_format_still_loads_with_a_text_part() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data/v1-text.docsphere");

@@ -1,4 +1,4 @@
-//! Groups of clusters by definition, and places on a map.
+//! Groups of clusters by definition, and positions on a map.
 
 use docsphere::{ClusterId, MergeTree, Model, Row, SparseRows, SphericalKMeans, UnitRows};
 use docsphere_testkit::zipf::ZipfText;
@@ -96,7 +96,7 @@ fn one_cluster_is_one_group() {
 fn a_group_is_a_node_of_the_tree() {
     let tree = MergeTree::new(&model(600, 25)).unwrap();
     let groups = tree.cut(5).unwrap();
-    // Down from the node of each group are exactly its clusters.
+    // The descendants of each group's node are exactly its clusters.
     for (group, &node) in groups.nodes.iter().enumerate() {
         let mut open = vec![node];
         let mut below = Vec::new();
@@ -158,7 +158,7 @@ mod map {
 
     #[test]
     fn similar_clusters_lie_near_each_other() {
-        // Twenty subjects, three clusters for each.
+        // Twenty subjects, three clusters per subject.
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpora/everyday.jsonl");
         let corpus = Corpus::open([path], CorpusOptions::default()).unwrap();
         let rows = Vectorizer::new().fit(&corpus).unwrap().rows;

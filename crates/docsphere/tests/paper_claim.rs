@@ -1,5 +1,5 @@
 //! "Both strategies significantly reduce the average number of pairwise distance calculations": in
-//! counts, which no machine can blur.
+//! counts, which do not depend on the machine.
 
 use docsphere::{Init, SphericalKMeans, Strategy};
 use docsphere_testkit::zipf::ZipfText;
@@ -42,8 +42,7 @@ fn the_work_of_ncc_is_told_by_the_changed_clusters_and_their_documents() {
     let fit = SphericalKMeans::params(k).strategy(Strategy::Ncc).tol(0.0).fit(&rows).unwrap();
     let mut n_quiet = 0;
     for record in &fit.trace.iterations {
-        // With the own centroid first, whose similarity needs not be computed again if it stands
-        // still.
+        // The own centroid comes first; its similarity need not be recomputed if it did not change.
         let settled = n_docs as u64 - record.unsettled_docs;
         let expected = record.unsettled_docs * k as u64 + settled * record.changed_clusters;
         assert_eq!(record.counters.similarities, expected, "iteration {}", record.iteration);
@@ -63,7 +62,7 @@ fn the_use_of_the_index_is_told() {
         assert_eq!(index.docs.iter().sum::<u64>(), 2_000);
         assert!(index.build_seconds > 0.0 && index.build_seconds <= record.seconds.prepare);
         if record.iteration == 0 {
-            // Nobody has a similarity yet.
+            // No document has a similarity yet.
             assert_eq!(index.docs[1..], [0; 4]);
             assert_eq!(index.candidates[0], record.counters.similarities);
         } else {

@@ -1,5 +1,5 @@
 //! Facts that hold for all inputs, on random rows with many ties and duplicates. The properties of
-//! single bounds stand beside the bounds, in `src/assign/`.
+//! single bounds are tested next to the bounds, in `src/assign/`.
 
 use docsphere::{Init, SparseRows, SphericalKMeans, Strategy, UnitRows};
 use docsphere_testkit::random_rows::random_rows;
@@ -9,10 +9,10 @@ use proptest::prelude::*;
 
 use crate::conformance::{fit_like, fitted_to, random_case};
 
-/// What rounding centroids to 32 bits can take from the objective, for each document.
+/// The maximum loss of the objective per document from rounding centroids to 32 bits.
 const ROUNDING: f64 = 1e-6;
 
-/// The rows as parts, to be changed and put together again.
+/// The rows as parts, to be changed and reassembled.
 struct Parts {
     offsets: Vec<u64>,
     terms: Vec<u32>,
@@ -103,7 +103,7 @@ proptest! {
         prop_assert_eq!(plain.objective, with_empty.objective);
     }
 
-    /// With given seeds: draws follow a hash of the numbers of the rows' terms.
+    /// With given seeds: draws depend on a hash of the rows' term numbers.
     #[test]
     fn unused_terms_change_nothing((shape, params) in random_case(), which in any::<prop::sample::Index>()) {
         let rows = random_rows(&shape);

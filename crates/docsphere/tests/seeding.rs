@@ -14,8 +14,8 @@ use docsphere_testkit::zipf::ZipfText;
 use crate::conformance::{assert_same, fit_like};
 use docsphere::Strategy;
 
-/// Centroids after zero iterations cannot be had, so the seeds are checked through a whole short
-/// fit.
+/// Centroids after zero iterations are not available, so the seeds are checked through a whole
+/// short fit.
 fn same_as_plain(rows: &UnitRows<'_>, n_clusters: usize, weights: Option<Vec<f64>>) {
     let seedings =
         [ReferenceSeeding::Random, ReferenceSeeding::PlusPlus, ReferenceSeeding::Greedy { candidates: 5 }];
@@ -94,8 +94,8 @@ fn runs_and_seeds_draw_differently_and_the_plain_method_agrees_on_each_run() {
     assert_eq!(fit.objective, best, "the best run is kept");
 }
 
-/// Neither the order of the rows nor a row given several times instead of with a weight changes
-/// what comes out.
+/// The result depends neither on the order of the rows nor on whether a row is repeated or has a
+/// weight.
 #[test]
 fn the_order_of_rows_and_repeated_rows_change_nothing() {
     let rows = ZipfText { n_docs: 300, n_terms: 500, n_topics: 10, mean_terms: 8, seed: 5 }.rows();

@@ -1,4 +1,4 @@
-//! However the rows are divided into shards, the result is that of one shard, to the bit.
+//! For any division of the rows into shards, the result is that of one shard, to the bit.
 
 use docsphere::{Checkpoint, Event, FitOptions, Init, Simd, SphericalKMeans, Strategy, UnitRows};
 use docsphere_testkit::random_rows::random_rows;
@@ -72,7 +72,7 @@ proptest! {
         let options =
             FitOptions::default().cuts(cuts_at(&places, rows.n_rows())).checkpoint(&path, 1).observer(&mut stop);
         several_runs(&rows, &params, strategy, options).unwrap();
-        // A run that came to its end before it was stopped leaves no checkpoint.
+        // A run that ended before it was stopped leaves no checkpoint.
         if let Ok(checkpoint) = Checkpoint::load(&path) {
             let options = FitOptions::default().cuts(cuts_at(&others, rows.n_rows())).resume(checkpoint);
             let continued = several_runs(&rows, &params, Strategy::Auto, options).unwrap();
@@ -107,7 +107,7 @@ fn several_runs<'a>(
     }
 }
 
-/// Without seconds, and bytes that each shard holds for itself.
+/// The fit without seconds, and without bytes that each shard holds separately.
 fn comparable(mut fit: docsphere::Fit) -> docsphere::Fit {
     for record in &mut fit.trace.iterations {
         record.seconds = docsphere::StageSeconds::default();

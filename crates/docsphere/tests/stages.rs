@@ -1,5 +1,5 @@
-//! A stage uses only the stages above it, in the order of the `mod` lines of `lib.rs`; what serves
-//! all stages uses none. Within a folder the files use each other without a cycle.
+//! A stage uses only the stages above it, in the order of the `mod` lines of `lib.rs`; modules that
+//! serve all stages use none. Within a folder the files use each other without a cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,8 +9,7 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The modules of `lib.rs` in order: those that are folders are stages, but for `simd`, which
-/// serves all of them.
+/// The modules of `lib.rs` in order: folders are stages, except `simd`, which serves all of them.
 fn modules() -> Vec<(String, bool)> {
     let library = fs::read_to_string(source().join("lib.rs")).unwrap();
     let name = |line: &str| {
@@ -88,11 +87,11 @@ fn no_stage_uses_a_later_one_and_what_serves_all_uses_none() {
     }
 }
 
-/// Where a file stands: `["corpus", "jsonl"]`.
+/// The location of a file: `["corpus", "jsonl"]`.
 type ModulePath = Vec<String>;
 
-/// The text of each module, tests and comments left out. Twins that stand for one module are one
-/// text.
+/// The text of each module, without tests and comments. Counterparts that represent one module are
+/// one text.
 fn module_texts(files: &BTreeMap<String, String>) -> BTreeMap<ModulePath, String> {
     let mut texts: BTreeMap<ModulePath, String> = BTreeMap::new();
     for (file, text) in files {
@@ -115,7 +114,7 @@ fn module_texts(files: &BTreeMap<String, String>) -> BTreeMap<ModulePath, String
     texts
 }
 
-/// All paths that begin with one of these words, groups in braces taken apart.
+/// All paths that begin with one of these words, with groups in braces expanded.
 fn paths_from(code: &str, starts: &[&str]) -> Vec<ModulePath> {
     let mut paths = Vec::new();
     for start in starts {
@@ -128,7 +127,7 @@ fn paths_from(code: &str, starts: &[&str]) -> Vec<ModulePath> {
     paths
 }
 
-/// Reads one path, or a group of them, behind `prefix`. Returns what follows.
+/// Reads one path, or a group of them, after `prefix`. Returns the remaining text.
 fn read_tree<'a>(code: &'a str, prefix: &[String], paths: &mut Vec<ModulePath>) -> &'a str {
     let mut rest = code.trim_start();
     let mut path = prefix.to_vec();
@@ -142,7 +141,7 @@ fn read_tree<'a>(code: &'a str, prefix: &[String], paths: &mut Vec<ModulePath>) 
         }
         let length = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         if length == 0 {
-            // Something else than a name, such as `*`: it belongs to the path so far.
+            // Not a name, such as `*`: it belongs to the path so far.
             paths.push(path);
             return rest.get(1..).unwrap_or_default();
         }
@@ -159,7 +158,7 @@ fn read_tree<'a>(code: &'a str, prefix: &[String], paths: &mut Vec<ModulePath>) 
     }
 }
 
-/// The module in which a path ends, through what folders hand on from their files.
+/// The module in which a path ends, following the re-exports of folders.
 fn module_of(path: &[String], texts: &BTreeMap<ModulePath, String>) -> Option<ModulePath> {
     let module = (1..=path.len()).rev().map(|length| &path[..length]).find(|p| texts.contains_key(*p))?;
     let Some(name) = path.get(module.len()) else { return Some(module.to_vec()) };
@@ -181,8 +180,8 @@ fn module_of(path: &[String], texts: &BTreeMap<ModulePath, String>) -> Option<Mo
     }
 }
 
-/// For each folder, which of its files and folders uses which others. What a folder's `mod.rs` uses
-/// does not count: it names all of them.
+/// For each folder, which of its files and folders uses which others. The uses in a folder's
+/// `mod.rs` do not count: it names all of them.
 fn uses_within(files: &BTreeMap<String, String>) -> BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> {
     let texts = module_texts(files);
     let mut graphs: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
@@ -202,7 +201,7 @@ fn uses_within(files: &BTreeMap<String, String>) -> BTreeMap<ModulePath, BTreeMa
     graphs
 }
 
-/// A way from a name back to itself.
+/// A path from a name back to itself.
 fn find_cycle(graph: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     fn follow(
         name: &str,

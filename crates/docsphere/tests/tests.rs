@@ -1,4 +1,4 @@
-//! The integration tests, as one binary. Each module says what belongs into it.
+//! The integration tests, as one binary. Each module says what belongs in it.
 
 // Tests may read the environment (PROPTEST_CASES) and start pools; the library may not.
 #![allow(clippy::disallowed_methods)]
@@ -9,17 +9,17 @@ mod checkpoint;
 mod conformance;
 /// Runs that start from centroids and labels of others.
 mod continued;
-/// Prose that names files and numbers: is it still true?
+/// Checks of files and numbers named in prose.
 mod documents;
-/// The examples, run to their end.
+/// The examples, run to completion.
 mod examples;
-/// The loop and its stated policies, as a caller sees them.
+/// The loop and its documented policies, as a caller sees them.
 mod fit;
-/// What a run will hold, told beforehand.
+/// Memory forecasts.
 mod memory_forecast;
 /// Model files and predictions.
 mod model;
-/// Groups of clusters, and places on a map.
+/// Groups of clusters, and positions on a map.
 mod overview;
 /// The paper's claim, in counts of similarities.
 mod paper_claim;
@@ -27,10 +27,10 @@ mod paper_claim;
 mod properties;
 /// The seeds that the index over documents draws, against the plain method.
 mod seeding;
-/// N shards, cut anywhere, are one.
+/// Results do not depend on the division into shards.
 mod shards;
 /// The order of the stages.
 mod stages;
-/// On which threads the library works.
+/// The threads on which the library works.
 #[cfg(feature = "text")]
 mod threads;

@@ -1,4 +1,4 @@
-//! On which threads the library works.
+//! The threads on which the library works.
 
 use std::env;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use docsphere::{
     Corpus, CorpusOptions, Event, FitOptions, SphericalKMeans, Vectorizer, all_cores, on_threads,
 };
 
-/// The size of each pool that is not told how many threads to have.
+/// The size of each pool without an explicit number of threads.
 #[test]
 fn a_pool_has_one_thread_per_core_by_default() {
     let mut seen = Vec::new();
@@ -28,7 +28,7 @@ fn a_pool_has_one_thread_per_core_by_default() {
     assert!(seen.iter().all(|&n_threads| n_threads == all_cores()), "{seen:?}, not {}", all_cores());
 }
 
-/// The same in a process in which rayon's variables ask for another number.
+/// The same in a process in which rayon's variables request another number.
 #[test]
 fn the_environment_has_no_say_in_the_number_of_threads() {
     let other = (all_cores() + 1).to_string();

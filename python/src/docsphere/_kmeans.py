@@ -39,7 +39,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     init : {"k-means++", "plain-k-means++", "random"} or matrix of shape \
             (n_clusters, n_features), default="k-means++"
-        How the first centroids are found: by spherical k-means++ in its greedy
+        How the initial centroids are chosen: by spherical k-means++ in its greedy
         form, as in scikit-learn; by its plain form, which is faster and ends with
         a lower objective; rows drawn at random; or those given, sparse or dense.
 
@@ -48,19 +48,19 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         objective is kept.
 
     max_iter : int, default=100
-        The largest number of iterations of a run.
+        The maximum number of iterations per run.
 
     tol : float, default=1e-4
         A run ends when every centroid moved by a squared distance of less than
         this; with 0 it goes on until no label changes.
 
     random_state : int, RandomState instance or None, default=None
-        Where random numbers come from. An int, up to ``2**64 - 1``, gives the same
+        The source of random numbers. An int, up to ``2**64 - 1``, gives the same
         result every time: that of ``docsphere cluster --seed`` with the same
         options. The defaults are the same, too.
 
     algorithm : str, default="auto"
-        How labels are found. Changes time and memory, never the result.
+        The assignment strategy. Affects time and memory, never the result.
 
         - "auto": "drift", or one of the simple ones where it would not pay.
         - "baseline": every row against every centroid.
@@ -80,9 +80,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     callback : callable or None, default=None
         Called with a dict for every event. ``event`` is "run" (with ``run`` and
-        ``n_init``), "seeding" (with ``done`` and ``total``, at most twenty times a
+        ``n_init``), "seeding" (with ``done`` and ``total``, at most twenty times per
         second) or "iteration" (with the items of an iteration of `trace_`). If it
-        returns something true, `fit` ends with the best result so far; during the
+        returns a true value, `fit` ends with the best result so far; during the
         seeding of the first run there is none, and `StoppedError` is raised.
 
     Attributes
@@ -110,8 +110,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         The number of iterations of the run that was kept.
 
     converged_ : bool
-        Whether that run came to its end by itself, rather than by `max_iter` or
-        the callback.
+        Whether that run converged, rather than being ended by `max_iter` or the
+        callback.
 
     n_empty_clusters_ : int
         Clusters without any row, if there are fewer distinct rows than clusters.
@@ -358,7 +358,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             New rows.
 
         top_m : int or None, default=None
-            Only the similarities to so many nearest centroids, as a sparse
+            Only the similarities to this many nearest centroids, as a sparse
             matrix: for many clusters all of them take a lot of memory.
 
         Returns

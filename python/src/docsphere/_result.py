@@ -278,7 +278,7 @@ def _trace(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Given:
-    """A clustering, and what is written of it."""
+    """A clustering, with the data that is written."""
 
     model: _docsphere.Model
     matrix: Any

@@ -31,7 +31,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether upper and lower case are the same.
 
     stop_words : str, list of str or None, default="english"
-        Words that are dropped: those of a language, one's own, or none. Languages
+        Words that are dropped: those of a language, your own, or none. Languages
         are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
         chinese, danish, dutch, english, finnish, french, german, greek, hebrew,
         hungarian, indonesian, italian, kazakh, nepali, norwegian, portuguese,
@@ -39,7 +39,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         uzbek, or their ISO 639 codes.
 
     ngram_range : tuple (min_n, max_n), default=(1, 1)
-        The least and the greatest number of words in a term, at most 3.
+        The minimum and maximum number of words in a term, at most 3.
 
     min_df : int or float, default=1
         Terms in fewer texts are dropped; a float is a share of all texts.
@@ -48,7 +48,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Terms in more texts are dropped; a float is a share of all texts.
 
     max_features : int or None, default=None
-        Only so many terms are kept: those that occur most often.
+        Keep only this many terms, the most frequent ones.
 
     sublinear_tf : bool, default=False
         Whether a term that occurs n times counts ``1 + log(n)`` instead of n.
@@ -59,8 +59,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         ``log(n / df) + 1``.
 
     segmentation : {"unicode", "sklearn"}, default="unicode"
-        Where words begin and end: by the rules of Unicode, or runs of two and
-        more word characters as scikit-learn's default.
+        How text is split into words: by the rules of Unicode, or into runs of two
+        or more word characters, as scikit-learn does by default.
 
     stemmer : str or None, default=None
         The language whose endings are cut off: arabic, armenian, basque, catalan,
@@ -71,10 +71,10 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         tamil, turkish, ukrainian or yiddish.
 
     min_chars : int, default=2
-        The least number of characters of a word.
+        The minimum number of characters of a word.
 
     keep_urls : bool, default=False
-        Whether web addresses are cut into words like other text.
+        Whether web addresses are split into words like other text.
 
     keep_numbers : bool, default=False
         Whether words without any letter are terms.
@@ -88,7 +88,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         The column of each term.
 
     idf_ : ndarray of shape (n_terms,)
-        What each term weighs.
+        The weight of each term.
 
     Examples
     --------

@@ -139,10 +139,10 @@ impl<'a> Deref for ShardStep<'a> {
 /// `step.refilled`, the documents that were moved into a refilled cluster: that cluster counts as
 /// changed.
 ///
-/// Once the step is cancelled, `assign` may leave any labels behind. A strategy that cannot go on,
-/// because a device or a worker is gone, returns the error.
+/// Once the step is cancelled, `assign` may leave any labels behind. A strategy that cannot
+/// continue, because a device or a worker is gone, returns the error.
 pub(crate) trait Assigner: Send {
-    /// Prepares what follows from the rows alone: an arrangement, an upload.
+    /// Prepares data that depends only on the rows: an arrangement, an upload.
     fn attach(&mut self, _rows: &UnitRows<'_>) -> Result<()> {
         Ok(())
     }
@@ -150,21 +150,21 @@ pub(crate) trait Assigner: Send {
     /// Assigns every document.
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned>;
 
-    /// Bytes held beside rows and centroids.
+    /// Bytes held in addition to rows and centroids.
     fn memory_bytes(&self) -> usize;
 }
 
-/// What an assignment did.
+/// The outcome of an assignment.
 #[derive(Clone, Debug)]
 pub(crate) struct Assigned {
     pub(crate) counters: Counters,
-    /// What was really used.
+    /// The strategy actually used.
     pub(crate) strategy: Strategy,
     /// Whether a filter was switched off because values are negative.
     pub(crate) filters_off: bool,
-    /// How the paper's index was used, if it was.
+    /// How the paper's index was used, if at all.
     pub(crate) index: Option<IndexUse>,
-    /// Seconds to build what the search of the centroids needs.
+    /// Seconds spent building the search structure over the centroids.
     pub(crate) prepare_seconds: f64,
 }
 
@@ -189,7 +189,7 @@ pub(crate) struct AssignerSettings {
     pub(crate) level: Level,
 }
 
-/// The one place where a strategy's name becomes the thing itself.
+/// The only place where a strategy's name becomes an implementation.
 pub(crate) fn assigner(strategy: Strategy, settings: &AssignerSettings) -> Box<dyn Assigner> {
     let lambdas = settings.lambdas.clone();
     match strategy {
@@ -203,8 +203,8 @@ pub(crate) fn assigner(strategy: Strategy, settings: &AssignerSettings) -> Box<d
     }
 }
 
-/// The similarity as ARCHITECTURE.md defines it, in its plainest form: what the tests of every
-/// faster form compare with.
+/// The similarity as ARCHITECTURE.md defines it, in its plainest form: the tests of every faster
+/// form compare with it.
 #[cfg(test)]
 pub(crate) fn reference_similarity(x: crate::vectors::Row<'_>, c: crate::vectors::Row<'_>) -> f64 {
     let mut sum = 0.0;

@@ -1,12 +1,12 @@
 //! `ncc`: non-changing clusters, the paper's section 3.1.
 //!
-//! If a document's own centroid did not change, then among the centroids that did not change it is
-//! still the best: that was settled in the last iteration. So the document need only be compared
-//! with the centroids that did change. Its own similarity is known.
+//! If a document's own centroid did not change, then it is still the best among the unchanged
+//! centroids: that was settled in the last iteration. So the document need only be compared with
+//! the centroids that did change. Its own similarity is known.
 //!
 //! Sums are integers here, so "did not change" means the same bits; the paper's tolerance for
-//! rounding is not needed. The tie rule survives: an unchanged centroid that ties with the own one
-//! did so before, and lost.
+//! rounding is not needed. The tie rule still holds: an unchanged centroid that ties with the own
+//! one did so before, and lost.
 //!
 //! **Cost.** As `baseline` in the first iterations; towards the end, when few clusters change,
 //! nearly nothing. Memory as `baseline`.

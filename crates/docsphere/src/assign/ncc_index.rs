@@ -1,12 +1,12 @@
-//! `ncc-index`: both strategies of the paper, its full approach.
+//! `ncc-index`: both strategies of the paper combined, its full approach.
 //!
 //! The index's list of candidates is filtered by the rule of `ncc`: a document whose own centroid
 //! did not change is compared only with those candidates that did. Building the index does not pay
-//! when few clusters change, so it is built only while more than `index_min_changed` of them (about
-//! 100, says the paper's discussion) did; otherwise the strategy is `ncc` alone. With negative
-//! values it is `ncc` alone, too, and the trace says so.
+//! off when few clusters change, so it is built only while more than `index_min_changed` of them
+//! (about 100, according to the paper's discussion) did; otherwise the strategy is `ncc` alone.
+//! With negative values it is `ncc` alone, too, and the trace records it.
 //!
-//! **Cost.** As `index`, less what the filter saves. Memory as `index`.
+//! **Cost.** As `index`, minus the savings of the filter. Memory as `index`.
 //!
 //! Reference: Knittel, Koch, Ertl, DocEng 2021, sections 3.2 and 4.3, doi:10.1145/3469096.3474937.
 

@@ -1,17 +1,17 @@
 //! Posting lists over the centroids: term to (cluster, value).
 //!
-//! Going through a row's terms in ascending order and adding `x * c` to one accumulator a cluster
-//! gives every similarity at once, in the summation order of the reference.
+//! Iterating over a row's terms in ascending order and adding `x * c` to one accumulator per
+//! cluster gives every similarity at once, in the summation order of the reference.
 //!
-//! **Cost.** Memory: 8 bytes an entry of the centroids and `8 * (n_terms + 1)` for the directory;
-//! an accumulator is `8 * k` a thread.
+//! **Cost.** Memory: 8 bytes per entry of the centroids and `8 * (n_terms + 1)` for the directory;
+//! an accumulator is `8 * k` per thread.
 
 use crate::by_key::ByKey;
 use crate::centroids::Centroids;
 use crate::vectors::Row;
 
-/// Rows that [`Postings::similarities_of_some`] takes at once: their sums for one centroid are two
-/// lines of memory, and those for 5,000 centroids stay near the processor.
+/// Rows that [`Postings::similarities_of_some`] processes at once: their sums for one centroid are
+/// two cache lines, and those for 5,000 centroids stay in cache.
 pub(crate) const LANES: usize = 16;
 
 /// The posting lists of one set of centroids.
@@ -19,7 +19,7 @@ pub(crate) const LANES: usize = 16;
 pub(crate) struct Postings {
     /// By term, ascending by cluster.
     lists: ByKey<Posting>,
-    /// What accumulators start from: 0, or minus infinity for an empty centroid, which attracts
+    /// Initial values of accumulators: 0, or minus infinity for an empty centroid, which attracts
     /// nothing.
     start: Vec<f64>,
 }
@@ -31,7 +31,7 @@ struct Posting {
 }
 
 impl Postings {
-    /// Transposes the centroids. Keeps the memory of the last time.
+    /// Transposes the centroids, reusing the memory of the previous call.
     pub(crate) fn build(&mut self, centroids: &Centroids) {
         let n_clusters = centroids.n_clusters();
         self.start.clear();
@@ -51,7 +51,7 @@ impl Postings {
     }
 
     /// Fills `similarities` with the similarity of the row to every centroid, minus infinity for
-    /// empty ones. Returns the postings read.
+    /// empty ones. Returns the number of postings read.
     #[inline]
     pub(crate) fn similarities(&self, row: Row<'_>, similarities: &mut [f64]) -> u64 {
         similarities.copy_from_slice(&self.start);
@@ -68,8 +68,8 @@ impl Postings {
     }
 
     /// Fills `sums` with the similarities of some rows, at most [`LANES`], to every centroid from
-    /// `from` on, minus infinity for empty ones. Adds up as [`Postings::similarities`] does, but
-    /// reads a list once for all rows that have the term.
+    /// `from` on, minus infinity for empty ones. Sums in the same order as
+    /// [`Postings::similarities`], but reads a list once for all rows that have the term.
     pub(crate) fn similarities_of_some(&self, rows: &[Row<'_>], from: u32, sums: &mut [[f64; LANES]]) {
         assert!(rows.len() <= LANES, "at most {LANES} rows");
         sums.iter_mut().zip(&self.start).for_each(|(sums, &start)| *sums = [start; LANES]);
@@ -84,7 +84,7 @@ impl Postings {
                     positions[lane] += 1;
                 }
             }
-            // Lists ascend by cluster; from behind, no search for the first is needed.
+            // Lists ascend by cluster; iterating backwards avoids a search for the first.
             for posting in self.lists.of(term).iter().rev().take_while(|posting| posting.cluster >= from) {
                 let value = f64::from(posting.value);
                 let sums = &mut sums[posting.cluster as usize];

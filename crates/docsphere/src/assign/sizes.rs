@@ -1,6 +1,6 @@
 //! Sizes that are known before a run.
 
-/// What the memory of a run depends on.
+/// The sizes that determine the memory of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub(crate) n_rows: u64,
@@ -15,7 +15,8 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Entries of all centroids together: no more than the rows have, nor than k times the terms.
+    /// Upper bound on the entries of all centroids together: those of the rows, or k times the
+    /// terms.
     pub(crate) fn entries(&self) -> u64 {
         self.nnz.min(self.n_clusters.saturating_mul(self.n_terms))
     }

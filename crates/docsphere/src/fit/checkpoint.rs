@@ -1,11 +1,11 @@
-//! A run on disk, to be continued later to the same bits.
+//! A run on disk, which can be continued later with the same bits.
 //!
-//! All that a run depends on after an iteration is its labels and centroids: sums follow from
-//! labels, similarities from both. So a checkpoint holds these, the trace so far, and the best of
-//! the runs that have ended. A fingerprint of rows, weights and options refuses to continue another
-//! run. Strategy, threads and `max_iter` may differ: they change no bit of what has been done.
+//! After an iteration, a run depends only on its labels and centroids: sums follow from labels,
+//! similarities from both. So a checkpoint holds these, the trace so far, and the best of the runs
+//! that have ended. A fingerprint of rows, weights and options prevents continuing a different run.
+//! Strategy, threads and `max_iter` may differ: they do not affect the bits computed so far.
 //!
-//! **Cost.** 4 bytes a row and 8 bytes an entry of the centroids, twice if an earlier run of
+//! **Cost.** 4 bytes per row and 8 bytes per entry of the centroids, twice if an earlier run of
 //! `n_init` is kept; written to a temporary file that is renamed when complete.
 
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use crate::record::{IterationRecord, RunRecord};
 use crate::seeding::Init;
 use crate::shards::{Checksums, RowFacts};
 
-/// The version of the definitions in ARCHITECTURE.md by which a run proceeds: goes up whenever they
-/// change. Runs of other versions would come to other bits.
+/// The version of the definitions in ARCHITECTURE.md that a run follows: incremented whenever they
+/// change. Other versions would give other bits.
 const RULES: u32 = 2;
 
 const KIND: Kind = Kind {
@@ -34,19 +34,19 @@ const KIND: Kind = Kind {
     version: 1,
 };
 
-/// Bytes of a checkpoint for each byte of its file, while it is made from it: entries of the
-/// centroids first as a matrix, then as a list each.
+/// Bytes of memory per byte of the file while a checkpoint is decoded: entries of the centroids
+/// first as a matrix, then as one list each.
 const DECODED: u64 = 3;
 
 /// Where a run writes its checkpoints, and how often.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckpointPlan {
     pub(crate) path: PathBuf,
-    /// Iterations from one to the next.
+    /// Number of iterations between checkpoints.
     pub(crate) every: usize,
 }
 
-/// A run that was interrupted. Give it to [`FitOptions::resume`](crate::FitOptions::resume).
+/// An interrupted run. Pass it to [`FitOptions::resume`](crate::FitOptions::resume).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     pub(super) fingerprint: Fingerprint,
@@ -55,7 +55,7 @@ pub struct Checkpoint {
     pub(super) current: SavedRun,
 }
 
-/// One run: what its further iterations depend on, and what has happened so far.
+/// One run: the state that its further iterations depend on, and its history.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SavedRun {
     pub(super) head: SavedHead,
@@ -70,10 +70,10 @@ pub(super) struct SavedHead {
     pub(super) iterations: Vec<IterationRecord>,
 }
 
-/// What must be the same for a run to be continued.
+/// The properties that must be equal for a run to be continued.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
-    /// [`RULES`]. Checkpoints before version 2 do not tell.
+    /// [`RULES`]. Absent in checkpoints before version 2.
     #[serde(default)]
     rules: u32,
     n_rows: usize,
@@ -128,7 +128,7 @@ impl Fingerprint {
         }
     }
 
-    /// The first thing in which `given` differs from this, as name, expected and got.
+    /// The first property in which `given` differs from this, as name, expected and got.
     fn difference(&self, given: &Self) -> Option<(&'static str, String, String)> {
         let rows = |f: &Self| format!("{} rows over {} terms, checksum {:08x}", f.n_rows, f.n_terms, f.rows);
         let pairs = [
@@ -158,7 +158,7 @@ impl Checkpoint {
         Self::load_within(path, &NO_LIMIT)
     }
 
-    /// Reads a checkpoint within a limit of memory.
+    /// Reads a checkpoint within a memory limit.
     ///
     /// # Errors
     /// As [`load`](Self::load), and [`ErrorKind::Memory`] for a file that is too large.
@@ -168,7 +168,7 @@ impl Checkpoint {
         Checkpoint::from_container(&container).map_err(|error| error.at_path(path))
     }
 
-    /// The iterations that the interrupted run had done.
+    /// The number of iterations that the interrupted run had completed.
     pub fn n_iter(&self) -> usize {
         self.current.head.iterations.len().saturating_sub(1)
     }
@@ -206,7 +206,7 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// Whether the parts fit each other, so that continuing cannot go out of bounds.
+    /// Checks that the parts are consistent, so that continuing cannot go out of bounds.
     fn check(&self) -> Result<()> {
         let Fingerprint { n_rows, n_clusters, n_terms, .. } = self.fingerprint;
         for run in self.best.iter().chain([&self.current]) {
@@ -225,7 +225,7 @@ impl Checkpoint {
         if numbers_fit { Ok(()) } else { Err(KIND.damaged("the runs in their order", "others")) }
     }
 
-    /// Refuses to continue a run over other data or with other options.
+    /// Rejects continuing a run with other data or other options.
     pub(super) fn check_against(&self, given: &Fingerprint) -> Result<()> {
         match self.fingerprint.difference(given) {
             None => Ok(()),
@@ -238,7 +238,7 @@ impl Checkpoint {
 }
 
 impl SavedRun {
-    /// A run as it stands, with the labels that the shards hold.
+    /// The current state of a run, with the labels that the shards hold.
     pub(super) fn new(run: &Run, labels: Vec<u32>) -> Self {
         let History { seeding_seconds, iterations } = &run.history;
         let (seeding_seconds, iterations) = (*seeding_seconds, iterations.clone());
@@ -282,14 +282,14 @@ mod tests {
     use crate::fit::{FitOptions, SphericalKMeans};
     use crate::vectors::{SparseRows, UnitRows};
 
-    /// Four rows, the third without terms.
+    /// Four rows, the third one empty.
     fn rows() -> UnitRows<'static> {
         let rows = SparseRows::from_parts(2, vec![0, 1, 2, 2, 4], vec![0, 1, 0, 1], vec![1.0, 1.0, 2.0, 1.0]);
         UnitRows::new(rows.unwrap())
     }
 
-    /// What continuing from a checkpoint says after `change` was made to it and all checksums were
-    /// set anew.
+    /// The result of continuing from a checkpoint after `change` was applied to it and all
+    /// checksums were recomputed.
     fn continued(change: impl FnOnce(&mut Checkpoint)) -> Result<crate::Fit> {
         let (folder, rows) = (tempfile::tempdir().unwrap(), rows());
         let path = folder.path().join("run.checkpoint");
@@ -310,11 +310,11 @@ mod tests {
     fn labels_that_the_rows_cannot_have_are_refused() {
         let whole = continued(|_| ()).unwrap();
         assert_eq!(whole.labels.as_slice()[2], -1);
-        // The row without terms has one. (The fuzz target found this: documents were counted below
-        // zero.)
+        // The row without terms has a label. (The fuzz target found this: the document count went
+        // below zero.)
         let error = continued(|checkpoint| checkpoint.current.labels[2] = 1).unwrap_err();
         assert_eq!(error.to_string(), "the label of a row without terms must be -1, got cluster 1 for row 2");
-        // A row with terms may have none; it is found again.
+        // A row with terms may have no label; its label is found again.
         let found = continued(|checkpoint| checkpoint.current.labels[0] = u32::MAX).unwrap();
         assert_eq!(found.labels, whole.labels);
     }

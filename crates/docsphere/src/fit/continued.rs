@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 use crate::labels::Labels;
 use crate::shards::RowFacts;
 
-/// What [`FitOptions::continue_from`](crate::FitOptions::continue_from) was given.
+/// The arguments of [`FitOptions::continue_from`](crate::FitOptions::continue_from).
 #[derive(Clone, Debug)]
 pub(crate) struct Continued {
     pub(crate) centroids: Centroids,
@@ -15,7 +15,7 @@ pub(crate) struct Continued {
 }
 
 impl Continued {
-    /// Whether it fits the rows and the options.
+    /// Checks that it fits the rows and the options.
     pub(super) fn check(&self, facts: RowFacts, params: &Params) -> Result<()> {
         let (n_clusters, n_terms) = (self.centroids.n_clusters(), self.centroids.n_terms());
         mismatch("n_clusters", n_clusters, "the number of centroids to continue from", params.n_clusters)?;
@@ -44,7 +44,7 @@ impl Continued {
         }
     }
 
-    /// What a checkpoint of such a run remembers.
+    /// The checksum that identifies such a run in a checkpoint.
     pub(super) fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.centroids.to_bytes());
@@ -62,7 +62,7 @@ fn mismatch(what: &'static str, expected: usize, why: &str, got: usize) -> Resul
 
 impl From<Continued> for Start {
     fn from(Continued { centroids, labels }: Continued) -> Self {
-        // -1 is all ones, which is no label.
+        // -1 is all ones, which means no label.
         let labels = labels.as_slice().iter().map(|&label| label as u32).collect();
         Start::Continue { centroids, labels, history: History::default() }
     }

@@ -19,7 +19,7 @@ use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
-/// Checks the options against the data, then does all runs and keeps the best.
+/// Checks the options against the data, then executes all runs and keeps the best.
 pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>) -> Result<Fit> {
     let weights = match options.weights {
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
@@ -88,7 +88,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Does all runs that have not been done, and keeps the best.
+    /// Executes all remaining runs, and keeps the best.
     fn all_runs(
         &mut self,
         plan: Option<CheckpointPlan>,
@@ -189,7 +189,7 @@ impl Driver<'_> {
         })
     }
 
-    /// Iterates until something stops it. Afterwards the labels are the best for the centroids.
+    /// Iterates until a stop condition holds. Afterwards the labels are the best for the centroids.
     fn iterate(&mut self, run: &mut Run) -> Result<Ended> {
         let params = self.params;
         for iteration in run.history.iterations.len()..=params.max_iter {
@@ -246,7 +246,7 @@ impl Driver<'_> {
         Ok(record)
     }
 
-    /// What a pass came to, and what the next update starts from.
+    /// The record of a pass, and the touched clusters for the next update.
     fn record(&self, step: &Step<'_>, passed: Passed) -> (IterationRecord, Vec<Touched>) {
         let record = IterationRecord {
             iteration: step.iteration,
@@ -270,8 +270,8 @@ impl Driver<'_> {
         (record, passed.touched)
     }
 
-    /// Writes a checkpoint if it is time, or if the run is about to stop. Whether the observer then
-    /// asks to stop.
+    /// Writes a checkpoint if it is due, or if the run is about to stop. Returns whether the
+    /// observer then requests a stop.
     fn write_checkpoint(&mut self, run: &Run, iteration: usize, stopping: bool) -> Result<bool> {
         let Some((plan, fingerprint)) = &self.checkpoints else { return Ok(false) };
         if !(stopping || (iteration > 0 && iteration.is_multiple_of(plan.every))) {
@@ -299,7 +299,7 @@ fn is_set(cancel: Option<&AtomicBool>) -> bool {
     cancel.is_some_and(|cancel| cancel.load(Relaxed))
 }
 
-/// Tells the observer, which may stop the run before there is a result.
+/// Reports an event to the observer, which may stop the run before there is a result.
 fn tell(observer: &mut dyn Observer, cancel: Option<&AtomicBool>, event: &Event<'_>) -> Result<()> {
     match observer.observe(event) {
         ControlFlow::Continue(()) if !is_set(cancel) => Ok(()),
@@ -307,8 +307,8 @@ fn tell(observer: &mut dyn Observer, cancel: Option<&AtomicBool>, event: &Event<
     }
 }
 
-/// How a run ended. The observer may ask to stop in the very iteration in which the run ends by
-/// itself: then no further run begins.
+/// How a run ended. The observer may request a stop in the very iteration in which the run
+/// converges: then no further run begins.
 struct Ended {
     stop: StopReason,
     asked_to_stop: bool,

@@ -1,4 +1,4 @@
-//! How much memory a fit will need.
+//! Upper bounds on the memory of a fit.
 
 use super::params::{Params, ValidParams};
 use crate::assign::{Sizes, most_bytes};
@@ -7,33 +7,33 @@ use crate::threads::all_cores;
 use crate::update;
 use crate::vectors::UnitRows;
 
-/// How much memory a fit may add to what its rows take, in bytes, at the most.
+/// Upper bounds on the memory that a fit needs in addition to its rows, in bytes.
 ///
 /// Seeding ends before the loop begins, so the two do not add up: see [`total`](Self::total).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryForecast {
-    /// Labels, similarities, and who moved.
+    /// Labels, similarities and moves.
     pub documents: u64,
-    /// The index over the documents that seeding needs, and their weights.
+    /// The index over the documents that seeding uses, and their weights.
     pub seeding: u64,
-    /// Centroids, their sums, and what an update changes in them.
+    /// Centroids, their sums, and the changes of an update.
     pub centroids: u64,
-    /// What the strategy holds
+    /// The memory of the strategy
     /// ([`IterationRecord::strategy_bytes`](crate::IterationRecord::strategy_bytes)) and the
     /// scratch of its threads.
     pub strategy: u64,
 }
 
 impl MemoryForecast {
-    /// The most that is held at the same time.
+    /// The maximum held at the same time.
     pub fn total(&self) -> u64 {
         self.documents.saturating_add(self.seeding.max(self.centroids.saturating_add(self.strategy)))
     }
 }
 
 impl ValidParams {
-    /// How much memory a fit of these rows may need at the most, beside the rows.
+    /// Upper bounds on the memory that a fit of these rows needs in addition to the rows.
     ///
     /// ```
     /// use docsphere::{SparseRows, SphericalKMeans, UnitRows};
@@ -60,8 +60,8 @@ impl ValidParams {
         };
         let best = if *n_init > 1 { 12 * sizes.n_rows + 8 * sizes.entries() } else { 0 };
         MemoryForecast {
-            // Label and similarity, the label that sums stand for; a list of refill candidates, or
-            // of moves, which is joined from parts.
+            // Label and similarity, and the label included in the sums; a list of refill
+            // candidates, or of moves, which is concatenated from parts.
             documents: (16 + 48) * sizes.n_rows + best,
             seeding: seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms),
             centroids: update::most_bytes(sizes.entries(), sizes.n_clusters, sizes.n_terms, sizes.n_threads),

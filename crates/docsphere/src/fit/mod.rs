@@ -1,4 +1,4 @@
-//! Stage 10: the whole run. Options, the only loop, the record of what happened.
+//! Stage 10: the whole run. Options, the only loop, the record of the run.
 
 mod checkpoint;
 mod continued;
@@ -27,7 +27,7 @@ use crate::record::{RunRecord, StopReason, Trace};
 use crate::shards::RowFacts;
 use crate::vectors::UnitRows;
 
-/// What a fit may be given beside rows and params.
+/// Optional inputs of a fit.
 #[derive(Default)]
 pub struct FitOptions<'a> {
     pub(crate) weights: Option<&'a [f64]>,
@@ -40,7 +40,7 @@ pub struct FitOptions<'a> {
 }
 
 impl<'a> FitOptions<'a> {
-    /// A weight for each row: how often it counts. Rows of weight 0 are labelled, but move no
+    /// One weight per row: how often it counts. Rows of weight 0 are labelled, but move no
     /// centroid.
     #[must_use]
     pub fn weights(mut self, weights: &'a [f64]) -> Self {
@@ -48,7 +48,7 @@ impl<'a> FitOptions<'a> {
         self
     }
 
-    /// Someone who watches the run and may stop it.
+    /// An observer, which watches the run and may stop it.
     #[must_use]
     pub fn observer(mut self, observer: &'a mut dyn Observer) -> Self {
         self.observer = Some(observer);
@@ -56,15 +56,16 @@ impl<'a> FitOptions<'a> {
     }
 
     /// Writes a checkpoint to `path` after every `every` iterations (at least 1), and when the
-    /// observer stops the run. A failure to write is told to the observer and does not end the run.
+    /// observer stops the run. A failure to write is reported to the observer and does not end the
+    /// run.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: usize) -> Self {
         self.checkpoint = Some(CheckpointPlan { path: path.into(), every: every.max(1) });
         self
     }
 
-    /// Continues an interrupted run, to the bits that it would have come to. Rows, weights and
-    /// options must be the same, but for strategy, threads and `max_iter`.
+    /// Continues an interrupted run, with the bits of an uninterrupted one. Rows, weights and
+    /// options must be the same, except for strategy, threads and `max_iter`.
     #[must_use]
     pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
         self.resume = Some(checkpoint);
@@ -72,11 +73,11 @@ impl<'a> FitOptions<'a> {
     }
 
     /// Starts from the centroids and labels of an earlier run instead of seeds, over the same rows
-    /// or others: rows with label -1, such as new ones, get the label of their nearest centroid
-    /// first. Then the run goes on until it converges.
+    /// or others: rows with label -1, such as new ones, first get the label of their nearest
+    /// centroid. Then the run continues until it converges.
     ///
-    /// The labels (one per row) decide ties, so an earlier run that had converged stays as it was.
-    /// With `n_init` 1 only; [`Params::init`] is not used.
+    /// The labels (one per row) decide ties, so an earlier run that had converged stays unchanged.
+    /// Only with `n_init` 1; [`Params::init`] is not used.
     ///
     /// ```
     /// use docsphere::{FitOptions, Labels, SparseRows, SphericalKMeans, UnitRows};
@@ -104,8 +105,8 @@ impl<'a> FitOptions<'a> {
     }
 
     /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no
-    /// result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An observer
-    /// stops a run after an iteration, with the result so far.
+    /// result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An
+    /// observer, in contrast, stops a run after an iteration, with the result so far.
     #[must_use]
     pub fn cancel(mut self, cancel: &'a AtomicBool) -> Self {
         self.cancel = Some(cancel);
@@ -139,18 +140,18 @@ impl std::fmt::Debug for FitOptions<'_> {
     }
 }
 
-/// The result of a fit. Labels, centroids and objective belong together: each label is the best for
+/// The result of a fit. Labels, centroids and objective are consistent: each label is the best for
 /// the returned centroids.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fit {
-    /// Centroids and how they came about; labels new rows.
+    /// Centroids and their provenance; labels new rows.
     pub model: Model,
     /// The cluster of each row; -1 for zero rows and for outliers.
     pub labels: Labels,
-    /// The similarity of each row to its centroid; 0 where there is no label.
+    /// The similarity of each row to its centroid; 0 without a label.
     pub similarities: Vec<f64>,
-    /// The weighted sum of the similarities: what the algorithm makes as great as it can.
+    /// The weighted sum of the similarities: the quantity that the algorithm maximises.
     pub objective: f64,
     /// The number of iterations.
     pub n_iter: usize,
@@ -159,9 +160,9 @@ pub struct Fit {
     /// Clusters without any document. There are some if k is above the number of distinct rows, or
     /// if the run was stopped before an empty cluster could be refilled.
     pub n_empty_clusters: usize,
-    /// Rows that are not zero, but have no similarity above 0 to any centroid: they belong nowhere.
+    /// Nonzero rows without a similarity above 0 to any centroid: they belong to no cluster.
     pub n_outliers: usize,
-    /// What happened, iteration by iteration.
+    /// The record of the run, iteration by iteration.
     pub trace: Trace,
 }
 
@@ -209,18 +210,18 @@ impl Fit {
         }
     }
 
-    /// Whether the run came to its end by itself, rather than by `max_iter` or the observer.
+    /// Whether the run converged, rather than being ended by `max_iter` or the observer.
     pub fn converged(&self) -> bool {
         self.stop.is_converged()
     }
 }
 
-// Here and not beside the options, which the driver uses.
+// Here rather than with the options, which the driver uses.
 impl ValidParams {
     /// Clusters the rows.
     ///
     /// # Errors
-    /// More clusters than rows that are not zero; given centroids over another number of terms.
+    /// More clusters than nonzero rows; given centroids over another number of terms.
     pub fn fit(&self, rows: &UnitRows<'_>) -> Result<Fit> {
         self.fit_with(rows, FitOptions::default())
     }
@@ -228,8 +229,8 @@ impl ValidParams {
     /// Clusters the rows, with row weights or an observer.
     ///
     /// # Errors
-    /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one for
-    /// each row; a stop by the observer before there was a result.
+    /// As [`ValidParams::fit`]; weights that are negative, not finite, all zero, or not one per
+    /// row; a stop by the observer before there was a result.
     pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
         driver::fit(rows, &self.0, options)
     }

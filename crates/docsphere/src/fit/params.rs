@@ -1,4 +1,4 @@
-//! Options of a fit: names, defaults, ranges. The one place for all three.
+//! Options of a fit: the only place for their names, defaults and ranges.
 
 use crate::assign::AssignerSettings;
 use crate::error::{Error, Result};
@@ -32,31 +32,31 @@ impl SphericalKMeans {
 /// | option | default | meaning |
 /// |---|---|---|
 /// | `n_clusters` | | the number of clusters, k |
-/// | `init` | k-means++ | how the first centroids are found |
+/// | `init` | k-means++ | how the first centroids are chosen |
 /// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
-/// | `max_iter` | 100 | iterations of a run at most |
-/// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to go on until no label changes |
-/// | `seed` | 0 | where all random numbers come from |
+/// | `max_iter` | 100 | maximum number of iterations per run |
+/// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to continue until no label changes |
+/// | `seed` | 0 | seed of all random numbers |
 /// | `strategy` | auto | how labels are found; changes time and memory, never the result |
 /// | `lambdas` | 0.1, 0.25, 0.4, 0.6 | thresholds of the paper's index |
 /// | `index_min_changed` | 100 | `ncc-index` builds its index only while more clusters than this changed |
 /// | `n_threads` | all cores | threads; never changes the result |
 ///
-/// Fields are there to be read; each has a setter of the same name.
+/// Fields are public for reading; each has a setter of the same name.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Params {
     /// The number of clusters.
     pub n_clusters: usize,
-    /// How the first centroids are found.
+    /// How the first centroids are chosen.
     pub init: Init,
     /// The number of runs with different seeds.
     pub n_init: usize,
-    /// The largest number of iterations of a run.
+    /// The maximum number of iterations per run.
     pub max_iter: usize,
     /// A run stops when every centroid moved by less than this, as a squared distance.
     pub tol: f64,
-    /// Where all random numbers come from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// How labels are found.
     pub strategy: Strategy,
@@ -70,7 +70,7 @@ pub struct Params {
     pub n_threads: Option<usize>,
 }
 
-/// Options that have been checked: only these can fit.
+/// Checked options: only these can fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidParams(pub(super) Params);
 
@@ -94,7 +94,7 @@ impl Params {
         }
     }
 
-    /// How the first centroids are found.
+    /// How the first centroids are chosen.
     #[must_use]
     pub fn init(mut self, init: Init) -> Self {
         self.init = init;
@@ -108,7 +108,7 @@ impl Params {
         self
     }
 
-    /// The largest number of iterations of a run.
+    /// The maximum number of iterations per run.
     #[must_use]
     pub fn max_iter(mut self, max_iter: usize) -> Self {
         self.max_iter = max_iter;
@@ -122,7 +122,7 @@ impl Params {
         self
     }
 
-    /// Where all random numbers come from.
+    /// The seed of all random numbers.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -150,8 +150,8 @@ impl Params {
         self
     }
 
-    /// Which vector instructions may be used: the widest by default. There for tests and
-    /// comparisons; never changes the result.
+    /// Which vector instructions may be used: the widest by default. For tests and comparisons;
+    /// never changes the result.
     #[must_use]
     pub fn simd(mut self, simd: Simd) -> Self {
         self.simd = simd;
@@ -165,7 +165,7 @@ impl Params {
         self
     }
 
-    /// Checks every option by itself.
+    /// Checks every option on its own.
     ///
     /// # Errors
     /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of

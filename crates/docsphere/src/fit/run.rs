@@ -1,4 +1,4 @@
-//! One run, and where it starts.
+//! One run and its start.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,15 +9,15 @@ use crate::update::{Sums, Touched};
 
 /// Where a run starts.
 pub(super) enum Start {
-    /// From seeds, drawn as [`Params::init`](crate::Params::init) says.
+    /// From seeds, drawn according to [`Params::init`](crate::Params::init).
     Seeds,
-    /// From centroids, and labels for those documents that have one. A run that was interrupted
-    /// comes with its history; without one, the first iteration finds every document's label, and
-    /// keeps the given one on ties.
+    /// From centroids, and labels for those documents that have one. An interrupted run comes with
+    /// its history; without one, the first iteration finds every document's label, and keeps the
+    /// given one on ties.
     Continue { centroids: Centroids, labels: Vec<u32>, history: History },
 }
 
-/// What happened in a run so far.
+/// The history of a run so far.
 #[derive(Default)]
 pub(super) struct History {
     /// Iteration 0 is the first assignment.
@@ -25,7 +25,7 @@ pub(super) struct History {
     pub(super) seeding_seconds: f64,
 }
 
-/// One run: all that its iterations read and write, but for what the shards hold.
+/// One run: all state of its iterations, except the part held by the shards.
 pub(super) struct Run {
     pub(super) number: usize,
     pub(super) sums: Sums,
@@ -36,17 +36,17 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A run whose documents have no share in the sums yet.
+    /// A run whose documents do not contribute to the sums yet.
     pub(super) fn new(number: usize, centroids: Centroids, history: History) -> Self {
         Run { number, sums: Sums::new(centroids.n_clusters()), centroids, pending: Vec::new(), history }
     }
 
-    /// The run without what only further iterations need.
+    /// The run without the state that only further iterations need.
     pub(super) fn ended(self) -> Self {
         Run { sums: Sums::new(0), pending: Vec::new(), ..self }
     }
 
-    /// The last step that was done, once more.
+    /// The last completed step, again.
     pub(super) fn last_step<'a>(&'a self, cancel: Option<&'a AtomicBool>) -> Step<'a> {
         Step::new(self.history.iterations.len() - 1, &self.centroids, None, cancel)
     }

@@ -32,9 +32,9 @@ const KIND: Kind = Kind {
     version: FORMAT_VERSION,
 };
 
-/// Bytes of a model for each byte of its file, while it is made from it: entries of the centroids
-/// first as a matrix, then as a list each; a weight and a place in a hash table for each term of a
-/// vocabulary, which has 12 bytes and its text in the file.
+/// Bytes of memory per byte of the file while a model is decoded: entries of the centroids first as
+/// a matrix, then as one list each; a weight and a hash table slot per term of a vocabulary, which
+/// has 12 bytes and its text in the file.
 const DECODED: u64 = 3;
 
 const INFO: &str = "info";
@@ -43,8 +43,7 @@ const TEXT: &str = "text";
 const TERMS: &str = "terms";
 
 impl Model {
-    /// Writes the model to a file. The file appears whole or not at all; one that was there before
-    /// stays until then.
+    /// Writes the model to a file atomically; an existing file stays until the new one is complete.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be written.
@@ -57,7 +56,7 @@ impl Model {
         self.container().to_bytes(&KIND)
     }
 
-    /// The model that [`to_bytes`](Self::to_bytes) wrote, or [`save`](Self::save) to a file.
+    /// Reads the bytes that [`to_bytes`](Self::to_bytes) returned or [`save`](Self::save) wrote.
     ///
     /// # Errors
     /// As [`Model::load`].
@@ -87,7 +86,7 @@ impl Model {
         Model::load_within(path, &NO_LIMIT)
     }
 
-    /// Reads a model from a file within a limit of memory.
+    /// Reads a model from a file within a memory limit.
     ///
     /// # Errors
     /// As [`load`](Self::load), and [`ErrorKind::Memory`](crate::ErrorKind::Memory) for a file that

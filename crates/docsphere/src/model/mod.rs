@@ -1,4 +1,4 @@
-//! Stage 8: the result of a fit, to be kept and used again.
+//! Stage 8: the result of a fit, for later use.
 
 mod file;
 mod pairs;
@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, Result};
 use crate::ids::TermId;
 use crate::vectors::{TextModel, UnitRows};
 
-/// Centroids, and how they came about.
+/// Centroids and their provenance.
 ///
 /// ```
 /// use docsphere::{Model, SparseRows, SphericalKMeans, UnitRows};
@@ -40,21 +40,21 @@ pub struct Model {
     term_names: Option<Vec<String>>,
 }
 
-/// How a model came about.
+/// The provenance of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelInfo {
-    /// How the first centroids were found.
+    /// How the first centroids were chosen.
     pub init: String,
-    /// Candidates a step, if by greedy k-means++.
+    /// Candidates per step, for greedy k-means++.
     #[serde(default)]
     pub candidates: Option<usize>,
-    /// Whether rows had weights of their own.
+    /// Whether rows had weights.
     #[serde(default)]
     pub weighted: bool,
-    /// The number of runs that the best was kept of.
+    /// The number of runs, of which the best was kept.
     pub n_init: usize,
-    /// The largest number of iterations that was allowed.
+    /// The maximum number of iterations.
     pub max_iter: usize,
     /// The tolerance.
     pub tol: f64,
@@ -66,7 +66,7 @@ pub struct ModelInfo {
     pub objective: f64,
     /// The number of iterations.
     pub n_iter: usize,
-    /// Whether the run came to its end by itself.
+    /// Whether the run converged.
     pub converged: bool,
     /// The version of docsphere that made the model.
     pub version: String,
@@ -77,7 +77,8 @@ impl Model {
         Model { centroids, info, text: None, term_names: None }
     }
 
-    /// Adds what turns new documents into rows, so that the model can be used on text.
+    /// Adds the text model, which turns new documents into rows, so that the model can be used on
+    /// text.
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`] if the vocabulary has another number of terms than the centroids.
@@ -98,20 +99,20 @@ impl Model {
     /// Adds the names of the terms, for a model that was made from a matrix.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`] if there is not one name for each term of the centroids.
+    /// [`ErrorKind::Mismatch`] if there is not one name per term of the centroids.
     pub fn with_term_names(mut self, names: Vec<String>) -> Result<Self> {
         self.check_terms(names.len())?;
         self.term_names = Some(names);
         Ok(self)
     }
 
-    /// What turns new documents into rows; `None` for a model that was made from a matrix.
+    /// The text model, which turns new documents into rows; `None` for a model made from a matrix.
     #[cfg(feature = "text")]
     pub fn text(&self) -> Option<&TextModel> {
         self.text.as_ref()
     }
 
-    /// The name of a term, if the model knows it.
+    /// The name of a term, if known.
     pub fn term_name(&self, term: TermId) -> Option<&str> {
         match (&self.text, &self.term_names) {
             (Some(text), _) => text.term(term),
@@ -135,12 +136,12 @@ impl Model {
         &self.centroids
     }
 
-    /// How the model came about.
+    /// The provenance of the model.
     pub fn info(&self) -> &ModelInfo {
         &self.info
     }
 
-    /// The nearest cluster of each row. To ask more than once, keep a [`Model::predictor`].
+    /// The nearest cluster of each row. For repeated calls, keep a [`Model::predictor`].
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`] if the rows are over another number of terms.
@@ -148,9 +149,8 @@ impl Model {
         self.predictor().predict(rows)
     }
 
-    /// The `m` most similar other clusters of each cluster, most similar first, on ties in
-    /// ascending order; fewer if there are fewer, none for clusters that are empty. Threads are
-    /// those of the rayon pool that it is called in.
+    /// The `m` most similar other clusters of each cluster, most similar first, ties in ascending
+    /// order; fewer if there are fewer, none for empty clusters. Runs on the current rayon pool.
     ///
     /// ```
     /// use docsphere::{SphericalKMeans, Vectorizer};

@@ -1,14 +1,14 @@
-//! Centroids against centroids.
+//! Similarities between centroids.
 //!
-//! Centroids have many terms, and share many: so a handful of them go through the posting lists
-//! together. A list is read once for all of them, and their sums lie side by side in memory, so
-//! that the processor adds to several at once. A centroid without the term adds zero, which changes
-//! no bit of a sum; so every similarity has the summation order of the reference, and is the same
-//! in both directions.
+//! Centroids have many terms, and share many: so several of them are processed together. A posting
+//! list is read once for all of them, and their sums are adjacent in memory, so that the processor
+//! adds to several at once. A centroid without the term adds zero, which changes no bit of a sum;
+//! so every similarity has the summation order of the reference, and is the same in both
+//! directions.
 //!
-//! **Cost.** For 5,000 centroids of 6 million entries half the time of one centroid after the
-//! other: 5 s on two threads for all neighbours and, once more, each pair once for the merge tree.
-//! Memory: [`Postings`], and `8 * LANES * k` bytes a thread.
+//! **Cost.** For 5,000 centroids of 6 million entries, half the time of processing one centroid
+//! after the other: 5 s on two threads for all neighbours plus each pair once for the merge tree.
+//! Memory: [`Postings`], and `8 * LANES * k` bytes per thread.
 
 use rayon::prelude::*;
 
@@ -17,7 +17,7 @@ use super::predict::first;
 use crate::assign::{LANES, Postings};
 use crate::centroids::Centroids;
 
-/// All pairs of the centroids that are not empty.
+/// All pairs of nonempty centroids.
 pub(crate) struct Pairs<'a> {
     centroids: &'a Centroids,
     postings: Postings,
@@ -31,14 +31,14 @@ impl<'a> Pairs<'a> {
         Pairs { centroids, postings, live: centroids.live() }
     }
 
-    /// The clusters that are not empty, ascending.
+    /// The nonempty clusters, ascending.
     pub(crate) fn live(&self) -> &[u32] {
         &self.live
     }
 
-    /// Calls `work` with every item of `items`, one for each live cluster, the cluster's position
-    /// among the live ones, and its similarities to all clusters: minus infinity for empty ones.
-    /// With `is_half` only those to greater clusters are right.
+    /// Calls `work` with every item of `items`, one per live cluster, the cluster's position among
+    /// the live ones, and its similarities to all clusters: minus infinity for empty ones. With
+    /// `is_half` only those to greater clusters are valid.
     pub(crate) fn for_each<T: Send>(
         &self,
         is_half: bool,

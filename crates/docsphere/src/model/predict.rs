@@ -1,7 +1,7 @@
 //! Labels for new rows.
 //!
-//! All similarities of a row at once through posting lists, as the strategy `inverted` does. A tie
-//! goes to the smallest cluster id; a row without a similarity above 0 gets no label.
+//! Computes all similarities of a row at once through posting lists, like the strategy `inverted`.
+//! A tie goes to the smallest cluster id; a row without a similarity above 0 gets no label.
 
 use rayon::prelude::*;
 
@@ -12,8 +12,8 @@ use crate::ids::{ClusterId, DocId};
 use crate::labels::Labels;
 use crate::vectors::{Row, UnitRows};
 
-/// Searches the centroids of a [`Model`]: build once, ask often. Takes 8 bytes an entry of the
-/// centroids and 8 a term.
+/// Searches the centroids of a [`Model`]: build once, query often. Takes 8 bytes per entry of the
+/// centroids and 8 per term.
 pub struct Predictor {
     postings: Postings,
     n_terms: usize,
@@ -27,7 +27,7 @@ pub struct Prediction {
     /// The cluster of each row; -1 for zero rows, and for rows without a similarity above 0 to any
     /// centroid.
     pub labels: Labels,
-    /// The similarity to its centroid; 0 where there is no label.
+    /// The similarity of each row to its centroid; 0 without a label.
     pub similarities: Vec<f64>,
 }
 
@@ -37,7 +37,7 @@ pub struct Prediction {
 pub struct Neighbour {
     /// The cluster.
     pub cluster: ClusterId,
-    /// How similar its centroid is to the row, or to the centroid, that was asked for.
+    /// The similarity of its centroid to the row or centroid in question.
     pub similarity: f64,
 }
 
@@ -49,8 +49,8 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// The nearest clusters of a row, most similar first, on ties in ascending order of cluster.
-    /// None for a row without a similarity above 0.
+    /// The nearest clusters of a row, most similar first, ties in ascending order of cluster. Empty
+    /// for a row without a similarity above 0.
     ///
     /// # Panics
     /// If there is no such row.
@@ -107,7 +107,7 @@ impl Predictor {
     }
 
     /// The similarity of each row to each centroid, row by row: `n_rows * n_clusters` numbers, 0
-    /// for clusters that are empty.
+    /// for empty clusters.
     ///
     /// # Errors
     /// As [`Predictor::predict`].
@@ -122,7 +122,7 @@ impl Predictor {
         Ok(all)
     }
 
-    /// As [`Predictor::similarities`], rounded to f32: half the memory.
+    /// Like [`Predictor::similarities`], rounded to f32: half the memory.
     ///
     /// # Errors
     /// As [`Predictor::predict`].
@@ -140,7 +140,7 @@ impl Predictor {
         Ok(all)
     }
 
-    /// The similarities of a row, 0 for clusters that are empty.
+    /// The similarities of a row, 0 for empty clusters.
     fn similarities_of(&self, row: Row<'_>, similarities: &mut [f64]) {
         self.postings.similarities(row, similarities);
         similarities
@@ -202,8 +202,8 @@ impl Predictor {
     }
 }
 
-/// The `m` clusters with the greatest similarities, sorted. No more may be asked for than are
-/// greater than minus infinity. `order` only lends its memory.
+/// The `m` clusters with the greatest similarities, sorted. `m` must not exceed the number of
+/// similarities above minus infinity. `order` only lends its memory.
 pub(super) fn first(m: usize, similarities: &[f64], order: &mut Vec<u32>) -> Vec<Neighbour> {
     if m == 0 {
         return Vec::new();

@@ -1,7 +1,7 @@
-//! Stage 10: clusters seen from afar. A merge tree that joins similar clusters to groups, names for
-//! groups, and places on a map.
+//! Stage 10: an overview of the clusters. A merge tree that joins similar clusters into groups,
+//! names for groups, and positions on a map.
 //!
-//! All of it is made of the centroids alone, and none of it changes a label.
+//! All of it is computed from the centroids alone, and none of it changes a label.
 
 mod names;
 #[cfg(feature = "map")]

@@ -7,13 +7,13 @@ use crate::ids::TermId;
 use crate::model::Model;
 use crate::summary::ClusterSummary;
 
-/// The keywords of every node of a tree, best first: of clusters their own, of merges what many of
-/// their clusters have in common, and few others.
+/// The keywords of every node of a tree, best first: for clusters their own, for merges the terms
+/// that many of their clusters have in common, and few others have.
 ///
-/// A term weighs in a cluster as much as in its centroid, times the documents, and in a node as
-/// much as in its clusters together. Its score is that weight, times the share of its weight in all
-/// clusters that is here, times the share of the node's documents whose clusters have it. Only
-/// keywords of clusters count. `summaries` are those of all clusters of the model.
+/// The weight of a term in a cluster is its value in the centroid times the number of documents; in
+/// a node it is the sum over its clusters. The score is that weight, times the node's share of the
+/// term's weight in all clusters, times the share of the node's documents whose clusters have it.
+/// Only keywords of clusters count. `summaries` are those of all clusters of the model.
 pub fn group_keywords(
     model: &Model,
     summaries: &[ClusterSummary],
@@ -37,7 +37,7 @@ pub fn group_keywords(
     keywords
 }
 
-/// What the keywords of a node's clusters weigh.
+/// The weights of the keywords of a node's clusters.
 #[derive(Default)]
 struct Node {
     n_docs: f64,
@@ -81,7 +81,7 @@ impl Node {
             (found.weight * here * found.n_docs / self.n_docs.max(1.0), term)
         };
         let mut scored: Vec<(f64, u32)> = self.terms.iter().map(score).collect();
-        // The order of a map is not always the same, that of scores and numbers is.
+        // The iteration order of a map varies; the order by score and number does not.
         scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         scored.iter().take(n_keywords).map(|&(_, term)| TermId::new(term)).collect()
     }

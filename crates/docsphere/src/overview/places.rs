@@ -1,13 +1,13 @@
-//! Places of clusters on a map: similar ones near each other, by t-SNE (Barnes-Hut, by the crate
+//! Positions of clusters on a map, similar ones near each other, by t-SNE (Barnes-Hut, by the crate
 //! bhtsne).
 //!
-//! The nearest clusters of each are given, so nothing is compared in a dense space. The same model
-//! and seed give the same map: the first places come from our own random numbers, and a single
-//! thread does the rest. (Another processor may differ in the last bits of logarithms, and with
-//! them in places.)
+//! The nearest clusters of each cluster are given, so nothing is compared in a dense space. The
+//! same model and seed give the same map: the initial positions come from our own random numbers,
+//! and a single thread does the rest. (Another processor may differ in the last bits of logarithms,
+//! and so in positions.)
 //!
 //! **Cost.** t-SNE on one thread: 0.2 s for 500 clusters of 200,000 abstracts, 5 s for 5,000.
-//! Memory: 16 bytes for each of at most 60 neighbours of a cluster, and what bhtsne holds.
+//! Memory: 16 bytes for each of at most 60 neighbours per cluster, and the memory of bhtsne.
 //!
 //! Reference: van der Maaten, Accelerating t-SNE using tree-based algorithms, JMLR 15, 2014.
 
@@ -18,29 +18,30 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use crate::model::Neighbour;
 use crate::threads::on_threads;
 
-/// Neighbours that a cluster is drawn to, at most: the number to ask
-/// [`summarize`](crate::summarize) for. A third of it is the perplexity.
+/// Maximum number of neighbours that attract a cluster: the number to request from
+/// [`summarize`](crate::summarize). The perplexity is a third of it.
 pub const MAP_NEIGHBOURS: usize = 60;
 
-/// In a small model, a quarter of all clusters, but not fewer than this.
+/// Minimum number of neighbours; a small model uses a quarter of all clusters, but at least this
+/// many.
 const LEAST_NEIGHBOURS: usize = 6;
 
 const EPOCHS: usize = 750;
 
-/// How coarsely far clusters are lumped together: the usual value.
+/// How coarsely distant clusters are aggregated: the usual value.
 const THETA: f32 = 0.5;
 
-/// The share of clusters that keep their distance from the middle of the map.
+/// The share of clusters that keep their distance from the centre of the map.
 const WITHIN: f32 = 0.9;
 
-/// The radius of the map, in radii of the circle that has those.
+/// The radius of the map, in radii of the circle that contains those.
 const RING: f32 = 1.2;
 
-/// The place of every cluster, both coordinates from -1 to 1; the middle for clusters without
+/// The position of every cluster, both coordinates from -1 to 1; the centre for clusters without
 /// neighbours.
 ///
-/// `neighbours` are the nearest clusters of each, nearest first, [`MAP_NEIGHBOURS`] of them (with
-/// fewer the map shows less); none for clusters that are empty.
+/// `neighbours` are the nearest clusters of each cluster, nearest first, [`MAP_NEIGHBOURS`] of them
+/// (with fewer the map shows less); none for empty clusters.
 ///
 /// ```
 /// use docsphere::{MAP_NEIGHBOURS, SphericalKMeans, SummaryOptions, Vectorizer};
@@ -61,7 +62,7 @@ pub fn cluster_places(neighbours: &[Vec<Neighbour>], seed: u64) -> Vec<[f32; 2]>
     let near = among(neighbours, &live);
     let is_map = near.first().is_some_and(|found| found.len() >= 3);
     let mut found = if is_map { drawn_in(embedded(&near, seed)) } else { on_a_line(live.len()) };
-    // Should t-SNE fail, there is still something to look at.
+    // If t-SNE fails, still show a map.
     if !found.iter().flatten().all(|value| value.is_finite()) {
         found = on_a_line(live.len());
     }
@@ -71,7 +72,7 @@ pub fn cluster_places(neighbours: &[Vec<Neighbour>], seed: u64) -> Vec<[f32; 2]>
     places
 }
 
-/// Too few for a map.
+/// Positions on a line, for too few clusters for a map.
 fn on_a_line(n: usize) -> Vec<[f32; 2]> {
     (0..n).map(|number| [number as f32, 0.0]).collect()
 }
@@ -92,8 +93,8 @@ fn embedded(neighbours: &[Vec<Neighbor<f32>>], seed: u64) -> Vec<[f32; 2]> {
 }
 
 /// The nearest live clusters of each live cluster, numbered by their positions among the live ones;
-/// of all equally many. The distance is one minus the similarity: with its root, the chord, which
-/// is much the same for all pairs, neighbours on the map lay nearly twice as far apart.
+/// the same number for each. The distance is one minus the similarity: with its root, the chord,
+/// which is similar for all pairs, neighbours on the map were nearly twice as far apart.
 fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Neighbor<f32>>> {
     let mut positions = vec![None; neighbours.len()];
     live.iter().enumerate().for_each(|(position, &cluster)| positions[cluster] = Some(position));
@@ -113,8 +114,8 @@ fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Neighbor<f32>
     found
 }
 
-/// Clusters that resemble no other are thrown far out by t-SNE, and leave little room for all
-/// others. Those outside of a circle around nearly all are drawn in to a ring around it.
+/// t-SNE places clusters that resemble no other far outside, which leaves little room for the rest.
+/// Clusters outside a circle around nearly all are pulled in to a ring around it.
 fn drawn_in(mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let n = places.len() as f32;
     let middle = [0, 1].map(|axis| places.iter().map(|place| place[axis]).sum::<f32>() / n);
@@ -136,7 +137,7 @@ fn drawn_in(mut places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     places
 }
 
-/// Moved and scaled, both coordinates alike, so that all lie between -1 and 1.
+/// Translates and scales, both coordinates alike, so that all lie between -1 and 1.
 fn fitted(places: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let ends = |axis: usize| {
         let values = places.iter().map(|place| place[axis]);

@@ -1,4 +1,4 @@
-//! The merge tree: clusters joined to groups, two at a time, the most similar ones first.
+//! The merge tree: clusters merged into groups, two at a time, the most similar ones first.
 //!
 //! Ward's method on the chords between unit centroids, whose squares are `2 - 2 cos`: each merge is
 //! the one that adds the least to the squared distances of centroids to the mean of their group.
@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ErrorKind, Result};
 use crate::model::{Model, Pairs};
 
-/// Which clusters join to groups, in what order.
+/// The order in which clusters merge into groups.
 ///
 /// Nodes of the tree are numbered: a cluster has its own number, and the merge at position i of
 /// [`merges`](Self::merges) makes the node k + i. Empty clusters are in no group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MergeTree {
     n_clusters: usize,
-    /// Clusters that are not empty, ascending.
+    /// Nonempty clusters, ascending.
     live: Vec<u32>,
     merges: Vec<Merge>,
 }
@@ -33,11 +33,11 @@ pub struct MergeTree {
 pub struct Groups {
     /// The group of each cluster; -1 for empty clusters.
     pub of_clusters: Vec<i32>,
-    /// The node of the tree that each group is.
+    /// The tree node of each group.
     pub nodes: Vec<u32>,
 }
 
-/// Two nodes become one.
+/// A merge of two nodes into one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Merge {
@@ -45,17 +45,17 @@ pub struct Merge {
     pub left: u32,
     /// The other node.
     pub right: u32,
-    /// How far apart they are: the root of twice what the merge adds to the squared distances. For
-    /// two clusters, the chord between their centroids.
+    /// Their distance: the root of twice the amount that the merge adds to the squared distances.
+    /// For two clusters, the chord between their centroids.
     pub height: f64,
 }
 
 impl MergeTree {
-    /// Clusters that a tree may have: it takes `2 k^2` bytes, so 800 MB then.
+    /// Maximum number of clusters of a tree: it takes `2 k^2` bytes, so 800 MB at this size.
     pub const MAX_CLUSTERS: usize = 20_000;
 
-    /// What finding the neighbours of all clusters, and a tree if there is one, may take in bytes:
-    /// posting lists of the centroids, sums of each thread, and half of all distances.
+    /// Upper bound on the bytes for finding the neighbours of all clusters, and a tree if there is
+    /// one: posting lists of the centroids, sums of each thread, and half of all distances.
     ///
     /// `n_entries` is the number of entries of all centroids together.
     pub const fn forecast_bytes(n_clusters: usize, n_entries: u64, n_threads: usize) -> u64 {
@@ -64,7 +64,7 @@ impl MergeTree {
         24 * n_entries + 136 * k * n_threads as u64 + tree
     }
 
-    /// Joins the clusters of a model.
+    /// Builds the merge tree of a model's clusters.
     ///
     /// ```
     /// use docsphere::{MergeTree, SphericalKMeans, Vectorizer};
@@ -106,11 +106,11 @@ impl MergeTree {
         Ok(MergeTree { n_clusters, merges, live })
     }
 
-    /// A tree that was written down: its leaves, ascending, and its merges, in order.
+    /// Rebuilds a stored tree from its leaves, ascending, and its merges, in order.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`] if that is no tree: a leaf or merge that is no node yet, a node that
-    /// is merged twice, or more or fewer merges than join all leaves.
+    /// [`ErrorKind::Mismatch`] if it is not a tree: a leaf or merge that is not yet a node, a node
+    /// that is merged twice, or more or fewer merges than join all leaves.
     pub fn from_merges(n_clusters: usize, live: Vec<u32>, merges: Vec<Merge>) -> Result<Self> {
         let wrong = |expected: &str, got: String| {
             let expected = expected.to_owned();
@@ -147,21 +147,21 @@ impl MergeTree {
         self.n_clusters
     }
 
-    /// The clusters that are not empty, ascending: the leaves of the tree.
+    /// The nonempty clusters, ascending: the leaves of the tree.
     pub fn live(&self) -> &[u32] {
         &self.live
     }
 
-    /// The merges, the nearest groups first: one less than there are clusters that are not empty.
+    /// The merges, the nearest groups first: one fewer than nonempty clusters.
     pub fn merges(&self) -> &[Merge] {
         &self.merges
     }
 
-    /// The groups if there are to be so many.
+    /// Cuts the tree into `n_groups` groups.
     ///
     /// # Errors
-    /// [`ErrorKind::Parameter`] unless there is at least one group and at most one for each cluster
-    /// that is not empty.
+    /// [`ErrorKind::Parameter`] unless there is at least one group and at most one per nonempty
+    /// cluster.
     pub fn cut(&self, n_groups: usize) -> Result<Groups> {
         if n_groups == 0 || n_groups > self.live.len() {
             return Err(ErrorKind::Parameter {
@@ -186,11 +186,11 @@ impl MergeTree {
         Ok(groups)
     }
 
-    /// The node on top of each node, after as many merges as leave so many groups.
+    /// The topmost node above each node, after the merges that leave `n_groups` groups.
     fn tops(&self, n_groups: usize) -> Vec<u32> {
         let n_merges = self.live.len() - n_groups;
         let mut tops: Vec<u32> = (0..(self.n_clusters + self.merges.len()) as u32).collect();
-        // From the last merge to the first, so that what is above is known.
+        // From the last merge to the first, so that the nodes above are known.
         for (position, merge) in self.merges[..n_merges].iter().enumerate().rev() {
             let top = tops[self.n_clusters + position];
             tops[merge.left as usize] = top;

@@ -15,11 +15,11 @@ pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums]
             let weight = _mm256_set1_epi16(weight as i16);
             let bytes = tile.lines[usize::from(row)].0.as_ptr();
             for half in 0..2 {
-                // SAFETY: a line has twice 32 bytes, and stands at a multiple of 64.
+                // SAFETY: a line has twice 32 bytes, and is aligned to 64.
                 let bytes = unsafe { _mm256_load_si256(bytes.add(32 * half).cast()) };
-                // Columns 16 half to 16 half + 15 stand in the low halves, those 32 further on in
-                // the high ones. A byte in the upper half of a 16-bit lane is 256 times the byte;
-                // the upper half of the product divides by 65,536.
+                // Columns 16 half to 16 half + 15 are in the low halves, those 32 further on in the
+                // high ones. A byte in the upper half of a 16-bit lane is 256 times the byte; the
+                // upper half of the product divides by 65,536.
                 let products = _mm256_mulhi_epu16(_mm256_unpacklo_epi8(zero, bytes), weight);
                 quarters[half] = _mm256_adds_epu16(quarters[half], products);
                 let products = _mm256_mulhi_epu16(_mm256_unpackhi_epi8(zero, bytes), weight);
@@ -51,7 +51,7 @@ fn load(sums: &[u16; TILE]) -> [__m256i; 4] {
     quarters
 }
 
-/// The greatest of 16 numbers. There is an instruction for the least of eight.
+/// The greatest of 16 numbers. There is an instruction for the minimum of eight.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn greatest_of(numbers: __m256i) -> u16 {

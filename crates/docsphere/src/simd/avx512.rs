@@ -17,7 +17,7 @@ pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums]
         for position in rows {
             let Weighted { row, weight } = spans.rows[position];
             let weight = _mm512_set1_epi16(weight as i16);
-            // SAFETY: a line has 64 bytes, and stands at a multiple of 64.
+            // SAFETY: a line has 64 bytes, and is aligned to 64.
             let bytes = unsafe { _mm512_load_si512(tile.lines[usize::from(row)].0.as_ptr().cast()) };
             // A byte in the upper half of a 16-bit lane is 256 times the byte; the upper half of
             // the product divides by 65,536.
@@ -79,9 +79,8 @@ pub(super) fn weigh(
         assert!(placed == used, "a term has no place");
         let (zero, twice) = (_mm512_setzero_si512(), _mm512_slli_epi32::<1>(term));
         let (low, high) = (_mm512_castsi512_si256(twice), _mm512_extracti64x4_epi64::<1>(twice));
-        // SAFETY: all terms in `used` are lookups, of which there are at most 2^30, so that twice
-        // their numbers are not negative; a place is twice eight bytes, and lanes that are not used
-        // are not read.
+        // SAFETY: all terms in `used` are lookups, of which there are at most 2^30, so twice their
+        // numbers are not negative; a lookup is twice eight bytes, and unused lanes are not read.
         let (low, high) = unsafe {
             let base = lookups.as_ptr().cast();
             (
@@ -102,8 +101,8 @@ pub(super) fn weigh(
         let others = used & !in_rows;
         let (term, weight) =
             (_mm512_maskz_compress_epi32(others, term), _mm512_maskz_compress_epi32(others, weight));
-        // SAFETY: both lists hold no more than `start` entries so far, and have room for SPARE more
-        // than there are terms.
+        // SAFETY: both lists hold at most `start` entries so far, and have room for SPARE more than
+        // there are terms.
         unsafe {
             _mm512_storeu_si512(
                 rows.as_mut_ptr().add(n_in_rows).cast(),
@@ -119,7 +118,7 @@ pub(super) fn weigh(
     (n_in_rows, _mm512_reduce_add_epi32(total) as u32)
 }
 
-/// A number for each lane.
+/// One number per lane.
 #[target_feature(enable = "avx512f")]
 fn lanes(number: impl Fn(i32) -> i32) -> __m512i {
     let numbers: [i32; 16] = std::array::from_fn(|lane| number(lane as i32));

@@ -1,4 +1,4 @@
-//! Which vector instructions there are, and which may be used.
+//! Available and allowed vector instructions.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum Simd {
     /// The widest that the machine has.
     #[default]
     Auto,
-    /// None beyond what the build assumes.
+    /// None beyond the build's target.
     Scalar,
     /// x86-64 with AVX2.
     Avx2,
@@ -23,7 +23,7 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// All of them.
+    /// All values.
     pub const ALL: &'static [Simd] = &[Simd::Auto, Simd::Scalar, Simd::Avx2, Simd::Avx512, Simd::Neon];
 
     /// The name in messages and reports.
@@ -45,12 +45,12 @@ impl Simd {
 
 impl_names!(Simd, "simd");
 
-/// Instructions that this machine has. Only [`Level::of`] makes one, after asking the machine.
+/// Instructions that this machine has. Only [`Level::of`] makes one, after detecting them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level(pub(super) Simd);
 
 impl Level {
-    /// The level for a wish; `None` if the machine cannot do it.
+    /// The level for a request; `None` if the machine does not support it.
     pub(crate) fn of(wish: Simd) -> Option<Self> {
         let has = match wish {
             Simd::Auto => {
@@ -61,7 +61,7 @@ impl Level {
             Simd::Avx2 => is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
             Simd::Avx512 => is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw"),
-            // Every AArch64 has it.
+            // Every AArch64 machine has it.
             #[cfg(target_arch = "aarch64")]
             Simd::Neon => true,
             #[allow(unreachable_patterns)]

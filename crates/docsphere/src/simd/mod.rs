@@ -1,13 +1,13 @@
 //! Vector kernels for tables of bytes, for every machine; and prefetching.
 //!
 //! Each kernel is integer arithmetic with one defined result, so that all levels return the same
-//! bits; the plain one in `scalar.rs` is the definition. The level is found at run time, once, or
+//! bits; the plain one in `scalar.rs` is the definition. The level is detected once at run time, or
 //! forced by [`Simd`] for tests and comparisons.
 //!
 //! This is the only module with `unsafe`: instructions beyond the build's target may only be called
-//! where the machine has them, and vector loads and stores take pointers. Every function that is
+//! if the machine has them, and vector loads and stores take pointers. Every function that is
 //! called from outside is safe: it holds the proof that the machine has the instructions (a
-//! [`Level`] can only be made by asking the machine) and checks all lengths.
+//! [`Level`] can only be made by detecting them) and checks all lengths.
 
 #![allow(unsafe_code)]
 
@@ -34,7 +34,7 @@ pub(crate) use tile::{
 };
 
 /// For each span: adds to each of its sums in this tile, for every row of the span,
-/// `byte * weight / 256` (rounded down), and stops at 65,535. Writes the greatest of these sums to
+/// `byte * weight / 256` (rounded down), saturating at 65,535. Writes the greatest of these sums to
 /// `greatest`, at the same index.
 ///
 /// # Panics
@@ -60,15 +60,15 @@ pub(crate) fn accumulate(
     }
 }
 
-/// Places beyond the last that [`weigh`] may write to.
+/// Number of entries past the last that [`weigh`] may write.
 pub(crate) const SPARE: usize = 16;
 
-/// Weighs the terms of a document: `value * scale`, rounded down, plus 1, must fit into 16 bits.
-/// Those with a table row below `n_rows` go to `rows`, the others to `rest`, both in order. Returns
-/// how many went to `rows`, and the sum of all weights.
+/// Weights the terms of a document: `value * scale`, rounded down, plus 1, must fit into 16 bits.
+/// Terms with a table row below `n_rows` go to `rows`, the others to `rest`, both in order. Returns
+/// the number of terms in `rows`, and the sum of all weights.
 ///
 /// # Panics
-/// If a term has no place, or `rows` and `rest` have not [`SPARE`] lookups more than there are
+/// If a term has no lookup, or `rows` and `rest` do not have [`SPARE`] entries more than there are
 /// terms.
 #[inline]
 pub(crate) fn weigh(

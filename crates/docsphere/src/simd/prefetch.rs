@@ -1,6 +1,6 @@
-//! Hints to the machine about what will be read soon.
+//! Prefetch hints.
 
-/// Prefetches the element at an index into the first-level cache. Does nothing if there is none.
+/// Prefetches the element at an index into the L1 cache. Does nothing if there is none.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -13,7 +13,7 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// The same, but into the second-level cache.
+/// Like the above, but into the L2 cache.
 #[inline(always)]
 pub(super) fn prefetch_second<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

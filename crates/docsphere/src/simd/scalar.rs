@@ -31,7 +31,7 @@ pub(super) fn weigh(
     rows: &mut [Weighted],
     rest: &mut [Rest],
 ) -> (usize, u32) {
-    // Which of the two it is cannot be foreseen, so both are written and one is kept.
+    // The branch is unpredictable, so both are written and one is kept.
     let (mut n_in_rows, mut n_rest, mut total) = (0, 0, 0);
     for (&term, &value) in terms.iter().zip(values) {
         let Some(&Lookup { row, scale, .. }) = lookups.get(term as usize) else {

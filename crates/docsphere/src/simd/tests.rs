@@ -1,4 +1,4 @@
-//! Every level against the plain one.
+//! Compares every level with the scalar one.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
-//! What the kernels work on: tiles of a table of bytes, and spans of weighted rows.
+//! The data of the kernels: tiles of a table of bytes, and spans of weighted rows.
 
 use super::prefetch::{prefetch, prefetch_second};
 
-/// Columns of a tile. The bytes of one row in one tile are a cache line. Their order within it
-/// suits vector instructions: see [`byte_of`].
+/// Columns per tile. The bytes of one row in one tile are a cache line. Their order within it suits
+/// vector instructions: see [`byte_of`].
 pub(crate) const TILE: usize = 64;
 
 /// The bytes of one row in one tile.
@@ -11,7 +11,7 @@ pub(crate) const TILE: usize = 64;
 #[repr(align(64))]
 pub(crate) struct Line(pub(crate) [u8; TILE]);
 
-/// A row of a table and what it counts.
+/// A row of a table and its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Weighted {
@@ -20,20 +20,20 @@ pub(crate) struct Weighted {
     pub(crate) weight: u16,
 }
 
-/// What is looked up for a term.
+/// The lookup entry of a term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(16))]
 pub(crate) struct Lookup {
     /// The number of its table row; [`weigh`](super::weigh)'s `n_rows` or more if the table has
     /// none.
     pub(crate) row: u32,
-    /// What values are to be multiplied by.
+    /// Factor for values.
     pub(crate) scale: f32,
-    /// Carried along for the caller, in the same cache line.
+    /// Data for the caller, in the same cache line.
     pub(crate) carried: [u32; 2],
 }
 
-/// A term that has no table row, and what it counts.
+/// A term without a table row, and its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rest {
     pub(crate) term: u32,
@@ -51,34 +51,34 @@ pub(crate) struct Tile<'a> {
     pub(crate) number: usize,
     /// One per row of the table.
     pub(crate) lines: &'a [Line],
-    /// Those of the next tile.
+    /// Lines of the next tile.
     pub(crate) next: &'a [Line],
     /// Index of this tile among the sums of each span.
     pub(crate) first_sum: usize,
-    /// Sums that each span has.
+    /// Sums per span.
     pub(crate) sums_per_span: usize,
 }
 
-/// Rows that are summed up, in spans.
+/// Rows to sum, in spans.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans<'a> {
-    /// The rows of all spans, one span after the other.
+    /// The rows of all spans, concatenated.
     pub(crate) rows: &'a [Weighted],
     pub(crate) spans: &'a [Span],
 }
 
-/// Rows whose lines are summed up together.
+/// Rows whose lines are summed together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    /// Where its rows begin.
+    /// Start of its rows.
     pub(crate) start: u32,
-    /// Where they end.
+    /// End of its rows.
     pub(crate) end: u32,
-    /// A column whose sum is to be 0, whatever the rows say.
+    /// A column whose sum is forced to 0.
     pub(crate) blank: u32,
 }
 
-/// Where the byte of a column stands in its line.
+/// Position of a column's byte in its line.
 ///
 /// A vector instruction that interleaves the low (or high) halves of 16 bytes with zeros widens the
 /// eight bytes from `16 l` (or `16 l + 8`) on. So those are columns `8 l` to `8 l + 7`, and those
@@ -102,11 +102,11 @@ pub(crate) fn greatest_of_eights(line: &Line) -> [u8; 8] {
 /// How many rows ahead to prefetch lines.
 const AHEAD: i32 = 64;
 
-/// Lines of the next tile to prefetch: its first ones, half of a second-level cache of 1 MiB.
+/// Lines of the next tile to prefetch: its first ones, half of an L2 cache of 1 MiB.
 const NEXT_LINES: usize = 8192;
 
 /// Calls `add` for every span, with the positions of its rows, its sums in this tile, and the
-/// column whose sum is to be blank. It returns the greatest sum.
+/// column whose sum is blanked. It returns the greatest sum.
 #[inline(always)]
 pub(super) fn for_each_span(
     tile: Tile<'_>,
@@ -115,7 +115,7 @@ pub(super) fn for_each_span(
     greatest: &mut [u16],
     mut add: impl FnMut(std::ops::Range<usize>, &mut [u16; TILE], Option<usize>) -> u16,
 ) {
-    // Not more than a part of those that will be read.
+    // At most a part of those that will be read.
     let n_next = tile.next.len().min(NEXT_LINES).min(spans.rows.len() / 4);
     let next_per_span = n_next.div_ceil(spans.spans.len().max(1));
     let mut ahead = 0;

@@ -1,28 +1,28 @@
-//! Blocks: documents to packed bytes and back; and the table that lists them.
+//! Blocks: documents to compressed bytes and back; and the table that lists them.
 
 use crate::compression::read_whole;
 use crate::corpus::Document;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryLimit;
 
-/// How the file begins.
+/// Magic number.
 pub(super) const MARK: [u8; 8] = *b"\xd5DsText\n";
 pub(super) const VERSION: u32 = 1;
-/// The mark, the version, and a zero.
+/// The magic number, the version, and a zero.
 pub(super) const HEADER_BYTES: usize = 16;
 /// An entry of the block table.
 pub(super) const ENTRY_BYTES: usize = 24;
-/// What follows the block table.
+/// The footer, which follows the block table.
 pub(super) const FOOTER_BYTES: usize = 24;
 pub(super) const END: [u8; 4] = *b"END.";
 
-/// What the file is called in messages.
+/// Name of the format in messages.
 const FORMAT: &str = "text store";
 
 /// What takes the memory, for messages.
 pub(super) const DOCUMENTS: &str = "the documents";
 
-/// Bytes of a block, unpacked, unless one document has more.
+/// Decompressed size of a block, unless one document is larger.
 pub(super) const BLOCK_BYTES: usize = 1 << 20;
 
 /// The length of an id and of a text.
@@ -31,12 +31,12 @@ const LENGTHS_BYTES: usize = 8;
 /// Fast: a store is written in every run and read in part.
 const LEVEL: i32 = 1;
 
-/// A file that is not what it should be.
+/// An error for a file with unexpected content.
 pub(super) fn damaged(expected: impl ToString, found: impl ToString) -> Error {
     Error::malformed(FORMAT, expected.to_string(), found.to_string())
 }
 
-/// A block as it stands in the file.
+/// A block as in the file.
 pub(super) struct PackedBlock {
     pub(super) bytes: Vec<u8>,
     pub(super) unpacked_bytes: u64,
@@ -44,7 +44,7 @@ pub(super) struct PackedBlock {
     pub(super) checksum: u32,
 }
 
-/// Packs documents, in memory that is used again.
+/// Compresses documents, in reused memory.
 pub(super) struct Packer {
     compressor: zstd::bulk::Compressor<'static>,
     block_bytes: usize,
@@ -59,7 +59,7 @@ impl Packer {
         Ok(Packer { compressor, block_bytes, content: Vec::new(), lengths: Vec::new() })
     }
 
-    /// Adds a document. Returns the block before it, if the document did not fit into that.
+    /// Adds a document. Returns the previous block if the document did not fit into it.
     pub(super) fn push(&mut self, document: Document<'_>) -> Result<Option<PackedBlock>> {
         let Document { id, text } = document;
         let n_bytes = id.len() + text.len() + LENGTHS_BYTES;
@@ -82,7 +82,7 @@ impl Packer {
         Ok(full)
     }
 
-    /// Packs what is left; nothing if there is nothing.
+    /// Compresses the remaining documents; `None` if there are none.
     pub(super) fn finish(&mut self) -> Result<Option<PackedBlock>> {
         if self.lengths.is_empty() {
             return Ok(None);
@@ -101,15 +101,15 @@ impl Packer {
     }
 }
 
-/// An unpacked block.
+/// A decompressed block.
 pub(super) struct OpenBlock {
     content: Vec<u8>,
-    /// Where the id and the text of each document end.
+    /// End of the id and of the text of each document.
     ends: Vec<(usize, usize)>,
 }
 
 impl OpenBlock {
-    /// Unpacks bytes that match their checksum.
+    /// Decompresses bytes that match their checksum.
     pub(super) fn new(packed: &[u8], unpacked_bytes: u64, n_docs: u64, memory: &MemoryLimit) -> Result<Self> {
         let wrong = |found: String| damaged("a block of documents", found);
         let decoder = zstd::Decoder::with_buffer(packed).map_err(|error| wrong(error.to_string()))?;

@@ -22,7 +22,7 @@ use crate::observer::{Event, Observer, Silent};
 /// What the block table takes, for messages.
 const TABLE: &str = "the table of a text store";
 
-/// A document that was asked for by number.
+/// A document requested by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocumentText {
@@ -43,7 +43,7 @@ pub struct TextStore {
     memory: MemoryLimit,
 }
 
-/// A block, as the table tells.
+/// A block, according to the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BlockEntry {
     pub(super) offset: u64,
@@ -57,7 +57,7 @@ pub(super) struct BlockEntry {
 impl BlockEntry {
     pub(super) const BYTES: usize = ENTRY_BYTES;
 
-    /// An entry of the table. Where a block begins follows from those before it.
+    /// An entry of the table. The start of a block follows from the entries before it.
     pub(super) fn to_bytes(self) -> [u8; ENTRY_BYTES] {
         let mut bytes = [0; ENTRY_BYTES];
         bytes[..8].copy_from_slice(&self.packed_bytes.to_le_bytes());
@@ -90,13 +90,12 @@ impl TextStore {
     /// Opens a file that a [`TextStoreWriter`](crate::TextStoreWriter) has finished.
     ///
     /// # Errors
-    /// A file that cannot be read, is damaged or cut off, or was written by a later version.
+    /// A file that cannot be read, is damaged or truncated, or was written by a later version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_within(path, &NO_LIMIT)
     }
 
-    /// As [`open`](Self::open), within a limit on memory, which also holds for all that is read
-    /// later.
+    /// Like [`open`](Self::open), within a memory limit, which also applies to all later reads.
     ///
     /// # Errors
     /// As [`open`](Self::open); [`ErrorKind::Memory`] if the table takes too much.
@@ -110,7 +109,7 @@ impl TextStore {
         open().map_err(|error: Error| error.at_path(path))
     }
 
-    /// The store with a limit on memory for what is read.
+    /// The store with a memory limit for reads.
     #[must_use]
     pub fn within(mut self, memory: &MemoryLimit) -> Self {
         self.memory = memory.clone();
@@ -131,7 +130,7 @@ impl TextStore {
         self.blocks.last().map_or(0, |block| block.docs().end)
     }
 
-    /// A document by its number. Unpacks its block: for many documents use
+    /// A document by its number. Decompresses its block: for many documents use
     /// [`get_many`](Self::get_many).
     ///
     /// # Errors
@@ -142,7 +141,7 @@ impl TextStore {
         Ok(found.pop().expect("one was asked for"))
     }
 
-    /// Documents by their numbers, in the order of the numbers. Unpacks each block that is needed
+    /// Documents by their numbers, in the order of the numbers. Decompresses each needed block
     /// once, on the current rayon pool.
     ///
     /// # Errors
@@ -157,7 +156,7 @@ impl TextStore {
         }
         let block_of =
             |doc: DocId| self.blocks.partition_point(|block| block.docs().end <= u64::from(doc.number()));
-        // (block, place in the answer), by block.
+        // (block, index in the answer), by block.
         let mut places: Vec<(usize, usize)> =
             docs.iter().enumerate().map(|(place, &doc)| (block_of(doc), place)).collect();
         places.sort_unstable();
@@ -185,15 +184,15 @@ impl TextStore {
         Ok(found.into_iter().map(|(_, text)| text).collect())
     }
 
-    /// What the documents of a block that were asked for take at the most.
+    /// Upper bound on the bytes of the requested documents of a block.
     fn kept_bytes(&self, group: &[(usize, usize)]) -> u64 {
         let block = &self.blocks[group[0].0];
         let copies = (group.len() as u64).div_ceil(u64::from(block.n_docs).max(1));
         block.unpacked_bytes.saturating_mul(copies)
     }
 
-    /// Calls `document` for every document, in order, on this thread; blocks are unpacked on the
-    /// current rayon pool.
+    /// Calls `document` for every document, in order, on this thread; blocks are decompressed on
+    /// the current rayon pool.
     ///
     /// # Errors
     /// A file that cannot be read or is damaged.
@@ -201,7 +200,7 @@ impl TextStore {
         self.for_each_document_watched(&mut Silent, document)
     }
 
-    /// As [`for_each_document`](Self::for_each_document), with an observer, which may stop the
+    /// Like [`for_each_document`](Self::for_each_document), with an observer, which may stop the
     /// reading.
     ///
     /// # Errors
@@ -233,7 +232,7 @@ impl TextStore {
         Ok(())
     }
 
-    /// Reads and unpacks a block.
+    /// Reads and decompresses a block.
     fn block(&self, number: usize) -> Result<OpenBlock> {
         let entry = &self.blocks[number];
         let packed = {

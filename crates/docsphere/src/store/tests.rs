@@ -1,4 +1,4 @@
-//! Texts come back as they were, in any order; damage is an error that names the file.
+//! Texts are read back unchanged, in any order; damage is an error that names the file.
 
 use std::fs::{self, File};
 use std::ops::ControlFlow;
@@ -175,7 +175,7 @@ fn damage_is_told_in_words() {
         message(&|bytes| bytes.truncate(bytes.len() - 1)),
         "changed: not valid text store: expected a whole text store, found another end; the file is cut off or damaged"
     );
-    // The file is cut off after it was opened.
+    // The file is truncated after it was opened.
     File::options().write(true).open(store.path()).unwrap().set_len(40).unwrap();
     let error = store.get(DocId::new(39)).unwrap_err();
     assert_eq!(error.path(), Some(store.path()));
@@ -186,7 +186,7 @@ fn sizes_that_a_table_claims_are_not_believed() {
     let folder = TempDir::new().unwrap();
     let store = write(folder.path(), &few(), 1 << 20);
     let mut bytes = fs::read(store.path()).unwrap();
-    // One block: its entry stands before the footer. It claims to unpack to 16 EiB.
+    // One block: its entry precedes the footer. It claims to expand to 16 EiB.
     let entry = bytes.len() - block::FOOTER_BYTES - block::ENTRY_BYTES;
     bytes[entry + 8..entry + 16].fill(0xff);
     let end = bytes.len() - 8;
@@ -196,8 +196,8 @@ fn sizes_that_a_table_claims_are_not_believed() {
     assert!(matches!(error.kind(), ErrorKind::Malformed { .. }), "{error}");
 }
 
-/// The file with checksums that match whatever its blocks and its table hold now, as far as the
-/// table makes sense.
+/// The file with checksums recomputed for the current blocks and table, as far as the table is
+/// consistent.
 fn resealed(mut bytes: Vec<u8>, n_blocks: usize) -> Vec<u8> {
     let footer = bytes.len() - block::FOOTER_BYTES;
     let table = footer - n_blocks * block::ENTRY_BYTES;

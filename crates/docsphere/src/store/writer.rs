@@ -1,4 +1,4 @@
-//! Writing: in order, packed on all threads.
+//! Writing: in order, compressed on all threads.
 
 use std::fmt;
 use std::fs::File;
@@ -32,19 +32,19 @@ pub struct TextStoreWriter {
     path: PathBuf,
     blocks: Vec<BlockEntry>,
     n_documents: u64,
-    /// Where the next block begins.
+    /// Start of the next block.
     offset: u64,
     /// Documents that were pushed one by one.
     open: Option<Packer>,
-    /// The size of blocks of documents that are pushed; only tests change it.
+    /// The block size for pushed documents; only tests change it.
     pub(super) block_bytes: usize,
 }
 
 impl TextStoreWriter {
-    /// Makes the file.
+    /// Creates the file.
     ///
     /// # Errors
-    /// If there is a file already, or none can be made.
+    /// If the file already exists, or cannot be created.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::options().read(true).write(true).create_new(true).open(path);
@@ -93,7 +93,7 @@ impl TextStoreWriter {
         Ok(TextStore::new(self.file, self.path, self.blocks))
     }
 
-    /// Adds blocks behind everything that was pushed.
+    /// Adds blocks after all pushed documents.
     pub(crate) fn write_chunk(&mut self, blocks: StoredBlocks) -> Result<()> {
         self.close_block()?;
         self.write_blocks(blocks.0)
@@ -141,18 +141,18 @@ fn write_error(error: std::io::Error, path: &Path) -> Error {
     Error::io("write the texts of the documents", error).at_path(path)
 }
 
-/// The packed texts of a chunk.
+/// The compressed texts of a chunk.
 #[derive(Default)]
 pub(crate) struct StoredBlocks(Vec<PackedBlock>);
 
-/// Does other work with the documents of a chunk, and packs them on the same thread.
+/// Does other work with the documents of a chunk, and compresses them on the same thread.
 pub(crate) struct Storing<'a, W> {
     work: &'a W,
-    /// Packers that wait to be used again.
+    /// Idle packers, to be reused.
     idle: Mutex<Vec<Packer>>,
 }
 
-/// A chunk of which the texts are being packed.
+/// A chunk whose texts are being compressed.
 pub(crate) struct StoringChunk<O> {
     output: O,
     blocks: StoredBlocks,
@@ -160,7 +160,7 @@ pub(crate) struct StoringChunk<O> {
 }
 
 impl<O> StoringChunk<O> {
-    /// What became of the chunk, and its texts.
+    /// The result of the other work, and the texts.
     pub(crate) fn into_parts(self) -> (O, StoredBlocks) {
         (self.output, self.blocks)
     }
@@ -198,6 +198,6 @@ impl<W: ChunkWork> ChunkWork for Storing<'_, W> {
     }
 
     fn bytes_per_byte(&self) -> u64 {
-        self.work.bytes_per_byte() + 2 // a copy, and room for its packed form
+        self.work.bytes_per_byte() + 2 // a copy, and room for its compressed form
     }
 }

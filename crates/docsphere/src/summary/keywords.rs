@@ -1,7 +1,7 @@
-//! Keywords: terms that are heavy in a cluster's centroid and light in the others.
+//! Keywords: terms with a high weight in a cluster's centroid and a low one in the others.
 //!
 //! With p the term's share in this centroid and q its share in the size-weighted sum of all other
-//! centroids, the score is `p / (p + q)`. Ranking by it alone would bring up rare words that only
+//! centroids, the score is `p / (p + q)`. Ranking by it alone would favour rare words that only
 //! this cluster happens to have, even among the heavier terms; so terms are ranked by `p * score`:
 //! weight times contrast.
 //!
@@ -33,7 +33,7 @@ impl TermShares {
         TermShares { by_term, total }
     }
 
-    /// The keywords of a cluster with this centroid and so many documents.
+    /// The keywords of a cluster with this centroid and `size` documents.
     pub(super) fn keywords(&self, centroid: Row<'_>, size: usize, n_keywords: usize) -> Vec<Keyword> {
         let entries = || centroid.iter().filter(|&(_, value)| value > 0.0);
         let own: f64 = entries().map(|(_, value)| f64::from(value)).sum();
@@ -41,7 +41,7 @@ impl TermShares {
         let ranked = |(term, value): (u32, f32)| {
             let value = f64::from(value);
             let p = value / own;
-            // Rounding can leave a little less than nothing for the others.
+            // Rounding can leave a slightly negative value for the others.
             let q = (self.by_term[term as usize] - size as f64 * value).max(0.0) / others;
             let score = p / (p + q);
             (p * score, Keyword { term: TermId::new(term), weight: value, score })

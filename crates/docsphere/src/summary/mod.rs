@@ -1,8 +1,8 @@
-//! Stage 9: what people read. Size, cohesion, keywords, representative and least typical documents,
-//! a histogram and neighbours of every cluster.
+//! Stage 9: human-readable summaries. Size, cohesion, keywords, representative and least typical
+//! documents, a histogram and neighbours of every cluster.
 //!
-//! **Cost.** Keywords: one pass over the centroids, 8 bytes a term. Representatives: one pass over
-//! the documents. Neighbours: each centroid against all others (`model/pairs.rs`).
+//! **Cost.** Keywords: one pass over the centroids, 8 bytes per term. Representatives: one pass
+//! over the documents. Neighbours: each centroid against all others (`model/pairs.rs`).
 
 mod keywords;
 mod representatives;
@@ -15,9 +15,9 @@ use crate::labels::Labels;
 use crate::model::{Model, Neighbour};
 use crate::vectors::UnitRows;
 
-/// How much of each cluster is shown.
+/// How many items a summary contains per cluster.
 ///
-/// Fields are there to be read; each has a setter of the same name.
+/// Fields are public for reading; each has a setter of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SummaryOptions {
@@ -27,7 +27,7 @@ pub struct SummaryOptions {
     pub n_representatives: usize,
     /// Least typical documents per cluster.
     pub n_least_typical: usize,
-    /// Nearest clusters of a cluster.
+    /// Nearest clusters per cluster.
     pub n_neighbours: usize,
 }
 
@@ -59,7 +59,7 @@ impl SummaryOptions {
         self
     }
 
-    /// Nearest clusters of a cluster.
+    /// Nearest clusters per cluster.
     #[must_use]
     pub fn n_neighbours(mut self, n_neighbours: usize) -> Self {
         self.n_neighbours = n_neighbours;
@@ -67,10 +67,10 @@ impl SummaryOptions {
     }
 }
 
-/// Steps of [`ClusterSummary::histogram`].
+/// Number of steps of [`ClusterSummary::histogram`].
 pub const HISTOGRAM_STEPS: usize = 20;
 
-/// What there is to say about a cluster.
+/// The summary of a cluster.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClusterSummary {
@@ -80,7 +80,7 @@ pub struct ClusterSummary {
     pub size: usize,
     /// The mean similarity of its documents to its centroid; 0 for an empty cluster.
     pub cohesion: f64,
-    /// Terms that tell it from the others, best first.
+    /// Terms that distinguish it from the others, best first.
     pub keywords: Vec<Keyword>,
     /// Documents nearest to its centroid, without near-duplicates, nearest first.
     pub representatives: Vec<Representative>,
@@ -93,7 +93,7 @@ pub struct ClusterSummary {
     pub neighbours: Vec<Neighbour>,
 }
 
-/// A term that tells a cluster from the others.
+/// A term that distinguishes a cluster from the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Keyword {
@@ -101,12 +101,12 @@ pub struct Keyword {
     pub term: TermId,
     /// Its value in the centroid, whose length is 1.
     pub weight: f64,
-    /// From 0 to 1: its share in this centroid against its share in all others; 1 for a term that
-    /// no other centroid has.
+    /// From 0 to 1: its share in this centroid relative to its share in all others; 1 for a term
+    /// that no other centroid has.
     pub score: f64,
 }
 
-/// A document that stands for its cluster, or for its rim.
+/// A document that represents its cluster, or its periphery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Representative {
@@ -116,8 +116,8 @@ pub struct Representative {
     pub similarity: f64,
 }
 
-/// Summarises every cluster of a model, in the order of their numbers. `labels` and `similarities`
-/// are those of `rows`.
+/// Summarises every cluster of a model, in cluster order. `labels` and `similarities` are those of
+/// `rows`.
 ///
 /// ```
 /// use docsphere::{SphericalKMeans, SummaryOptions, Vectorizer, summarize};
@@ -136,7 +136,7 @@ pub struct Representative {
 ///
 /// # Errors
 /// [`ErrorKind::Mismatch`] if the rows are over another number of terms than the model, if there is
-/// not one label and one similarity a row, or if a label is neither a cluster nor -1.
+/// not one label and one similarity per row, or if a label is neither a cluster nor -1.
 pub fn summarize(
     rows: &UnitRows<'_>,
     labels: &Labels,
@@ -173,8 +173,8 @@ pub fn summarize(
     Ok(members.par_iter().enumerate().zip(neighbours).map(summary).collect())
 }
 
-/// The keywords of every cluster of a model, in the order of their numbers: those of [`summarize`],
-/// without the rows. `labels` are those of the clustered rows.
+/// The keywords of every cluster of a model, in cluster order: those of [`summarize`], without the
+/// rows. `labels` are those of the clustered rows.
 ///
 /// ```
 /// use docsphere::{SphericalKMeans, Vectorizer, cluster_keywords};
@@ -205,7 +205,7 @@ pub fn cluster_keywords(model: &Model, labels: &Labels, n_keywords: usize) -> Re
     Ok(sizes.par_iter().enumerate().map(of_cluster).collect())
 }
 
-/// Documents by similarity. What lies below 0 is counted with the first step, 1 with the last.
+/// Counts documents by similarity. Values below 0 count in the first step, 1 in the last.
 fn histogram(docs: &[u32], similarities: &[f64]) -> Vec<u32> {
     let mut counts = vec![0; HISTOGRAM_STEPS];
     for &doc in docs {

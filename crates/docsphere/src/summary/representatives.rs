@@ -1,18 +1,17 @@
-//! Representative documents: those nearest to the centroid, but no two that say the same. And those
+//! Representative documents: those nearest to the centroid, without near-duplicates. And those
 //! farthest from it.
 
 use super::Representative;
 use crate::ids::DocId;
 use crate::vectors::UnitRows;
 
-/// Two documents with this similarity or more say the same.
+/// Two documents with this similarity or more are near-duplicates.
 const NEAR_DUPLICATE: f64 = 0.9;
 
-/// How many documents are looked at for each that is wanted, so that a heap of duplicates costs no
-/// more.
-const LOOKED_AT_A_PLACE: usize = 20;
+/// Number of documents scanned per document wanted, so that many duplicates do not raise the cost.
+const LOOKED_AT_PER_PLACE: usize = 20;
 
-/// The documents nearest to the centroid, nearest first, on ties by number.
+/// The documents nearest to the centroid, nearest first, ties by number.
 pub(super) fn choose(
     rows: &UnitRows<'_>,
     docs: &[u32],
@@ -22,7 +21,7 @@ pub(super) fn choose(
     let mut order: Vec<u32> = docs.to_vec();
     let by_rank =
         |a: &u32, b: &u32| similarities[*b as usize].total_cmp(&similarities[*a as usize]).then(a.cmp(b));
-    let n_looked_at = n_wanted.saturating_mul(LOOKED_AT_A_PLACE);
+    let n_looked_at = n_wanted.saturating_mul(LOOKED_AT_PER_PLACE);
     if n_wanted > 0 && order.len() > n_looked_at {
         order.select_nth_unstable_by(n_looked_at, by_rank);
         order.truncate(n_looked_at);
@@ -41,7 +40,7 @@ pub(super) fn choose(
     chosen
 }
 
-/// The documents farthest from the centroid, farthest first, on ties by number, without those that
+/// The documents farthest from the centroid, farthest first, ties by number, without those that
 /// represent the cluster.
 pub(super) fn least(
     docs: &[u32],

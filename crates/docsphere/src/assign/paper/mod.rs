@@ -1,4 +1,4 @@
-//! What the paper's strategies (`baseline`, `ncc`, `index`, `ncc-index`) share.
+//! Code shared by the paper's strategies (`baseline`, `ncc`, `index`, `ncc-index`).
 
 mod overlap;
 mod scan;

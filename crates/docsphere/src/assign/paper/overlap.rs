@@ -9,13 +9,13 @@
 //! A query counts overlaps through G, then reads `P(lambda)` and keeps the centroids whose count is
 //! met. Every centroid with a similarity of at least lambda is among them: by the lemma in
 //! `bounds.rs` the squares of the shared entries reach the threshold; let p be the shared entry
-//! that stands first in the centroid's order. All shared entries stand at p or later, and no
-//! selection of entries from p onwards reaches the threshold with fewer entries than the window
-//! that starts at p, for the entries descend. So the minimum count at p is met, and p is one of the
-//! row's terms.
+//! that comes first in the centroid's order. All shared entries are at p or later, and no selection
+//! of entries from p onwards reaches the threshold with fewer entries than the window that starts
+//! at p, because the entries descend. So the minimum count at p is met, and p is one of the row's
+//! terms.
 //!
 //! **Cost.** Build: `O(m log m)` for a centroid with m entries, for the sorting; the windows are
-//! linear. Memory: 4 bytes an entry for G, 8 for each threshold that the entry can serve, and
+//! linear. Memory: 4 bytes per entry for G, 8 for each threshold that the entry can serve, and
 //! `8 * (n_terms + 1)` for each map's directory.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,11 +35,11 @@ pub(in crate::assign) struct OverlapIndex {
     general: ByKey<u32>,
     thresholds: Vec<Threshold>,
     build_seconds: f64,
-    /// What was asked without a threshold, then for each of them.
+    /// Queries without a threshold, then those with each threshold.
     asked: Vec<Asked<AtomicU64>>,
 }
 
-/// How many queries there were, and how many candidates they gave.
+/// The number of queries, and the number of candidates that they returned.
 #[derive(Default)]
 struct Asked<N> {
     docs: N,
@@ -58,7 +58,7 @@ struct Entry {
     min_overlap: u32,
 }
 
-/// Asks the index for one row after the other. On its end it tells the index how often.
+/// Queries the index row by row. When dropped, it reports its counts to the index.
 pub(in crate::assign) struct Query<'a> {
     index: &'a OverlapIndex,
     /// The counts C of the paper. All are zero between rows.
@@ -69,8 +69,8 @@ pub(in crate::assign) struct Query<'a> {
 }
 
 impl OverlapIndex {
-    /// Builds G, and P for each of the ascending `lambdas`. `max_row_nnz` bounds the terms of the
-    /// rows that will be asked for.
+    /// Builds G, and P for each of the ascending `lambdas`. `max_row_nnz` bounds the number of
+    /// terms of the rows that will be queried.
     pub(in crate::assign) fn build(centroids: &Centroids, lambdas: &[f64], max_row_nnz: usize) -> Self {
         let start = Instant::now();
         let n_terms = centroids.n_terms();
@@ -78,7 +78,7 @@ impl OverlapIndex {
             .flat_map(|cluster| centroids.row(cluster).terms.iter().map(move |&term| (term, cluster as u32)));
         let ordered: Vec<Ordered> =
             (0..centroids.n_clusters()).into_par_iter().map(|j| Ordered::new(centroids.row(j))).collect();
-        // One after the other, so that what is needed to build a map is there once.
+        // One after the other, so that the memory for building a map is needed only once.
         let thresholds = lambdas.iter().map(|&lambda| {
             let mut entries = Vec::new();
             for (cluster, ordered) in ordered.iter().enumerate() {
@@ -99,7 +99,7 @@ impl OverlapIndex {
         }
     }
 
-    /// What a thread needs to ask.
+    /// The query state of a thread.
     pub(in crate::assign) fn query(&self) -> Query<'_> {
         Query {
             index: self,
@@ -110,7 +110,7 @@ impl OverlapIndex {
         }
     }
 
-    /// What it took to build the index, and what all queries that have ended asked.
+    /// The cost of building the index, and the counts of all queries that have ended.
     pub(in crate::assign) fn index_use(&self) -> IndexUse {
         let load = |number: fn(&Asked<AtomicU64>) -> &AtomicU64| {
             self.asked.iter().map(|asked| number(asked).load(Relaxed)).collect()
@@ -147,9 +147,9 @@ impl Ordered {
 }
 
 impl Query<'_> {
-    /// Every cluster whose centroid may have a similarity of at least `own` with the row, each
-    /// once; without `own`, or below the smallest lambda: every cluster that shares a term. And the
-    /// number of postings read.
+    /// Every cluster whose centroid may have a similarity of at least `own` to the row, each once;
+    /// without `own`, or below the smallest lambda: every cluster that shares a term. Also returns
+    /// the number of postings read.
     pub(in crate::assign) fn candidates(&mut self, row: Row<'_>, own: Option<f64>) -> (&mut Vec<u32>, u64) {
         self.candidates.clear();
         // #1: count overlaps through G.
@@ -241,8 +241,8 @@ mod tests {
     }
 
     proptest! {
-        /// The index's promise: whoever reaches the baseline similarity is a candidate, and nobody
-        /// twice.
+        /// The index's guarantee: every centroid that reaches the baseline similarity is a
+        /// candidate, exactly once.
         #[test]
         fn no_centroid_that_reaches_the_similarity_is_missed(
             rows in matrix(1..8),

@@ -1,5 +1,5 @@
-//! One document against some centroids, a dot product each: what the paper's strategies have in
-//! common.
+//! Compares one document with some centroids, with one dot product each: shared by the paper's
+//! strategies.
 
 use crate::assign::ShardStep;
 use crate::assign::choice::Choice;
@@ -9,7 +9,7 @@ use crate::labels::Assignment;
 use crate::record::Counters;
 use crate::vectors::Row;
 
-/// A document under way: its row, and where its label stands.
+/// A document being processed: its row, and the slot of its label.
 pub(in crate::assign) struct Scan<'a> {
     lookup: &'a Lookup,
     step: &'a ShardStep<'a>,
@@ -28,14 +28,14 @@ impl<'a> Scan<'a> {
         (row.nnz() > 0).then_some(Scan { lookup, step, row, slot })
     }
 
-    /// Whether only changed centroids can win: the document's own is not among them, or it has none
+    /// Whether only changed centroids can win: the document's own is unchanged, or it has none
     /// because none was similar to it.
     pub(in crate::assign) fn only_others_changed(&self) -> bool {
         self.step.is_settled(*self.slot.label)
     }
 
-    /// Begins with the own centroid, whose similarity is known if it did not change and `known`
-    /// allows to use that.
+    /// Starts from the own centroid, whose similarity is known if it did not change and `known`
+    /// allows its use.
     pub(in crate::assign) fn own_choice(&self, counters: &mut Counters, known: bool) -> Choice {
         let label = *self.slot.label;
         if label == Assignment::NO_LABEL || self.step.centroids.is_empty(label as usize) {
@@ -55,8 +55,8 @@ impl<'a> Scan<'a> {
         self.among(live, choice, counters);
     }
 
-    /// Compares the document with the changed centroids only, if its own did not change; else with
-    /// all. The paper's section 3.1.
+    /// Compares the document with the changed centroids only, if its own did not change; otherwise
+    /// with all. The paper's section 3.1.
     pub(in crate::assign) fn changed(self, counters: &mut Counters) {
         match self.step.movement {
             Some(movement) if self.only_others_changed() => {
@@ -71,7 +71,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Compares the document with these clusters, its own and empty ones left out, and settles its
+    /// Compares the document with these clusters, except its own and empty ones, and settles its
     /// label.
     pub(in crate::assign) fn among(self, clusters: &[u32], mut choice: Choice, counters: &mut Counters) {
         let own = *self.slot.label;
