@@ -128,7 +128,10 @@ fn a_signal_while_reading_stops_at_once_and_leaves_nothing_not_even_a_temporary_
     assert!(place.names("tmp").is_empty());
 }
 
-const MEDIUM: &str = "cluster in.txt -k 60 --init random --tol 0 --max-iter 8 --threads 2 -q";
+const MEDIUM: &str = "cluster in.txt -k 60 --tol 0 --max-iter 12 --threads 2 -q";
+
+/// Random seeds, so that there are several iterations and checkpoints.
+const CRASHED: &str = "cluster in.txt -k 60 --init random --tol 0 --max-iter 8 --threads 2 -q";
 
 /// Kills a run at some moment. Whether it had come to its end by then.
 fn killed_after(mut child: Child, moment: Duration) -> bool {
@@ -162,7 +165,7 @@ fn assert_whole_or_continued(place: &Place, out: &str, checkpoint: &str, words: 
 #[test]
 fn a_run_that_crashes_anywhere_leaves_a_whole_result_or_none_and_is_continued_to_the_same_bytes() {
     let place = place_with_corpus(1_500);
-    let words = format!("{MEDIUM} --index");
+    let words = format!("{CRASHED} --index");
     let points = place.fail_points(&format!("{words} -o whole --checkpoint check --checkpoint-every 1"));
     for wanted in [
         "staging made",
@@ -210,10 +213,10 @@ fn a_run_that_crashes_anywhere_leaves_a_whole_result_or_none_and_is_continued_to
 fn a_crash_while_a_result_is_replaced_leaves_one_whole_result_and_the_next_run_clears_up() {
     let place = place_with_corpus(1_500);
     for seed in [0, 1] {
-        place.ok(&format!("{MEDIUM} -o seed-{seed} --seed {seed}"));
+        place.ok(&format!("{CRASHED} -o seed-{seed} --seed {seed}"));
     }
-    place.ok(&format!("{MEDIUM} -o out --seed 1"));
-    let points = place.fail_points(&format!("{MEDIUM} -o out --force --seed 0"));
+    place.ok(&format!("{CRASHED} -o out --seed 1"));
+    let points = place.fail_points(&format!("{CRASHED} -o out --force --seed 0"));
     assert!(points.contains(&"old result cleared away:1".to_owned()), "{points:?}");
     let seed_of_result = || place.json("out/clusters.json")["seed"].as_u64().unwrap();
     let assert_one_result = |before: u64, has_ended: bool, when: &str| {
@@ -227,18 +230,18 @@ fn a_crash_while_a_result_is_replaced_leaves_one_whole_result_and_the_next_run_c
     let mut n_replaced = 0;
     for point in &points {
         let before = seed_of_result();
-        place.crash(&format!("{MEDIUM} -o out --force --seed {}", 1 - before), point);
+        place.crash(&format!("{CRASHED} -o out --force --seed {}", 1 - before), point);
         let after = assert_one_result(before, false, point);
         n_replaced += usize::from(after != before);
     }
     assert!(n_replaced == 2, "the result was replaced after {n_replaced} of {points:?}");
-    for moment in moments(&place, &format!("{MEDIUM} -o timed")) {
+    for moment in moments(&place, &format!("{CRASHED} -o timed")) {
         let before = seed_of_result();
-        let child = place.spawn(&format!("{MEDIUM} -o out --force --seed {}", 1 - before));
+        let child = place.spawn(&format!("{CRASHED} -o out --force --seed {}", 1 - before));
         let has_ended = killed_after(child, moment);
         assert_one_result(before, has_ended, &format!("killed after {moment:?}"));
     }
-    place.ok(&format!("{MEDIUM} -o out --force"));
+    place.ok(&format!("{CRASHED} -o out --force"));
     assert!(left_behind(&place).is_empty(), "{:?}", left_behind(&place));
 }
 

@@ -1,4 +1,4 @@
-//! Stage 8: the result of a fit, for later use.
+//! Stage 9: the result of a fit, for later use.
 
 mod file;
 mod pairs;

@@ -1,4 +1,4 @@
-//! Stage 10: an overview of the clusters. A merge tree that joins similar clusters into groups,
+//! Stage 12: an overview of the clusters. A merge tree that joins similar clusters into groups,
 //! names for groups, and positions on a map.
 //!
 //! All of it is computed from the centroids alone, and none of it changes a label.

@@ -1,4 +1,4 @@
-//! Stage 4: the first centroids.
+//! Stage 5: the first centroids.
 //!
 //! | [`Init`] | seeds |
 //! |---|---|

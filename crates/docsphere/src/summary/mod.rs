@@ -1,4 +1,4 @@
-//! Stage 9: human-readable summaries. Size, cohesion, keywords, representative and least typical
+//! Stage 11: human-readable summaries. Size, cohesion, keywords, representative and least typical
 //! documents, a histogram and neighbours of every cluster.
 //!
 //! **Cost.** Keywords: one pass over the centroids, 8 bytes per term. Representatives: one pass
