@@ -1,5 +1,5 @@
-//! Bytes to texts, as a store of texts is read: an error or documents, never a panic, and never more
-//! memory than `-rss_limit_mb` allows.
+//! Bytes to texts, as a store of texts is read: an error or documents, never a panic, and never
+//! more memory than `-rss_limit_mb` allows.
 //!
 //! Checksums are set right first, so that what lies behind them is reached.
 #![no_main]
