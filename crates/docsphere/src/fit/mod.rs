@@ -85,7 +85,8 @@ impl<'a> FitOptions<'a> {
     /// let rows = |n: usize| {
     ///     let (terms, values) = ([0, 1, 1, 0], [1.0, 1.0, 2.0, 3.0]);
     ///     let offsets = (0..=n as u64).collect::<Vec<_>>();
-    ///     UnitRows::new(SparseRows::from_parts(2, offsets, &terms[..n], &values[..n]).unwrap())
+    ///     let (terms, values) = (terms[..n].to_vec(), values[..n].to_vec());
+    ///     UnitRows::new(SparseRows::from_parts(2, offsets, terms, values).unwrap())
     /// };
     /// let params = SphericalKMeans::params(2);
     /// let fit = params.clone().fit(&rows(2))?;
