@@ -154,6 +154,9 @@ mod summary;
 
 mod overview;
 
+#[cfg(feature = "distributed")]
+mod distributed;
+
 #[cfg(any(feature = "ndarray", feature = "sprs"))]
 mod interop;
 
@@ -161,6 +164,8 @@ pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, wri
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
+#[cfg(feature = "distributed")]
+pub use distributed::{Coordinator, DistributedFit, Extension, ShardView, ShardWorker, Traffic, Transport};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fail_points::fail_point;
 #[cfg(debug_assertions)]

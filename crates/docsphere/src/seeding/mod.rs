@@ -30,7 +30,7 @@ use draw::SeedRng;
 
 pub(crate) use order::{Buckets, Ordered, content_hash};
 pub(crate) use search::Search;
-pub(crate) use source::{Drawable, Lowered, Seed, SeedSource};
+pub(crate) use source::{Draw, Drawable, Joined, Lowered, Seed, SeedSource};
 
 use crate::centroids::{Centroid, Centroids};
 use crate::error::{Error, Result};
