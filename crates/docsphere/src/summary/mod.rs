@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(of(600, 66), [0..256, 256..512, 512..600]);
         assert_eq!(of(5, BATCH_DOCUMENTS / 2), [0..2, 2..4, 4..5]);
         assert_eq!(of(2, usize::MAX), [0..1, 1..2]);
-        assert_eq!(of(3, 0), [0..3]);
+        assert_eq!(of(300, 0), [0..256, 256..300]);
         assert!(of(0, 1).is_empty());
     }
 
