@@ -115,14 +115,14 @@ impl<'a> RowWeights<'a> {
         let chunks = values.par_chunks(size).enumerate();
         match self.given {
             None => chunks
-                .map(|(_, values)| i128::from(values.iter().map(|v| rounded(v * PLACES)).sum::<i64>()))
+                .map(|(_, values)| i128::from(values.iter().map(|&v| fixed_similarity(v)).sum::<i64>()))
                 .sum(),
             Some(_) => chunks
                 .map(|(chunk, values)| {
                     let numbered = values.iter().enumerate();
                     numbered
                         .map(|(i, v)| {
-                            let q = rounded(v * PLACES) as f64;
+                            let q = fixed_similarity(*v) as f64;
                             self.scaled(chunk * size + i, q).round() as i128
                         })
                         .sum::<i128>()
@@ -136,6 +136,12 @@ impl<'a> RowWeights<'a> {
     fn scaled(&self, doc: usize, q: f64) -> f64 {
         self.given.map_or(q, |weights| q * (weights[doc] * self.scale.0[0] * self.scale.0[1]))
     }
+}
+
+/// A similarity in the fixed point of the objective: `round(similarity * 2^40)`.
+#[inline]
+pub(crate) fn fixed_similarity(similarity: f64) -> i64 {
+    rounded(similarity * PLACES)
 }
 
 /// The nearest integer, half away from zero: same as `f64::round`, which is a function call on
