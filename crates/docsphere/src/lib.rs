@@ -163,7 +163,7 @@ mod interop;
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
-pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
+pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document};
 #[cfg(feature = "distributed")]
 pub use distributed::{Coordinator, DistributedFit, Extension, ShardView, ShardWorker, Traffic, Transport};
 pub use error::{Error, ErrorKind, Result, RowProblem};
