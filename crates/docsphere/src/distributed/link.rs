@@ -48,6 +48,8 @@ pub(super) struct Link<'a> {
     pub(super) traffic: Traffic,
     /// What the workers are doing, for messages.
     pub(super) stage: &'static str,
+    /// The workers that were greeted since this was taken.
+    greeted: Vec<usize>,
 }
 
 /// For whom a request is.
@@ -65,6 +67,7 @@ impl<'a> Link<'a> {
             sequence: 0,
             traffic: Traffic::default(),
             stage: "starting",
+            greeted: Vec::new(),
         }
     }
 
@@ -83,10 +86,16 @@ impl<'a> Link<'a> {
         match self.ask_one(worker, &Request::Hello)? {
             Answer::Hello { incarnation, shape } => {
                 self.incarnations[worker] = incarnation;
+                self.greeted.push(worker);
                 Ok(shape)
             }
             _ => Err(damaged()),
         }
+    }
+
+    /// The workers that were greeted since the last call: those that are new.
+    pub(super) fn take_greeted(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.greeted)
     }
 
     /// Asks one worker.
@@ -122,7 +131,7 @@ impl<'a> Link<'a> {
         self.sequence += 1;
         let head = |worker: usize| is_asked(worker).then(|| self.head(worker, None));
         let heads = (0..self.n_workers()).map(head).collect();
-        self.call(heads, &body, take)
+        self.call(heads, &body, matches!(request, Request::Hello), take)
     }
 
     /// Asks some workers different things.
@@ -134,7 +143,7 @@ impl<'a> Link<'a> {
         self.sequence += 1;
         let numbered = requests.into_iter().enumerate();
         let heads = numbered.map(|(worker, own)| own.map(|own| self.head(worker, Some(own)))).collect();
-        self.call(heads, &[], take)
+        self.call(heads, &[], false, take)
     }
 
     fn head(&self, worker: usize, own: Option<Request>) -> Vec<u8> {
@@ -146,9 +155,14 @@ impl<'a> Link<'a> {
         &mut self,
         heads: Vec<Option<Vec<u8>>>,
         body: &[u8],
+        is_greeting: bool,
         mut take: impl FnMut(usize, Answer) -> Result<()>,
     ) -> Result<()> {
         let Link { transport, incarnations, traffic, stage, .. } = self;
+        let is_lost = |&worker: &usize| heads[worker].is_some() && incarnations[worker] == 0;
+        if !is_greeting && let Some(worker) = (0..heads.len()).find(is_lost) {
+            return Err(ErrorKind::WorkerLost { worker, stage }.into());
+        }
         traffic.n_rounds += 1;
         traffic.bytes_down += body.len() as u64;
         traffic.bytes_down += heads.iter().flatten().map(|head| head.len() as u64).sum::<u64>();

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::packed::{Packed, damaged};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::record::{Counters, IndexUse, Strategy};
 use crate::shards::RowFacts;
 use crate::simd::Simd;
@@ -33,6 +33,12 @@ pub(super) struct Head {
 pub(super) enum Request {
     /// Which life is this?
     Hello,
+    /// Count the lines of some pieces of the corpus.
+    CountLines { pieces: Json },
+    /// Read documents and count their terms.
+    Read(Reading),
+    /// Make rows over the terms of a model.
+    Vectorize { model: Packed },
     /// Total of the row weights, each below `2^ceiling`; without a ceiling, the ceiling alone.
     Weights {
         ceiling: Option<i32>,
@@ -89,17 +95,88 @@ pub(super) enum Request {
         last: u32,
     },
     Keep,
+    /// The facts of each cluster of the run that was kept.
+    ClusterFacts { n_clusters: u64 },
+    Extremes { n_clusters: u64, first: u32, end: u32, n_best: u64, n_worst: u64 },
+    /// The rows of some documents of this worker.
+    Rows { docs: Vec<u32> },
+    /// Ids and texts of some documents of this worker.
+    Documents { docs: Vec<u32> },
     /// Something that only the caller understands.
     Extend {
         bytes: Packed,
     },
 }
 
+/// Options and other values that are small, as JSON: their types are described for files, not for
+/// this format.
+pub(super) type Json = String;
+
+pub(super) fn to_json(value: &impl Serialize) -> Result<Json> {
+    serde_json::to_string(value).map_err(|error| {
+        let hint = "rename the file, so that its path is UTF-8".to_owned();
+        ErrorKind::Unsupported { what: format!("an input ({error})"), hint }.into()
+    })
+}
+
+pub(super) fn from_json<T: DeserializeOwned>(json: &str) -> Result<T> {
+    serde_json::from_str(json).map_err(|_| damaged())
+}
+
+/// The documents of a worker, and how they become terms.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Reading {
+    pub(super) documents: Documents,
+    pub(super) text: Json,
+    pub(super) tfidf: Json,
+    /// Whether texts are needed later.
+    pub(super) keep_texts: bool,
+}
+
+/// Where documents come from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Documents {
+    /// From files.
+    Pieces {
+        pieces: Json,
+        text_fields: Vec<String>,
+        id_field: Option<String>,
+        skip_bad_records: bool,
+    },
+    /// They were given to the worker. Without ids, they are numbered from this number.
+    Given { first_number: u64 },
+}
+
+/// Counts of what was read; see [`CorpusStats`](crate::CorpusStats).
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct ReadCounts {
+    pub(super) n_documents: u64,
+    pub(super) n_bad_records: u64,
+    pub(super) n_invalid_utf8: u64,
+    pub(super) bytes_read: u64,
+}
+
+/// The facts of a cluster that are sums over its documents.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FactsMessage {
+    pub(super) size: u64,
+    pub(super) similarity_sum: i128,
+    pub(super) histogram: Vec<u32>,
+}
+
+/// The nearest and the farthest documents of a cluster, with their similarities.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ExtremesMessage {
+    pub(super) best: Vec<(f64, u32)>,
+    pub(super) worst: Vec<(f64, u32)>,
+}
+
 /// The rows of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Shape {
     pub(super) n_docs: u64,
-    pub(super) n_terms: u64,
+    /// `None` if there are texts, and no rows yet.
+    pub(super) n_terms: Option<u64>,
     pub(super) has_weights: bool,
 }
 
@@ -146,6 +223,10 @@ pub(super) enum Answer {
         shape: Option<Shape>,
     },
     Done,
+    Lines(Vec<Option<u64>>),
+    /// Counts of what was read, and of the terms.
+    Counted { read: ReadCounts, terms: Packed },
+    Vectorized(Shape),
     /// `None` if the rows have no weights.
     Ceiling(Option<i32>),
     Weights(WeightTotal),
@@ -180,6 +261,11 @@ pub(super) enum Answer {
     },
     Touched(Vec<(u32, i64)>),
     Delta(Packed),
+    ClusterFacts(Vec<FactsMessage>),
+    Extremes(Vec<ExtremesMessage>),
+    Rows(Packed),
+    /// Ids, and texts where they are known.
+    Documents(Vec<(String, Option<String>)>),
     Extended(Packed),
 }
 

@@ -17,10 +17,13 @@ mod coordinator;
 mod label_file;
 mod link;
 mod message;
+mod own;
 mod packed;
 mod remote;
+mod serving;
+mod team;
 mod worker;
 
-pub use coordinator::{Coordinator, DistributedFit};
+pub use coordinator::{Coordinator, DistributedFit, DistributedRead, DistributedText};
 pub use link::{Traffic, Transport};
 pub use worker::{Extension, ShardView, ShardWorker};

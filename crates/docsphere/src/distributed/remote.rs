@@ -1,18 +1,20 @@
 //! Shards on workers: the coordinator's side of every question that the loop and seeding ask.
 
 use std::cell::RefCell;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::time::Instant;
 
 use super::label_file::LabelFile;
-use super::link::{Link, Traffic};
-use super::message::{Answer, Begin, Centers, PassedDocuments, Request};
+use super::link::Traffic;
+use super::message::{Answer, Begin, Centers, FactsMessage, PassedDocuments, Request};
 use super::packed::{Packed, damaged, pack_all_labels};
+use super::team::Team;
 use crate::assign::Step;
 use crate::centroids::Centroid;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::seeding::{Draw, Drawable, Joined, Lowered, Ordered, Seed, SeedSource, content_hash};
 use crate::shards::{Checksums, PassSeconds, Passed, RowFacts, Shards};
+use crate::summary::source::{ClusterFacts, Extremes, SummarySource};
 use crate::update::{BATCH_CLUSTERS, Candidate, Delta, Fitting, Refill, Touched};
 
 /// Documents per bucket of a draw. The rows of a bucket travel with every draw, so there are fewer
@@ -25,15 +27,14 @@ const JUDGED_AHEAD: usize = 8;
 /// Entries of deltas that are asked for at a time.
 const DELTA_ENTRIES: u64 = 1 << 22;
 
-/// A worker may be lost this often before a pass over all documents succeeds.
-const MAX_LOSSES: u32 = 5;
-
 /// See the [module](self).
 pub(super) struct RemoteShards<'a> {
-    link: RefCell<Link<'a>>,
-    /// How each worker begins. Also what a new one gets in place of a lost one.
-    begins: Vec<Begin>,
+    team: RefCell<Team<'a>>,
+    /// The number of the first document of each worker.
+    first_docs: Vec<usize>,
     facts: RowFacts,
+    /// The number of clusters of the last pass.
+    n_clusters: usize,
     /// The labels after the last pass.
     labels: LabelFile,
     /// The labels that were kept.
@@ -46,28 +47,23 @@ pub(super) struct RemoteShards<'a> {
     moved_nnz: u64,
     /// The row of the member that became a seed last.
     last_seed: RefCell<Option<Seed>>,
-    /// How often each worker was lost since the last pass.
-    losses: Vec<u32>,
 }
 
 impl<'a> RemoteShards<'a> {
     /// Begins with workers that have their rows.
-    pub(super) fn new(mut link: Link<'a>, begins: Vec<Begin>) -> Result<Self> {
-        link.stage = "preparing the rows";
-        let mut facts = vec![None; link.n_workers()];
-        let requests = begins.iter().map(|begin| Some(Request::Begin(begin.clone()))).collect();
-        link.ask_each(requests, |worker, answer| {
-            let Answer::Begun(found) = answer else { return Err(damaged()) };
-            facts[worker] = Some(found);
-            Ok(())
-        })?;
-        let facts = facts.into_iter().flatten().reduce(RowFacts::plus).ok_or_else(damaged)?;
+    pub(super) fn new(mut team: Team<'a>, begins: Vec<Begin>) -> Result<Self> {
+        let begun = |answer| match answer {
+            Answer::Begun(facts) => Ok(facts),
+            _ => Err(damaged()),
+        };
+        let facts: Result<Vec<RowFacts>> = team.begin(begins)?.into_iter().map(begun).collect();
+        let facts = facts?.into_iter().reduce(RowFacts::plus).ok_or_else(damaged)?;
         Ok(RemoteShards {
-            losses: vec![0; begins.len()],
             labels: LabelFile::new(facts.n_rows)?,
-            link: RefCell::new(link),
-            begins,
+            first_docs: team.begins().iter().map(|begin| begin.first_doc as usize).collect(),
+            team: RefCell::new(team),
             facts,
+            n_clusters: 0,
             kept_labels: None,
             is_first_pass: true,
             delta: None,
@@ -77,11 +73,11 @@ impl<'a> RemoteShards<'a> {
     }
 
     pub(super) fn traffic(&self) -> Traffic {
-        self.link.borrow().traffic
+        self.team.borrow().link.traffic
     }
 
     fn ask_all(&self, request: &Request, take: impl FnMut(usize, Answer) -> Result<()>) -> Result<()> {
-        self.link.borrow_mut().ask_all(request, take)
+        self.team.borrow_mut().link.ask_all(request, take)
     }
 
     /// Asks all workers for something that needs no answer.
@@ -93,17 +89,13 @@ impl<'a> RemoteShards<'a> {
     }
 
     fn worker_of(&self, doc: u32) -> usize {
-        self.begins.partition_point(|begin| begin.first_doc <= u64::from(doc)) - 1
-    }
-
-    fn first_doc(&self, worker: usize) -> usize {
-        self.begins[worker].first_doc as usize
+        self.first_docs.partition_point(|&first| first <= doc as usize) - 1
     }
 
     /// The documents of one worker.
     fn docs_of(&self, worker: usize) -> std::ops::Range<usize> {
-        let end = self.begins.get(worker + 1).map_or(self.facts.n_rows, |next| next.first_doc as usize);
-        self.first_doc(worker)..end
+        let end = self.first_docs.get(worker + 1).copied().unwrap_or(self.facts.n_rows);
+        self.first_docs[worker]..end
     }
 
     fn lowered_by(&self, request: &Request) -> Result<Vec<Lowered>> {
@@ -147,20 +139,69 @@ impl<'a> RemoteShards<'a> {
         Ok(Seed { doc, row: row.ok_or_else(damaged)? })
     }
 
-    /// Gives a worker that has lost everything its rows again.
-    fn begin_again(&self, worker: usize) -> Result<()> {
-        let mut link = self.link.borrow_mut();
-        link.greet(worker)?;
-        match link.ask_one(worker, &Request::Begin(self.begins[worker].clone()))? {
-            Answer::Begun(_) => Ok(()),
-            _ => Err(damaged()),
+    /// Asks the workers of some documents about these, and puts the answers in their order.
+    fn ask_owners<T>(
+        &self,
+        docs: &[u32],
+        request: impl Fn(Vec<u32>) -> Request,
+        answers: impl Fn(Answer) -> Result<Vec<T>>,
+    ) -> Result<Vec<T>> {
+        let mut asked: Vec<Vec<usize>> = vec![Vec::new(); self.first_docs.len()];
+        for (place, &doc) in docs.iter().enumerate() {
+            asked[self.worker_of(doc)].push(place);
         }
+        let own = |places: &Vec<usize>| {
+            (!places.is_empty()).then(|| request(places.iter().map(|&place| docs[place]).collect()))
+        };
+        let mut all: Vec<Option<T>> = Vec::new();
+        all.resize_with(docs.len(), || None);
+        let requests = asked.iter().map(own).collect();
+        self.team.borrow_mut().link.ask_each(requests, |worker, answer| {
+            let found = answers(answer)?;
+            if found.len() != asked[worker].len() {
+                return Err(damaged());
+            }
+            asked[worker].iter().zip(found).for_each(|(&place, found)| all[place] = Some(found));
+            Ok(())
+        })?;
+        all.into_iter().collect::<Option<Vec<T>>>().ok_or_else(damaged)
+    }
+
+    /// Ids and texts of some documents.
+    pub(super) fn documents(&self, docs: &[u32]) -> Result<Vec<(String, Option<String>)>> {
+        self.ask_owners(docs, |docs| Request::Documents { docs }, |answer| match answer {
+            Answer::Documents(found) => Ok(found),
+            _ => Err(damaged()),
+        })
+    }
+
+    /// Lets every worker do something that only the caller understands.
+    pub(super) fn extend(&self, requests: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        let mut all = vec![Vec::new(); requests.len()];
+        let own = |bytes| Some(Request::Extend { bytes: Packed(bytes) });
+        let requests = requests.into_iter().map(own).collect();
+        self.team.borrow_mut().link.ask_each(requests, |worker, answer| {
+            let Answer::Extended(Packed(bytes)) = answer else { return Err(damaged()) };
+            all[worker] = bytes;
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// The number of the first document of each worker.
+    pub(super) fn first_docs(&self) -> &[usize] {
+        &self.first_docs
+    }
+
+    /// What the workers are doing, for messages.
+    pub(super) fn set_stage(&mut self, stage: &'static str) {
+        self.team.get_mut().link.stage = stage;
     }
 }
 
 impl SeedSource for RemoteShards<'_> {
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
-        self.link.get_mut().stage = "seeding";
+        self.set_stage("seeding");
         let mut totals: Vec<u64> = Vec::new();
         let request = Request::BeginSeeding { bucket_docs: BUCKET_DOCS, search };
         self.ask_all(&request, |_, answer| {
@@ -190,14 +231,14 @@ impl SeedSource for RemoteShards<'_> {
         if let Some(seed) = self.last_seed.borrow().as_ref().filter(|seed| seed.doc == doc) {
             return Ok(seed.row.clone());
         }
-        let answer = self.link.borrow_mut().ask_one(self.worker_of(doc), &Request::Row { doc })?;
+        let answer = self.team.borrow_mut().link.ask_one(self.worker_of(doc), &Request::Row { doc })?;
         let Answer::Row(row) = answer else { return Err(damaged()) };
         row.reader().row()
     }
 
     fn take(&mut self, doc: u32) -> Result<Vec<Lowered>> {
         let worker = self.worker_of(doc);
-        let answer = self.link.get_mut().ask_one(worker, &Request::Take { doc })?;
+        let answer = self.team.get_mut().link.ask_one(worker, &Request::Take { doc })?;
         let Answer::Lowered(lowered) = answer else { return Err(damaged()) };
         lowered.reader().lowered()
     }
@@ -251,7 +292,7 @@ impl SeedSource for RemoteShards<'_> {
         // A dropped list is found again through the index: the same documents, the same weights.
         for worker in without_list {
             let request = Request::Absorb { seed: Packed::of_seeds(std::slice::from_ref(&seed)) };
-            let Answer::Lowered(lowered) = self.link.get_mut().ask_one(worker, &request)? else {
+            let Answer::Lowered(lowered) = self.team.get_mut().link.ask_one(worker, &request)? else {
                 return Err(damaged());
             };
             all.extend(lowered.reader().lowered()?);
@@ -279,7 +320,7 @@ impl Shards for RemoteShards<'_> {
     }
 
     fn checksums(&self) -> Result<Checksums> {
-        let mut parts = vec![None; self.begins.len()];
+        let mut parts = vec![None; self.first_docs.len()];
         self.ask_all(&Request::Checksums, |worker, answer| {
             let Answer::Checksums { rows, weights } = answer else { return Err(damaged()) };
             parts[worker] = Some((rows, weights));
@@ -294,25 +335,26 @@ impl Shards for RemoteShards<'_> {
     }
 
     fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
-        self.link.get_mut().stage = "starting a run";
+        self.set_stage("starting a run");
         (self.is_first_pass, self.delta, self.moved_nnz) = (true, None, 0);
         let Some(labels) = labels else { return self.tell_all(&Request::Start { labels: None }) };
         let own = |worker| {
             let labels = Some(pack_all_labels(&labels[self.docs_of(worker)]));
             Some(Request::Start { labels })
         };
-        let requests = (0..self.begins.len()).map(own).collect();
-        self.link.borrow_mut().ask_each(requests, |_, answer| match answer {
+        let requests = (0..self.first_docs.len()).map(own).collect();
+        self.team.borrow_mut().link.ask_each(requests, |_, answer| match answer {
             Answer::Done => Ok(()),
             _ => Err(damaged()),
         })
     }
 
     fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
-        self.link.get_mut().stage = "assigning documents";
+        self.set_stage("assigning documents");
+        self.n_clusters = step.centroids.n_clusters();
         let start = Instant::now();
         let mut parts: Vec<Option<PassedDocuments>> = Vec::new();
-        parts.resize_with(self.begins.len(), || None);
+        parts.resize_with(self.first_docs.len(), || None);
         self.ask_all(&Request::Pass(centers(step)), |worker, answer| {
             let Answer::Passed(passed) = answer else { return Err(damaged()) };
             parts[worker] = Some(*passed);
@@ -327,7 +369,7 @@ impl Shards for RemoteShards<'_> {
         (self.delta, self.moved_nnz) = (Some(Delta::default()), 0);
         for (worker, part) in parts.into_iter().enumerate() {
             let part = part.ok_or_else(damaged)?;
-            self.labels.set(self.first_doc(worker), &part.relabelled.reader().labels()?)?;
+            self.labels.set(self.first_docs[worker], &part.relabelled.reader().labels()?)?;
             self.moved_nnz += part.moved_nnz;
             self.delta = match (self.delta.take(), &part.delta) {
                 (Some(mut delta), Some(part)) => {
@@ -345,8 +387,8 @@ impl Shards for RemoteShards<'_> {
                 None => all = Some(passed),
             }
         }
-        self.losses.fill(0);
-        self.link.get_mut().stage = "updating centroids";
+        self.team.get_mut().succeeded();
+        self.set_stage("updating centroids");
         let mut all = all.ok_or_else(damaged)?;
         // Workers work at the same time: the slowest counts, and messages are part of the update.
         let PassSeconds { prepare, assign, compare } = &mut all.seconds;
@@ -428,22 +470,54 @@ impl Shards for RemoteShards<'_> {
     }
 
     fn recover(&mut self, error: &Error) -> Result<bool> {
-        let ErrorKind::WorkerLost { worker, stage } = *error.kind() else { return Ok(false) };
-        let mut lost = worker;
-        loop {
-            self.losses[lost] += 1;
-            if self.losses[lost] > MAX_LOSSES {
-                return Err(ErrorKind::WorkerLost { worker: lost, stage }.into());
+        self.team.get_mut().recover(error)
+    }
+}
+
+impl SummarySource for RemoteShards<'_> {
+    fn cluster_facts(&self, n_clusters: usize) -> Result<Vec<ClusterFacts>> {
+        let mut all = vec![ClusterFacts::default(); n_clusters];
+        let request = Request::ClusterFacts { n_clusters: n_clusters as u64 };
+        self.ask_all(&request, |_, answer| {
+            let Answer::ClusterFacts(found) = answer else { return Err(damaged()) };
+            for (sum, found) in all.iter_mut().zip(found) {
+                let FactsMessage { size, similarity_sum, histogram } = found;
+                let histogram = histogram.try_into().map_err(|_| damaged())?;
+                sum.add(&ClusterFacts { size, similarity_sum, histogram });
             }
-            let unknown = self.link.borrow().unknown();
-            match unknown.into_iter().try_for_each(|worker| self.begin_again(worker)) {
-                Ok(()) => return Ok(true),
-                Err(error) => match *error.kind() {
-                    ErrorKind::WorkerLost { worker, .. } => lost = worker,
-                    _ => return Err(error),
-                },
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn extremes(&self, clusters: Range<u32>, n_best: usize, n_worst: usize) -> Result<Vec<Extremes>> {
+        let mut all = vec![Extremes::default(); clusters.len()];
+        let request = Request::Extremes {
+            n_clusters: self.n_clusters as u64,
+            first: clusters.start,
+            end: clusters.end,
+            n_best: n_best as u64,
+            n_worst: n_worst as u64,
+        };
+        let list = |pairs: Vec<(f64, u32)>| {
+            pairs.into_iter().map(|(similarity, doc)| Fitting { similarity, doc }).collect()
+        };
+        self.ask_all(&request, |_, answer| {
+            let Answer::Extremes(found) = answer else { return Err(damaged()) };
+            for (sum, found) in all.iter_mut().zip(found) {
+                let found = Extremes { best: list(found.best), worst: list(found.worst) };
+                sum.add(found, n_best, n_worst);
             }
-        }
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
+        self.ask_owners(docs, |docs| Request::Rows { docs }, |answer| match answer {
+            Answer::Rows(rows) => rows.reader().rows(),
+            _ => Err(damaged()),
+        })
     }
 }
 

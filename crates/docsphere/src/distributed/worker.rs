@@ -10,7 +10,7 @@
 //! last answer.
 
 use std::hash::{BuildHasher, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
@@ -20,17 +20,19 @@ use super::message::{
 use super::packed::{Packed, damaged, unpack_all_labels};
 use crate::assign::{AssignerSettings, Step};
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
+use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, Document};
 use crate::error::{Error, ErrorKind, Result};
-use crate::labels::Labels;
+use crate::ids::DocId;
+use crate::labels::{Assignment, Labels};
+use crate::observer::Silent;
 use crate::seeding::{Buckets, Lowered};
 use crate::shards::{LocalShard, RowFacts, ShardSettings};
 use crate::simd::Level;
+use crate::store::{TextStore, TextStoreWriter};
+use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
 use crate::threads::on_threads;
 use crate::update::{Candidate, Fitting, Refill, Touched};
-use crate::vectors::{Row, RowWeights, UnitRows, WeightTotal};
-
-/// A delta with at most this many entries is sent with the answer to a pass.
-const SMALL_DELTA: usize = 1 << 20;
+use crate::vectors::{CountedDocuments, Row, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
 
 /// One worker of a cluster.
 ///
@@ -70,13 +72,6 @@ enum Mail {
     Request { head: Vec<u8>, body: Vec<u8>, answer: Sender<Vec<u8>> },
 }
 
-/// The data of a worker.
-#[derive(Default)]
-struct Own {
-    rows: Option<UnitRows<'static>>,
-    weights: Option<Vec<f64>>,
-}
-
 impl ShardWorker {
     /// A worker without rows, on `n_threads` threads. Texts are kept in files in `scratch`.
     /// `extension` answers [`Coordinator::extend`](super::Coordinator::extend).
@@ -105,7 +100,22 @@ impl ShardWorker {
         if let Some(weights) = &weights {
             RowWeights::check(weights, rows.n_rows())?;
         }
-        self.load(Own { rows: Some(rows), weights });
+        self.load(Own { rows: Some(rows), weights, ..Own::default() });
+        Ok(())
+    }
+
+    /// Gives the worker its documents as texts, with their ids if there are any. Otherwise their ids
+    /// are their numbers among the documents of all workers, from 1.
+    ///
+    /// # Errors
+    /// Ids that are not one per text.
+    pub fn load_texts(&self, texts: Vec<String>, ids: Option<Vec<String>>) -> Result<()> {
+        if let Some(ids) = ids.as_ref().filter(|ids| ids.len() != texts.len()) {
+            let expected = format!("{}, one for each text", texts.len());
+            let (what, got) = ("the number of ids", ids.len().to_string());
+            return Err(ErrorKind::Mismatch { what, expected, got }.into());
+        }
+        self.load(Own { given: Some(GivenTexts { texts, ids }), ..Own::default() });
         Ok(())
     }
 
@@ -189,7 +199,7 @@ impl Life {
                     self.next()
                 }
                 Next::Request(request) => {
-                    let answer = own.answer(request);
+                    let answer = own.answer(request, &self.scratch);
                     self.reply(answer);
                     self.next()
                 }
@@ -224,6 +234,9 @@ impl Life {
                         continue;
                     }
                     match head.own.map_or_else(|| decode(&body), Ok) {
+                        Ok(request) if head.incarnation == 0 && !matches!(request, Request::Hello) => {
+                            Some(Answer::Lost)
+                        }
                         Ok(request) => {
                             self.asking = Some((head.sequence, answer));
                             return Some(Next::Request(request));
@@ -259,7 +272,7 @@ impl Life {
         let shard =
             LocalShard::new(begin.first_doc as usize, rows.part(0..rows.n_rows()), weights, &settings);
         let facts = RowFacts::of(rows, &weights);
-        let mut serving = Serving { shard, rows, begin, centroids: None };
+        let mut serving = Serving { shard, own, rows, begin, centroids: None, members: None };
         self.reply(Ok(Answer::Begun(facts)));
         loop {
             match self.next()? {
@@ -284,265 +297,7 @@ impl Life {
     }
 }
 
-impl Own {
-    fn shape(&self) -> Option<Shape> {
-        let rows = self.rows.as_ref()?;
-        let (n_docs, n_terms) = (rows.n_rows() as u64, rows.n_terms() as u64);
-        Some(Shape { n_docs, n_terms, has_weights: self.weights.is_some() })
-    }
-
-    fn answer(&self, request: Request) -> Result<Answer> {
-        match request {
-            Request::Weights { ceiling: None } => {
-                Ok(Answer::Ceiling(self.weights.as_deref().map(WeightTotal::ceiling)))
-            }
-            Request::Weights { ceiling: Some(ceiling) } => {
-                let weights = self.weights.as_deref().unwrap_or_default();
-                Ok(Answer::Weights(WeightTotal::of(weights, ceiling)))
-            }
-            _ => Err(out_of_turn()),
-        }
-    }
-
-    /// Everything that a shard is made of.
-    fn ready(&self, begin: &Begin) -> Result<(&UnitRows<'static>, RowWeights<'_>, ShardSettings)> {
-        let rows = self.rows.as_ref().ok_or_else(out_of_turn)?;
-        let weights = match (&self.weights, begin.scale) {
-            (Some(weights), Some(scale)) => RowWeights::on_scale(weights, scale),
-            (None, None) => RowWeights::UNIFORM,
-            _ => return Err(out_of_turn()),
-        };
-        let level = Level::of(begin.simd).ok_or_else(|| {
-            let expected = "instructions that every machine has".to_owned();
-            ErrorKind::Parameter { name: "simd", expected, got: begin.simd.to_string() }
-        })?;
-        let (lambdas, index_min_changed) = (begin.lambdas.clone(), begin.index_min_changed as usize);
-        let assigner = AssignerSettings { lambdas, index_min_changed, level };
-        Ok((rows, weights, ShardSettings { strategy: begin.strategy, assigner }))
-    }
-}
-
-/// A shard during runs.
-struct Serving<'a> {
-    shard: LocalShard<'a>,
-    rows: &'a UnitRows<'static>,
-    begin: &'a Begin,
-    centroids: Option<Centroids>,
-}
-
-impl Serving<'_> {
-    fn answer(&mut self, request: Request) -> Result<Answer> {
-        match request {
-            Request::BeginSeeding { bucket_docs, search } => {
-                self.shard.clear();
-                self.centroids = None;
-                let buckets = Buckets::of_size(self.begin.n_docs as usize, bucket_docs as usize);
-                Ok(Answer::Totals(Packed::of_numbers(self.shard.begin_seeding(buckets, search))))
-            }
-            Request::Pick { buckets } => {
-                Ok(Answer::Picked(buckets.into_iter().map(|bucket| self.picked(bucket as usize)).collect()))
-            }
-            Request::Row { doc } => Ok(Answer::Row(Packed::of_rows([self.row(doc)?]))),
-            Request::Take { doc } => Ok(Answer::Lowered(Packed::of_lowered(self.take(doc)))),
-            Request::Absorb { seed } => {
-                let seed = seed.reader().seed()?;
-                let mut lowered = self.shard.absorb(self.checked(seed.row.as_row())?);
-                lowered.extend(self.take(seed.doc));
-                Ok(Answer::Lowered(Packed::of_lowered(lowered)))
-            }
-            Request::Join { first_member, seeds, again } => {
-                let judged = self.judge(&again);
-                let seeds = seeds.reader().seeds()?;
-                let rows: Result<Vec<Row<'_>>> =
-                    seeds.iter().map(|seed| self.checked(seed.row.as_row())).collect();
-                Ok(Answer::Joined { gains: self.shard.join(first_member, &rows?), judged })
-            }
-            Request::Judge { members } => Ok(Answer::Judged(self.judge(&members))),
-            Request::AbsorbMember { member, doc } => {
-                let row = self.has(doc).then(|| self.row(doc)).transpose()?;
-                let row = row.map(|row| Packed::of_rows([row]));
-                if !self.shard.search_mut().has_list(member) {
-                    return Ok(Answer::Absorbed { lowered: None, row });
-                }
-                let mut lowered = self.shard.search_mut().absorb_member(member);
-                lowered.extend(self.take(doc));
-                Ok(Answer::Absorbed { lowered: Some(Packed::of_lowered(lowered)), row })
-            }
-            Request::EndSeeding => {
-                self.shard.end_seeding();
-                Ok(Answer::Done)
-            }
-            Request::Checksums => {
-                let [rows, weights] = self.shard.checksums();
-                let n_rows = 8 * self.rows.n_rows() as u64;
-                Ok(Answer::Checksums {
-                    rows: (rows.finalize(), n_rows + 8 * self.rows.nnz() as u64),
-                    weights: (weights.finalize(), n_rows),
-                })
-            }
-            Request::Start { labels } => {
-                let labels = labels.as_ref().map(unpack_all_labels).transpose()?;
-                if labels.as_ref().is_some_and(|labels| labels.len() != self.rows.n_rows()) {
-                    return Err(damaged());
-                }
-                self.centroids = None;
-                self.shard.start(labels.as_deref())?;
-                Ok(Answer::Done)
-            }
-            Request::Pass(centers) => self.pass(&centers),
-            Request::Worst { after, n } => {
-                let after = after.map(|(similarity, doc)| Fitting { similarity, doc });
-                let found = self.shard.worst(after, n as usize);
-                let fitting = |found: &Candidate| (found.fitting.similarity, found.fitting.doc, found.label);
-                let row = |found: &Candidate| Centroid {
-                    terms: found.terms.as_ref().into(),
-                    values: found.values.clone(),
-                };
-                let rows: Vec<Centroid> = found.iter().map(row).collect();
-                Ok(Answer::Worst {
-                    fitting: found.iter().map(fitting).collect(),
-                    rows: Packed::of_rows(rows.iter().map(Centroid::as_row)),
-                })
-            }
-            Request::Refill { refills } => {
-                for (doc, cluster) in refills {
-                    if self.has(doc) {
-                        self.shard.refill(&Refill { doc, cluster });
-                    }
-                }
-                Ok(Answer::Touched(pairs(&self.shard.touched_by_refills())))
-            }
-            Request::Delta { first, last } => {
-                Ok(Answer::Delta(Packed::of_delta(&self.shard.delta(first..=last))))
-            }
-            Request::Keep => {
-                self.shard.keep();
-                Ok(Answer::Done)
-            }
-            Request::Hello | Request::Weights { .. } | Request::Begin(_) | Request::Extend { .. } => {
-                Err(out_of_turn())
-            }
-        }
-    }
-
-    fn view(&self) -> Option<ShardView<'_>> {
-        let kept = self.shard.kept()?;
-        Some(ShardView {
-            rows: self.rows,
-            ids: &[],
-            first_doc: self.begin.first_doc,
-            labels: Labels::from(kept),
-            similarities: &kept.similarities,
-        })
-    }
-
-    /// Whether a document is here.
-    fn has(&self, doc: u32) -> bool {
-        let first = self.begin.first_doc;
-        (first..first + self.rows.n_rows() as u64).contains(&u64::from(doc))
-    }
-
-    fn row(&self, doc: u32) -> Result<Row<'_>> {
-        if !self.has(doc) {
-            return Err(damaged());
-        }
-        Ok(self.rows.row(self.shard.position(doc)))
-    }
-
-    /// A row of another worker, whose terms must be those of these rows.
-    fn checked<'a>(&self, row: Row<'a>) -> Result<Row<'a>> {
-        let fits = row.terms.last().is_none_or(|&last| (last as usize) < self.rows.n_terms());
-        if fits { Ok(row) } else { Err(damaged()) }
-    }
-
-    fn take(&mut self, doc: u32) -> Vec<Lowered> {
-        if !self.has(doc) {
-            return Vec::new();
-        }
-        let position = self.shard.position(doc) as u32; // fits: at most MAX_ROWS
-        vec![self.shard.search_mut().take(position)]
-    }
-
-    fn judge(&mut self, members: &[u32]) -> Vec<Option<u64>> {
-        members.iter().map(|&member| self.shard.search_mut().judge(member)).collect()
-    }
-
-    /// The documents of a bucket that have weight, in order: number, weight, and row. Of equal rows
-    /// only the first is there; the others have 1 in its place.
-    fn picked(&self, bucket: usize) -> Packed {
-        let mut packed = Packed::default();
-        let mut before: Option<Row<'_>> = None;
-        for drawable in self.shard.drawable(bucket) {
-            let row = self.rows.row(self.shard.position(drawable.doc));
-            packed.push(u64::from(drawable.doc));
-            packed.push(drawable.weight);
-            let is_same = before.is_some_and(|before| before == row);
-            packed.push(u64::from(is_same));
-            if !is_same {
-                packed.push_row(row);
-                before = Some(row);
-            }
-        }
-        packed
-    }
-
-    fn pass(&mut self, centers: &Centers) -> Result<Answer> {
-        let (n_clusters, n_terms) = (centers.n_clusters as usize, centers.n_terms as usize);
-        if n_terms != self.rows.n_terms() {
-            return Err(damaged());
-        }
-        let centroids = match &mut self.centroids {
-            Some(centroids) if centers.changes && centroids.n_clusters() == n_clusters => centroids,
-            _ if centers.changes => return Err(out_of_turn()),
-            found => found.insert(Centroids::new(n_terms, vec![Centroid::default(); n_clusters])),
-        };
-        let mut movement = Movement::none(n_clusters);
-        let (mut reader, mut moved) = (centers.rows.reader(), centers.moved.iter());
-        while !reader.is_empty() {
-            let cluster = reader.short()? as usize;
-            let row = reader.row()?;
-            if cluster >= n_clusters || row.terms.last().is_some_and(|&last| last as usize >= n_terms) {
-                return Err(damaged());
-            }
-            centroids.set(cluster, row);
-            if let Some(&(squared_distance, squared_rise)) = moved.next() {
-                movement.record(cluster, Moved { squared_distance, squared_rise });
-            }
-        }
-        movement.sort();
-        let movement = centers.changes.then_some(&movement);
-        let step = Step::new(centers.iteration as usize, centroids, movement, None);
-        let passed = self.shard.pass(&step)?;
-        let moved_nnz = self.shard.moved_nnz();
-        let all = 0..=n_clusters.saturating_sub(1) as u32;
-        let delta = (moved_nnz <= SMALL_DELTA).then(|| Packed::of_delta(&self.shard.delta(all)));
-        let seconds = [passed.seconds.prepare, passed.seconds.assign, passed.seconds.compare];
-        Ok(Answer::Passed(Box::new(PassedDocuments {
-            touched: pairs(&passed.touched),
-            objective: passed.objective,
-            moved_docs: passed.moved_docs,
-            unsettled_docs: passed.unsettled_docs,
-            counters: passed.counters,
-            strategy: passed.strategy,
-            filters_off: passed.filters_off,
-            index: passed.index,
-            seconds,
-            strategy_bytes: passed.strategy_bytes,
-            relabelled: Packed::of_labels(&self.shard.relabelled()),
-            moved_nnz: moved_nnz as u64,
-            delta,
-        })))
-    }
-}
-
-fn pairs(touched: &[Touched]) -> Vec<(u32, i64)> {
-    touched.iter().map(|touched| (touched.cluster, touched.members)).collect()
-}
-
 fn failed(error: &Error) -> Answer {
     Answer::Failed { message: error.to_string() }
 }
 
-fn out_of_turn() -> Error {
-    Error::malformed("message", "requests in their order", "one out of turn")
-}

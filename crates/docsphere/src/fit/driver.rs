@@ -91,16 +91,17 @@ pub(crate) fn run_all(
 }
 
 /// Puts labels and similarities of a finished run back into shards that have lost them.
-pub(crate) fn restore(shards: &mut dyn Shards, best: &Run) -> Result<()> {
+#[cfg_attr(not(feature = "distributed"), expect(dead_code, reason = "only workers can be lost"))]
+pub(crate) fn restore(shards: &mut dyn Shards, centroids: &Centroids, iteration: usize) -> Result<()> {
     let labels = shards.kept_labels()?;
-    assign_again(shards, best, &labels)
+    assign_again(shards, &Step::new(iteration, centroids, None, None), &labels)
 }
 
 /// Finds the similarities of a run that has ended, and keeps it. Labels stay: each is among the best
 /// for its centroids.
-fn assign_again(shards: &mut dyn Shards, run: &Run, labels: &[u32]) -> Result<()> {
+fn assign_again(shards: &mut dyn Shards, last_step: &Step<'_>, labels: &[u32]) -> Result<()> {
     shards.start(Some(labels))?;
-    shards.pass(&run.last_step(None))?;
+    shards.pass(last_step)?;
     shards.keep()
 }
 
@@ -245,7 +246,8 @@ impl Driver<'_> {
         let mut kept = self.shards.keep();
         while let Err(error) = kept {
             self.recover(&error)?.then_some(()).ok_or(error)?;
-            kept = self.shards.labels().and_then(|labels| assign_again(self.shards, run, &labels));
+            let labels = self.shards.labels()?;
+            kept = assign_again(self.shards, &run.last_step(self.cancel), &labels);
         }
         Ok(())
     }

@@ -16,7 +16,9 @@ use std::sync::atomic::AtomicBool;
 
 use checkpoint::CheckpointPlan;
 use continued::Continued;
-pub(crate) use driver::{LoopOptions, Outcome, restore, run_all};
+use driver::Outcome;
+#[cfg(feature = "distributed")]
+pub(crate) use driver::{LoopOptions, restore, run_all};
 
 use crate::centroids::Centroids;
 use crate::error::Result;

@@ -144,8 +144,9 @@ impl Seeding<'_> {
             return Ok(centroids.clone());
         }
         let seeds = self.draw(source, progress);
-        source.end_seeding()?;
+        let ended = source.end_seeding();
         let mut list = seeds?;
+        ended?;
         // More clusters than distinct rows: the others start empty.
         list.resize(self.n_clusters, Centroid::default());
         Ok(Centroids::new(self.n_terms, list))

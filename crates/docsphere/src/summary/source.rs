@@ -48,7 +48,7 @@ pub(crate) struct ClusterFacts {
 
 impl ClusterFacts {
     /// Adds the documents of the same cluster in another shard.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for shards of other processes"))]
+    #[cfg_attr(not(any(test, feature = "distributed")), expect(dead_code, reason = "for workers"))]
     pub(crate) fn add(&mut self, other: &ClusterFacts) {
         self.size += other.size;
         self.similarity_sum += other.similarity_sum;
@@ -84,7 +84,7 @@ pub(crate) struct Extremes {
 impl Extremes {
     /// Adds the extremes of the same cluster in another shard. Both must have been asked for with
     /// these numbers.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for shards of other processes"))]
+    #[cfg_attr(not(any(test, feature = "distributed")), expect(dead_code, reason = "for workers"))]
     pub(crate) fn add(&mut self, other: Extremes, n_best: usize, n_worst: usize) {
         let best = std::mem::take(&mut self.best).into_iter().chain(other.best);
         self.best = first_in_order(best, n_best, best_first);
