@@ -8,7 +8,7 @@ import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from docsphere import MatrixError
 
@@ -66,6 +66,18 @@ class MakeFailure:
 
     def __call__(self) -> FakeWorker:
         raise MatrixError("row 7: column 9 is twice there")
+
+
+@dataclass(frozen=True)
+class MakeOwner:
+    """Gets its data, the number of its shard, from a Ray cluster."""
+
+    data: Any
+
+    def __call__(self) -> FakeWorker:
+        import ray
+
+        return FakeWorker(ray.get(self.data))
 
 
 def makers(n_shards: int) -> list[MakeFake]:

@@ -17,13 +17,13 @@ import ray
 from ray import exceptions
 
 from .._errors import ClusterError, DocsphereError
-from .._executors import MakeWorker
+from .._executors import MakeWorker, Worker
 
 # Shared bytes up to this length travel inside of each request; longer ones are put into the object
 # store once, from which every node fetches them once.
 _INLINE_BYTES = 64 * 1024
-# Seconds between two attempts to reach an actor that is being restarted.
-_PING_SECONDS = 0.25
+# Seconds between two attempts to start the worker of an actor that Ray is restarting.
+_START_SECONDS = 0.25
 # An actor's process or node died, or cannot be reached at the moment.
 _LOST = (
     exceptions.RayActorError,
@@ -52,26 +52,31 @@ class Placement:
     patience: float = 30.0
 
 
+class _NotStarted(Exception):
+    """Ray has restarted the actor, and its worker is not made yet."""
+
+
 class _Shard:
-    """The actor of a shard."""
+    """The actor of a shard.
 
-    def __init__(self, make: MakeWorker) -> None:
-        self.failure: Exception | None = None
-        # Raised here, an error would lose its type and everything but its text.
-        try:
+    Its worker is made by a method, not by the constructor: errors keep their type, and Ray does
+    not fetch arguments of constructors again if the node that had them is lost.
+    """
+
+    def __init__(self) -> None:
+        self.worker: Worker | None = None
+
+    def start(self, make: MakeWorker) -> str:
+        """Make the worker unless there is one. Returns the node, in the words of a message."""
+        if self.worker is None:
             self.worker = make()
-        except Exception as error:
-            self.failure = error
-
-    def where(self) -> str:
-        """Return the node, in the words of an error message."""
         node = ray.get_runtime_context().get_node_id()
         return f"node {ray.util.get_node_ip_address()} ({node[:8]}), process {os.getpid()}"
 
     def handle(self, request: bytes, shared: bytes) -> bytes:
         """Answer a request."""
-        if self.failure is not None:
-            raise self.failure
+        if self.worker is None:
+            raise _NotStarted("its process was started again")
         return self.worker.handle(request, shared)
 
 
@@ -88,6 +93,7 @@ class RayExecutor:
         tell: Callable[[str], object] = lambda line: None,
     ) -> None:
         self.n_shards = len(makers)
+        self.makers = makers
         self.placement = placement or Placement()
         self.tell = tell
         # What the run is doing, for error messages.
@@ -100,7 +106,7 @@ class RayExecutor:
             max_restarts=-1,
             max_task_retries=0,
         )
-        self.actors = [actor.remote(make) for make in makers]
+        self.actors = [actor.remote() for _ in makers]
         self.nodes = ["a node that is not known yet"] * self.n_shards
         try:
             _Round(self, {shard: None for shard in range(self.n_shards)}, b"").wait_until_started()
@@ -125,7 +131,7 @@ class _Outage:
     """A shard that does not answer."""
 
     since: float
-    next_ping: float
+    next_start: float
     why: str
 
 
@@ -136,9 +142,9 @@ class _Round:
     executor: RayExecutor
     requests: dict[int, bytes | None]
     shared: bytes
-    # What was sent and not yet answered: requests, and pings.
+    # What was sent and not yet answered: requests, and calls to start workers.
     sent: dict[Any, int] = field(default_factory=dict)
-    pings: dict[Any, int] = field(default_factory=dict)
+    starts: dict[Any, int] = field(default_factory=dict)
     outages: dict[int, _Outage] = field(default_factory=dict)
     deaths: dict[int, int] = field(default_factory=dict)
 
@@ -150,7 +156,7 @@ class _Round:
             self.argument = _put(self.shared)
 
     def wait_until_started(self) -> None:
-        """Wait for the constructor of every actor."""
+        """Start every worker."""
         now = time.monotonic()
         for shard in self.requests:
             self.outages[shard] = _Outage(now, now, "it has not started")
@@ -172,17 +178,18 @@ class _Round:
         """Wait for anything to happen, and deal with it."""
         now = time.monotonic()
         for shard, outage in self.outages.items():
-            if outage.next_ping <= now and shard not in self.pings.values():
-                self.pings[self.executor.actors[shard].where.remote()] = shard
-        waiting = [*self.sent, *self.pings]
+            if outage.next_start <= now and shard not in self.starts.values():
+                actor, make = self.executor.actors[shard], self.executor.makers[shard]
+                self.starts[actor.start.remote(make)] = shard
+        waiting = [*self.sent, *self.starts]
         if waiting:
             ready, _ = ray.wait(waiting, timeout=self._seconds(now))
         else:
             time.sleep(self._seconds(now))
             ready = []
         for ref in ready:
-            if ref in self.pings:
-                self._pinged(ref)
+            if ref in self.starts:
+                self._started(ref)
             else:
                 yield from self._answered(ref)
         self._look_at_the_clock()
@@ -190,7 +197,7 @@ class _Round:
     def _seconds(self, now: float) -> float:
         """Return how long nothing is to be done but to wait."""
         until = [now + 5.0, self.told_at]
-        until += [outage.next_ping for shard, outage in self.outages.items() if shard not in self.pings.values()]
+        until += [outage.next_start for shard, outage in self.outages.items() if shard not in self.starts.values()]
         return max(0.0, min(until) - now)
 
     def _answered(self, ref: Any) -> Iterator[tuple[int, bytes]]:
@@ -200,12 +207,11 @@ class _Round:
         except _LOST as error:
             self._lost(shard, error)
             return
-        except exceptions.RayTaskError as error:
-            raise _cause(error, self._named(shard)) from None
-        except exceptions.ObjectStoreFullError:
-            raise _store_full(self._named(shard)) from None
         except exceptions.RayError as error:
-            raise ClusterError(f"{self._named(shard)}: {error}") from error
+            if not isinstance(error, _NotStarted):
+                raise _failure(error, self._named(shard)) from None
+            self._lost(shard, error)
+            return
         self.deaths.pop(shard, None)
         yield shard, answer
 
@@ -220,16 +226,18 @@ class _Round:
         now = time.monotonic()
         self.outages[shard] = _Outage(now, now, why)
 
-    def _pinged(self, ref: Any) -> None:
-        shard = self.pings.pop(ref)
+    def _started(self, ref: Any) -> None:
+        shard = self.starts.pop(ref)
         outage = self.outages[shard]
         try:
             self.executor.nodes[shard] = ray.get(ref)
         except exceptions.ActorDiedError as error:
             raise ClusterError(f"{self._named(shard)}: Ray has given up the actor: {error}") from error
         except _LOST:
-            outage.next_ping = time.monotonic() + _PING_SECONDS
+            outage.next_start = time.monotonic() + _START_SECONDS
             return
+        except exceptions.RayError as error:
+            raise _failure(error, self._named(shard)) from None
         del self.outages[shard]
         if self.requests[shard] is not None:
             self.executor.tell(f"{self._named(shard)}: has started again; it is given its data again")
@@ -277,11 +285,13 @@ def _store_full(who: str) -> ClusterError:
     )
 
 
-def _cause(error: exceptions.RayTaskError, who: str) -> Exception:
-    """Return an exception of a worker as what it was there."""
-    cause = error.cause
+def _failure(error: exceptions.RayError, who: str) -> Exception:
+    """Return an error of docsphere as what it was in the worker, and others as a `ClusterError`."""
+    cause = getattr(error, "cause", None)
     if isinstance(cause, DocsphereError):
         return type(cause)(f"{who}: {cause}")
+    if isinstance(error, exceptions.ObjectStoreFullError):
+        return _store_full(who)
     return ClusterError(f"{who}: {error}")
 
 
