@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from . import _docsphere
@@ -55,14 +56,15 @@ class MakeShard:
     """Makes the compiled worker of one shard."""
 
     n_threads: int
-    # A folder for the texts of the shard, on the worker's machine.
-    scratch: str
+    # A folder for the texts of the shard, on the worker's machine; None is its folder for temporary
+    # files.
+    scratch: str | None = None
     # Gives the worker its own data; None for a worker that reads files.
     load: Callable[[ShardWorker], object] | None = None
 
     def __call__(self) -> ShardWorker:
         """Return a new worker."""
-        worker = _docsphere.ShardWorker(self.n_threads, self.scratch)
+        worker = _docsphere.ShardWorker(self.n_threads, self.scratch or gettempdir())
         if self.load is not None:
             self.load(worker)
         return worker
