@@ -64,7 +64,7 @@ def test_a_process_that_died_between_calls_is_replaced(processes):
 
 
 def test_a_process_that_dies_again_and_again_is_an_error(processes):
-    with pytest.raises(docsphere.ClusterError, match="shard 1.*died 3 times"):
+    with pytest.raises(docsphere.ClusterError, match=r"shard 1.*died 3 times"):
         answers(processes, [b"a", b"die"])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context
 from tempfile import gettempdir
@@ -160,10 +161,9 @@ class _Process:
         theirs.close()
 
     def send(self, number: int, request: bytes, shared: bytes) -> None:
-        try:
+        # If it has died, reading the answer notices it.
+        with suppress(OSError):
             self.pipe.send((number, request, shared))
-        except OSError:
-            pass  # It has died: reading the answer notices it, too.
 
     def end(self) -> None:
         self.pipe.close()

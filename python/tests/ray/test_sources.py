@@ -41,7 +41,9 @@ def weights():
 def listed(rows, weights):
     """The rows as columns of indices, values and weights."""
     split = np.split(rows.indices, rows.indptr[1:-1]), np.split(rows.data, rows.indptr[1:-1])
-    return pd.DataFrame({"terms": split[0], "values": split[1], "weight": weights, "text": [f"t{n}" for n in range(100)]})
+    return pd.DataFrame(
+        {"terms": split[0], "values": split[1], "weight": weights, "text": [f"t{n}" for n in range(100)]}
+    )
 
 
 def columns(**given):

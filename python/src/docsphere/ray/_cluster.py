@@ -241,7 +241,7 @@ def text_options(vectorizer: TextVectorizer | None) -> dict[str, Any]:
 
 
 def _seed(random_state: Any) -> int:
-    if isinstance(random_state, Integral) and 0 <= random_state < 2**64:
+    if isinstance(random_state, Integral) and 0 <= int(random_state) < 2**64:
         return int(random_state)
     raise ParameterError(f"random_state must be an int from 0 to 2**64 - 1, got {random_state!r}")
 

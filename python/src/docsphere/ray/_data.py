@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def cut(blocks: Sequence[Any], lengths: Sequence[int], n_shards: int) -> list[li
     bounds = [total * shard // n_shards for shard in range(n_shards + 1)]
     ends = list(accumulate(lengths))
     shards: list[list[Slice]] = []
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         slices = []
         for block, length, end in zip(blocks, lengths, ends, strict=True):
             begin = end - length
@@ -84,8 +84,8 @@ class LoadSparse:
         parts = [self._rows(table) for table in _tables(self.slices, wanted)]
         counts, indices, values, weights = (_joined(list(arrays)) for arrays in zip(*parts, strict=True))
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-        weights = None if self.weights is None else weights.astype(np.float64)
-        worker.load_csr((self.n_features, offsets, indices.astype(np.int64), values), weights)
+        matrix = (self.n_features, offsets, indices.astype(np.int64), values)
+        worker.load_csr(matrix, None if self.weights is None else weights.astype(np.float64))
 
     def _rows(self, table: Any) -> tuple[NDArray[Any], ...]:
         counts, indices = lists_of(table.column(self.indices))

@@ -220,9 +220,7 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
         if hasattr(X, "to_arrow_refs"):
             if not (sample_weight is None or isinstance(sample_weight, str)):
                 raise ParameterError("sample_weight must be the name of a column of the dataset")
-            columns = Columns(
-                self.text_column, self.indices_column, self.values_column, sample_weight, self.n_features
-            )
+            columns = Columns(self.text_column, self.indices_column, self.values_column, sample_weight, self.n_features)
             return from_dataset(X, columns, num_shards)
         raise ParameterError(
             f"X must be a ray.data.Dataset or a list of references to matrices, got {type(X).__name__}; "

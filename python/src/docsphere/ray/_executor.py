@@ -116,7 +116,9 @@ class RayExecutor:
 
     def call(self, requests: Sequence[bytes | None], shared: bytes) -> Iterator[tuple[int, bytes]]:
         """Send requests, and yield answers."""
-        wanted = {shard: request for shard, request in enumerate(requests) if request is not None}
+        wanted: dict[int, bytes | None] = {
+            shard: request for shard, request in enumerate(requests) if request is not None
+        }
         return _Round(self, wanted, shared).answers()
 
     def close(self) -> None:

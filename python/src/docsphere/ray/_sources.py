@@ -72,22 +72,22 @@ def from_dataset(dataset: Any, columns: Columns, num_shards: int) -> Source:
         blocks = dataset.select_columns(used).to_arrow_refs()
     finally:
         options.preserve_order = before
-    lengths = ray.get([_n_rows.remote(block) for block in blocks])
+    lengths = ray.get(_asked(_n_rows, blocks))
     slices = cut(blocks, lengths, _at_most(num_shards, sum(lengths)))
     if columns.indices is None or columns.values is None:
         assert columns.text is not None
         return Source([LoadTexts(part, columns.text) for part in slices], sum(lengths), None)
     n_features = columns.n_features
     if n_features is None:
-        n_features = 1 + max(ray.get([_greatest.remote(block, columns.indices) for block in blocks]))
+        n_features = 1 + max(ray.get(_asked(_greatest, blocks, columns.indices)))
     loaders = [LoadSparse(part, columns.indices, columns.values, columns.weights, n_features) for part in slices]
-    weights = None if columns.weights is None else [_column.remote(block, columns.weights) for block in blocks]
+    weights = None if columns.weights is None else _asked(_column, blocks, columns.weights)
     return Source(list(loaders), sum(lengths), n_features, weights)
 
 
 def from_matrices(matrices: Sequence[Any], weights: Sequence[Any] | None, num_shards: int) -> Source:
     """Cut matrices into shards; the rows of one follow those of the one before."""
-    shapes = ray.get([_shape.remote(matrix) for matrix in matrices])
+    shapes = ray.get(_asked(_shape, matrices))
     widths = {width for _, width in shapes}
     if len(widths) != 1:
         raise MatrixError(f"all matrices must have the same number of columns, got {sorted(widths)}")
@@ -95,9 +95,7 @@ def from_matrices(matrices: Sequence[Any], weights: Sequence[Any] | None, num_sh
     if weights is not None:
         if len(weights) != len(matrices):
             raise ParameterError(f"sample_weight must be {len(matrices)} arrays, one per matrix, got {len(weights)}")
-        for number, (expected, (length,)) in enumerate(
-            zip(lengths, ray.get([_shape.remote(given) for given in weights]), strict=True)
-        ):
+        for number, (expected, (length,)) in enumerate(zip(lengths, ray.get(_asked(_shape, weights)), strict=True)):
             if length != expected:
                 raise ParameterError(f"sample_weight must have {expected} values for matrix {number}, got {length}")
     pairs = list(zip(matrices, weights or [None] * len(matrices), strict=True))
@@ -112,21 +110,23 @@ def _at_most(num_shards: int, n_rows: int) -> int:
     return min(num_shards, n_rows)
 
 
-@ray.remote(num_cpus=0)
+def _asked(question: Callable[..., object], blocks: Sequence[Any], *arguments: object) -> list[Any]:
+    """Call a function with each block, on the node that has it; returns references to the answers."""
+    task = ray.remote(question).options(num_cpus=0)
+    return [task.remote(block, *arguments) for block in blocks]
+
+
 def _n_rows(block: Any) -> int:
     return int(block.num_rows)
 
 
-@ray.remote(num_cpus=0)
 def _greatest(block: Any, column: str) -> int:
     return greatest_index(block.column(column))
 
 
-@ray.remote(num_cpus=0)
 def _column(block: Any, column: str) -> Any:
     return block.column(column).to_numpy()
 
 
-@ray.remote(num_cpus=0)
 def _shape(array: Any) -> tuple[int, ...]:
     return tuple(int(length) for length in array.shape)
