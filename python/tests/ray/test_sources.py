@@ -79,14 +79,14 @@ def test_rows_without_entries_keep_their_place(cluster):
     assert Loaded(source.loaders[0]).matrix.toarray().tolist() == [[0] * 5, [2, 0, 1, 0, 0], [0] * 5]
 
 
-def test_texts_keep_their_order_although_tasks_do_not_end_in_it(cluster, rows, weights):
+def test_texts_keep_their_order_although_tasks_do_not_end_in_it(cluster):
     def slow_first(batch):
         import time
 
-        time.sleep(1.0 if batch["text"][0] == "t0" else 0.0)
-        return batch
+        time.sleep(2.0 if batch["id"][0] == 0 else 0.0)
+        return {"text": [f"t{number}" for number in batch["id"]]}
 
-    dataset = ray.data.from_pandas(listed(rows, weights)[["text"]]).repartition(5).map_batches(slow_first)
+    dataset = ray.data.range(100, override_num_blocks=5).map_batches(slow_first)
     source = from_dataset(dataset, columns(text="text"), 2)
     texts = [text for loader in source.loaders for text in Loaded(loader).texts]
     assert texts == [f"t{number}" for number in range(100)]
