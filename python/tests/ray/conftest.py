@@ -73,3 +73,19 @@ def cluster():
     cluster = LocalCluster(2)
     yield cluster
     cluster.close()
+
+
+@pytest.fixture
+def executors(monkeypatch):
+    """The executors that are started in a test."""
+    from docsphere.ray import _run
+
+    started = []
+
+    def start(*arguments):
+        started.append(executor(*arguments))
+        return started[-1]
+
+    executor = _run.RayExecutor
+    monkeypatch.setattr(_run, "RayExecutor", start)
+    return started

@@ -10,6 +10,7 @@ import pytest
 import ray
 
 import docsphere
+from docsphere.ray import _executor
 from docsphere.ray._executor import Placement, RayExecutor
 from fake_worker import MakeFailure, MakeOwner, answers, makers
 
@@ -115,6 +116,12 @@ def test_no_room_is_an_error_that_says_so(cluster):
 def test_the_error_of_a_loader_is_what_it_was(cluster):
     with pytest.raises(docsphere.MatrixError, match=r"shard 0 .*row 7"):
         RayExecutor([MakeFailure()])
+
+
+def test_another_version_on_a_node_is_an_error_that_says_so(cluster, monkeypatch):
+    monkeypatch.setattr(_executor, "__version__", "0.0.9")
+    with pytest.raises(docsphere.ClusterError, match=r"node .* has docsphere .*, the driver has 0.0.9"):
+        RayExecutor(makers(1))
 
 
 def test_an_actor_that_somebody_killed_is_an_error(cluster):

@@ -16,6 +16,7 @@ from typing import Any
 import ray
 from ray import exceptions
 
+from .._docsphere import __version__
 from .._errors import ClusterError, DocsphereError
 from .._executors import MakeWorker, Worker
 
@@ -66,12 +67,15 @@ class _Shard:
     def __init__(self) -> None:
         self.worker: Worker | None = None
 
-    def start(self, make: MakeWorker) -> str:
+    def start(self, make: MakeWorker, version: str) -> str:
         """Make the worker unless there is one. Returns the node, in the words of a message."""
+        node = ray.get_runtime_context().get_node_id()
+        where = f"node {ray.util.get_node_ip_address()} ({node[:8]}), process {os.getpid()}"
+        if version != __version__:
+            raise ClusterError(f"{where} has docsphere {__version__}, the driver has {version}; install the same")
         if self.worker is None:
             self.worker = make()
-        node = ray.get_runtime_context().get_node_id()
-        return f"node {ray.util.get_node_ip_address()} ({node[:8]}), process {os.getpid()}"
+        return where
 
     def handle(self, request: bytes, shared: bytes) -> bytes:
         """Answer a request."""
@@ -182,7 +186,7 @@ class _Round:
         for shard, outage in self.outages.items():
             if outage.next_start <= now and shard not in self.starts.values():
                 actor, make = self.executor.actors[shard], self.executor.makers[shard]
-                self.starts[actor.start.remote(make)] = shard
+                self.starts[actor.start.remote(make, __version__)] = shard
         waiting = [*self.sent, *self.starts]
         if waiting:
             ready, _ = ray.wait(waiting, timeout=self._seconds(now))
@@ -234,7 +238,10 @@ class _Round:
         try:
             self.executor.nodes[shard] = ray.get(ref)
         except exceptions.ActorDiedError as error:
-            raise ClusterError(f"{self._named(shard)}: Ray has given up the actor: {error}") from error
+            hint = ""
+            if "No module named 'docsphere" in str(error):
+                hint = "\nInstall docsphere on every node, in the version of the driver."
+            raise ClusterError(f"{self._named(shard)}: Ray has given up the actor: {error}{hint}") from error
         except _LOST:
             outage.next_start = time.monotonic() + _START_SECONDS
             return
