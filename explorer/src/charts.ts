@@ -9,7 +9,7 @@ export interface Bar {
   title: string;
 }
 
-/** Bars, each with a title for the pointer. */
+/** Bars, each with a tooltip. */
 export function bars(label: string, data: Bar[], scale: "linear" | "log"): Element {
   return named(label, {
     ...FRAME,
@@ -33,10 +33,10 @@ export function line(label: string, values: number[], title: (position: number) 
   });
 }
 
-/** A chart that is read out as one picture with this name. */
+/** A chart that screen readers announce as one image with this name. */
 function named(label: string, options: PlotOptions): Element {
   const chart = plot(options);
-  // The policy of the page allows no other style than its own, which holds these rules (.chart).
+  // The page's policy allows only its own style, which holds these rules (.chart).
   for (const style of chart.querySelectorAll("style")) style.remove();
   chart.classList.add("chart");
   for (const part of chart.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");

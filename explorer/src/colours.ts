@@ -1,13 +1,13 @@
 import type { ReportData } from "./types";
 
-/** What is drawn on the canvas takes its colours from the page's theme. */
+/** The colours of the canvas, from the page's theme. */
 export interface Theme {
   isDark: boolean;
   text: string;
   background: string;
 }
 
-/** The theme of paper. */
+/** The theme for printing. */
 export const PAPER: Theme = { isDark: false, text: "#000000", background: "#ffffff" };
 
 export function readTheme(): Theme {
@@ -16,7 +16,10 @@ export function readTheme(): Theme {
   return { isDark: value("--is-dark") === "1", text: value("--text"), background: value("--background") };
 }
 
-/** Told apart by most who cannot tell all colours apart (Okabe and Ito). Groups beyond these use them again, lighter or darker; names say the rest. */
+/**
+ * Distinguishable with most forms of colour blindness (Okabe and Ito). Further groups reuse them,
+ * lighter or darker.
+ */
 const GROUPS = [
   [202, 100, 35],
   [27, 100, 42],
@@ -36,7 +39,7 @@ export function groupColour(group: number, theme: Theme): string {
   return `hsl(${hue} ${saturation}% ${Math.min(82, Math.max(22, lightness + shift))}%)`;
 }
 
-/** From a dark violet to a light yellow: grey tones tell as much as colours. */
+/** From dark violet to light yellow: readable in greyscale, too. */
 const STEPS = [
   [68, 1, 84],
   [59, 82, 139],
@@ -45,10 +48,10 @@ const STEPS = [
   [253, 231, 37],
 ] as const;
 
-/** On a dark background the darkest colours are left out. */
+/** Without the darkest colours, for a dark background. */
 const DARK_START = 0.25;
 
-/** From the least to the greatest cohesion, but for a few at both ends that lie far out. */
+/** The range of cohesions, without outliers at both ends. */
 export function cohesionRange(data: ReportData): readonly [number, number] {
   const sorted = data.clusters.filter((cluster) => cluster.size > 0).map((cluster) => cluster.cohesion).sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
@@ -59,7 +62,7 @@ export function cohesionColour(cohesion: number, [lo, hi]: readonly [number, num
   return ramp(hi > lo ? (cohesion - lo) / (hi - lo) : 0.5, theme);
 }
 
-/** The same, as a background from left to right. */
+/** The colour scale as a background, from left to right. */
 export function cohesionRamp(theme: Theme): string {
   return `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map((position) => ramp(position, theme)).join(", ")})`;
 }

@@ -20,10 +20,10 @@ interface Found {
   isPart: boolean;
 }
 
-/** How long to wait for the next letter before asking. */
+/** Milliseconds to wait for the next keystroke before a query is sent. */
 const PAUSE_MS = 200;
 
-/** All documents of a cluster, or of all of them: searched and paged through by asking the server. */
+/** The documents of one cluster or of all: search and paging through the server. */
 export class DocumentBrowser {
   readonly element: HTMLElement;
   private readonly input: HTMLInputElement;
@@ -37,7 +37,7 @@ export class DocumentBrowser {
 
   constructor(
     private readonly data: ReportData,
-    /** All, if absent: then nothing is shown until something is searched for. */
+    /** All clusters if absent; then nothing is shown before the first search. */
     private readonly cluster: number | null,
   ) {
     const n = cluster === null ? data.totals.documents : data.clusters[cluster]!.size;
@@ -69,7 +69,7 @@ export class DocumentBrowser {
     if (this.cluster !== null) query.set("cluster", String(this.cluster));
     try {
       const answer = await fetched<Answer>(`api/documents?${query}`);
-      // Something else may have been typed in the meantime.
+      // The query may have changed in the meantime.
       if (asked === this.asked) this.show(answer, page, words);
     } catch (error) {
       if (asked === this.asked) this.status.textContent = error instanceof Error ? error.message : String(error);
@@ -78,7 +78,7 @@ export class DocumentBrowser {
 
   private show(answer: Answer, page: number, words: string): void {
     if (page > 0 && answer.documents.length === 0) {
-      // The page before was the last one, and full.
+      // The previous page was full, and the last one.
       this.forth.hidden = true;
       return;
     }

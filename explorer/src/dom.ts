@@ -1,4 +1,4 @@
-/** Elements, made so that no text can become markup: texts only ever go in as text. */
+/** Creates elements. Texts are always inserted as text nodes, never as markup. */
 
 type Child = Node | string | number | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | undefined | ((event: never) => void)>;
@@ -14,7 +14,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 function fill<E extends HTMLElement>(element: E, attributes: Attributes, children: Child[]): E {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value as EventListener);
-    // As an attribute, the policy of the page would refuse it.
+    // The page's policy would refuse a style attribute.
     else if (name === "style") element.style.cssText = String(value);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== undefined && value !== false) element.setAttribute(name, String(value));

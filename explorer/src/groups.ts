@@ -1,6 +1,8 @@
 import type { ReportData } from "./types";
 
-/** A level of the merge tree: as many groups as wanted, numbered in the order of their first clusters. */
+/**
+ * A level of the merge tree: the requested number of groups, in the order of their first clusters.
+ */
 export interface Level {
   /** The group of each cluster, -1 for empty ones. */
   ofCluster: Int32Array;
@@ -9,15 +11,15 @@ export interface Level {
 
 export interface Group {
   id: number;
-  /** Where it stands in the tree. */
+  /** Its node in the tree. */
   node: number;
   name: string;
-  /** Documents. */
+  /** Number of documents. */
   size: number;
   nClusters: number;
 }
 
-/** The merge tree. Nodes are clusters, then merges, numbered on. */
+/** The merge tree. Nodes are numbered: first the clusters, then the merges. */
 export class Tree {
   private readonly k: number;
   private readonly leaves: number[];
@@ -27,7 +29,7 @@ export class Tree {
   constructor(private readonly data: ReportData) {
     const { clusters, merges } = data;
     this.k = clusters.length;
-    // A cluster may have lost its last document and still have a centroid: then it is in the tree.
+    // A cluster that lost its last document may still have a centroid; then it is in the tree.
     const inTree = new Set(merges.flatMap(([left, right]) => [left, right]));
     const isLeaf = (id: number) => (merges.length > 0 ? inTree.has(id) : clusters[id]!.size > 0);
     this.leaves = clusters.flatMap((_, id) => (isLeaf(id) ? [id] : []));
@@ -67,7 +69,9 @@ export class Tree {
     return this.isCluster(node) ? clusterName(this.data, node) : this.data.merges[node - this.k]![2] || `group ${node}`;
   }
 
-  /** Divides a node at its highest merges, into as many parts as wanted or as there can be; the largest first. */
+  /**
+   * Divides a node at its highest merges into at most the requested number of parts, largest first.
+   */
   parts(node: number, wanted: number): number[] {
     const parts = [node];
     while (parts.length < wanted) {
@@ -80,7 +84,7 @@ export class Tree {
     return parts.sort((a, b) => this.size(b) - this.size(a) || a - b);
   }
 
-  /** Cuts the whole tree so that `wanted` groups are left, or as many as there can be. */
+  /** Cuts the whole tree into `wanted` groups, or fewer if there are not that many. */
   cut(wanted: number): Level {
     const ofCluster = new Int32Array(this.k).fill(-1);
     if (!this.hasMerges) {
@@ -108,7 +112,7 @@ export class Tree {
   /** The chosen node above each node. */
   private tops(chosen: Map<number, number>): Int32Array {
     const top = Int32Array.from({ length: this.sizes.length }, (_, node) => node);
-    // From the last merge to the first, so that what is above is known.
+    // From the last merge to the first, so that parents come before their children.
     for (let i = this.data.merges.length - 1; i >= 0; i--) {
       const node = this.k + i;
       const isAbove = !chosen.has(node) && !chosen.has(top[node]!);
@@ -121,7 +125,7 @@ export class Tree {
   }
 }
 
-/** A cluster is called by its first keywords. */
+/** The name of a cluster: its first keywords. */
 export function clusterName(data: ReportData, id: number): string {
   const words = data.clusters[id]!.keywords.slice(0, 3).map((keyword) => keyword[0]);
   return words.length > 0 ? words.join(", ") : `cluster ${id}`;

@@ -3,13 +3,16 @@ import { byId, count, counted, el } from "./dom";
 import { clusterName, type Group } from "./groups";
 import { address, type State } from "./state";
 
-/** Parts that a group falls into when it is opened. */
+/** Number of parts that an opened group shows. */
 const PARTS = 6;
 
-/** So many groups can be told apart at most. */
+/** The maximum number of groups that people can distinguish. */
 const MAX_GROUPS = 200;
 
-/** The groups of the chosen level: a legend for the map, a filter, and the way down to the clusters. */
+/**
+ * The groups of the selected level: a legend for the map, a filter, and a tree down to the
+ * clusters.
+ */
 export class GroupsView {
   private readonly box = byId("groups");
   private readonly slider = byId<HTMLInputElement>("level");
@@ -31,14 +34,14 @@ export class GroupsView {
     this.draw();
   }
 
-  /** Colours have changed. */
+  /** Called when colours have changed. */
   recolour(): void {
     for (const swatch of this.box.querySelectorAll<HTMLElement>("[data-colour]")) {
       swatch.style.background = groupColour(Number(swatch.dataset["colour"]), this.theme());
     }
   }
 
-  /** The level has changed. */
+  /** Called when the level has changed. */
   private draw(): void {
     const { state } = this;
     this.shown = state.level;
@@ -66,7 +69,7 @@ export class GroupsView {
     return el("div", { class: "group" }, this.node(group.node, group.name, swatch), button);
   }
 
-  /** A group that can be opened, or a cluster. What is in it is made when it is opened for the first time. */
+  /** A group that can be opened, or a cluster. Contents are created when it is first opened. */
   private node(node: number, name: string, swatch?: HTMLElement): HTMLElement {
     const { state } = this;
     const { tree } = state;

@@ -4,13 +4,13 @@ import type { Search } from "./search";
 import type { Order, State } from "./state";
 
 const ROW = 44;
-/** Rows drawn above and below what can be seen. */
+/** Number of rows drawn above and below the visible ones. */
 const SPARE = 6;
 
-/** The list of clusters: only the rows that can be seen are there, so that thousands stay quick. */
+/** The list of clusters. Only visible rows exist, so that thousands of clusters stay fast. */
 export class List {
   private found: number[] = [];
-  /** The row that the keyboard is on. */
+  /** The row with the keyboard focus. */
   private active = 0;
   private readonly box = byId("list");
   private readonly inner = byId("rows");
@@ -69,7 +69,7 @@ export class List {
     this.draw();
   }
 
-  /** Puts the keyboard on a row, and brings it into view. */
+  /** Moves the keyboard focus to a row and scrolls it into view. */
   private activate(row: number): void {
     this.active = row;
     const top = row * ROW;

@@ -25,7 +25,7 @@ const open = (id: number) => {
 new List(state, new Search(data), open);
 new Panel(state);
 const groups = new GroupsView(state, () => theme);
-// Last: it takes the room that the others leave.
+// Last: it fills the remaining space.
 const map = new ClusterMap(state, () => theme, open);
 
 window.addEventListener("hashchange", () => {
@@ -42,7 +42,7 @@ colouring.addEventListener("change", () => {
 });
 cohesionRange(data).forEach((cohesion, end) => (byId(end === 0 ? "ramp-lo" : "ramp-hi").textContent = cohesion.toFixed(2)));
 
-/** The system's theme, until a person chooses. */
+/** The system's theme, until the user chooses one. */
 const toggle = byId("theme");
 const refresh = () => {
   theme = readTheme();
@@ -58,7 +58,7 @@ toggle.addEventListener("click", () => {
 refresh();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
 
-/** On paper the page is light. The page does not have the style of paper yet when it is told. */
+/** The page prints in the light theme. The print style is not yet active when the event arrives. */
 window.addEventListener("beforeprint", () => {
   theme = PAPER;
   map.draw();
@@ -69,7 +69,7 @@ window.addEventListener("afterprint", () => {
 });
 
 byId("skip").addEventListener("click", (event) => {
-  // Not by its address, which would close an open cluster.
+  // Not through the address, which would close an open cluster.
   event.preventDefault();
   byId("list").focus();
 });

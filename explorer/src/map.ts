@@ -11,22 +11,22 @@ import type { State } from "./state";
 /** The share of the canvas that circles cover. */
 const COVERED = 0.2;
 
-/** Pixels between the outermost places and the edge. */
+/** Pixels between the outermost positions and the edge. */
 const MARGIN = 36;
 
-/** The smallest radius, so that every circle can be seen and met. */
+/** The smallest radius, so that every circle is visible and can be clicked. */
 const SMALLEST = 1.5;
 
-/** With more circles than this, they are not pushed apart for long. */
+/** With more circles than this, fewer steps push them apart. */
 const MANY = 1500;
 
-/** Milliseconds between two changes of size that are not one movement. */
+/** Milliseconds after which another change of size counts as separate. */
 const RESIZE_PAUSE = 100;
 
-/** Pixels between a circle and the edge, while nothing is zoomed. */
+/** Pixels between a circle and the edge without zoom. */
 const EDGE = 3;
 
-/** What has so much room on both sides of its middle, moved so that it lies within a length. */
+/** Moves a centre so that an object with this much room on both sides lies within a length. */
 function within(middle: number, half: number, length: number): number {
   return 2 * half > length ? length / 2 : Math.min(Math.max(middle, half), length - half);
 }
@@ -38,7 +38,7 @@ interface Circle {
   r: number;
 }
 
-/** The map: one canvas, drawn anew for each frame that needs it. */
+/** The map: one canvas, redrawn for each frame that needs it. */
 export class ClusterMap {
   private readonly canvas = byId<HTMLCanvasElement>("map");
   private readonly tip = byId("tip");
@@ -50,7 +50,7 @@ export class ClusterMap {
   private width = 0;
   private height = 0;
   private isWaiting = false;
-  /** Cohesions from which and to which colours run. */
+  /** The range of cohesions that the colours cover. */
   private readonly range: readonly [number, number];
   private readonly zoom = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.7, 60]);
 
@@ -79,7 +79,7 @@ export class ClusterMap {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let last = -Infinity;
     new ResizeObserver(() => {
-      // At once, but not for every step while a window is drawn larger.
+      // Immediately, but not for every step while a window is being resized.
       const now = performance.now();
       clearTimeout(timer);
       if (now - last > RESIZE_PAUSE) this.resize();
@@ -112,7 +112,10 @@ export class ClusterMap {
     this.draw();
   }
 
-  /** Where the circles lie without zoom: at their places, but pushed apart where they would cover each other. All of them together cover a fifth of the canvas. */
+  /**
+   * Lays out the circles without zoom: at their positions, pushed apart where they would overlap.
+   * Together they cover a fifth of the canvas.
+   */
   private place(): void {
     const { clusters } = this.state.data;
     const total = clusters.reduce((sum, cluster) => sum + cluster.size, 0) || 1;
@@ -123,7 +126,7 @@ export class ClusterMap {
       const [px, py] = [this.width / 2 + x * halfWidth, this.height / 2 + y * halfHeight];
       return [{ id, x: px, y: py, r: Math.max(SMALLEST, unit * Math.sqrt(size)), home: [px, py] as const }];
     });
-    // Where the buttons are, a circle that does not move keeps the others away.
+    // A fixed circle keeps the others away from the buttons.
     const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = byId("zoom");
     const [fx, fy] = [offsetLeft + offsetWidth / 2, offsetTop + offsetHeight / 2];
     const buttons = { id: -1, x: fx, y: fy, fx, fy, r: Math.hypot(offsetWidth, offsetHeight) / 2, home: [fx, fy] as const };
@@ -139,13 +142,13 @@ export class ClusterMap {
         place.y = within(place.y, place.r + EDGE, this.height);
       }
     }
-    // Large ones first, so that small ones stay visible on top of them.
+    // Large circles first, so that small ones stay visible on top.
     this.circles = places.map(({ id, x, y, r }) => ({ id, x, y, r })).sort((a, b) => b.r - a.r || a.id - b.id);
     this.largest = this.circles[0]?.r ?? 0;
     this.tree = quadtree<Circle>().x((c) => c.x).y((c) => c.y).addAll(this.circles);
   }
 
-  /** Circles grow slower than the space between them, so that zooming in untangles them. */
+  /** Circles grow more slowly than the space between them, so that zooming in separates them. */
   private radius(circle: Circle): number {
     return circle.r * Math.sqrt(this.transform.k);
   }
@@ -163,7 +166,7 @@ export class ClusterMap {
     return !this.state.isShown(id);
   }
 
-  /** At once; all others wait for the next frame. */
+  /** Draws immediately; all other changes wait for the next frame. */
   draw(): void {
     const { context, state } = this;
     const theme = this.theme();
@@ -192,7 +195,7 @@ export class ClusterMap {
     this.showTip();
   }
 
-  /** Names, the largest clusters first, wherever there is room for one. */
+  /** Draws names where there is room, the largest clusters first. */
   private label(theme: Theme): void {
     const { context, state } = this;
     const taken: [number, number, number, number][] = [];
@@ -207,7 +210,7 @@ export class ClusterMap {
       if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
       if (++tried > 400) break;
       const words = state.data.clusters[circle.id]!.keywords.map((keyword) => keyword[0]);
-      // Where two words have no room, one may.
+      // One word may fit where two do not.
       for (let n = this.radius(circle) > 30 ? 2 : 1; n > 0; n--) {
         const text = words.slice(0, n).join(", ");
         const width = context.measureText(text).width + 6;

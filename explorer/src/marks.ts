@@ -1,12 +1,15 @@
 import { el } from "./dom";
 
-/** What a word of the text must be to be marked: a term, what a stemmer makes a term of, or something that begins with one. */
+/**
+ * Which words are marked: those equal to a term, those whose stem is a term, or those that begin
+ * with one.
+ */
 export type Likeness = "words" | "stems" | "beginnings";
 
-/** Words by the rules of Unicode, as the command finds them. */
+/** Words by the rules of Unicode, as in the command. */
 const segmenter = new Intl.Segmenter(undefined, { granularity: "word" });
 
-/** Between words of a term that is a run of several, some that were dropped may stand. */
+/** Dropped words may stand between the words of a term of several words. */
 const MOST_BETWEEN = 3;
 
 interface Word {
@@ -15,7 +18,7 @@ interface Word {
   folded: string;
 }
 
-/** A text with the words marked that are among the terms. */
+/** A text in which the words among the terms are marked. */
 export function marked(text: string, terms: string[], likeness: Likeness): DocumentFragment {
   const words = segmented(text);
   const isMarked = new Array<boolean>(words.length).fill(false);
@@ -49,7 +52,7 @@ function folded(word: string): string {
   return word.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "");
 }
 
-/** Marks the words of a term wherever all of them follow each other. */
+/** Marks the words of a term wherever they all occur in sequence. */
 function markTerm(words: Word[], term: string[], likeness: Likeness, isMarked: boolean[]): void {
   if (term.length === 0) return;
   for (let i = 0; i < words.length; i++) {

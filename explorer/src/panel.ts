@@ -6,12 +6,12 @@ import { marked } from "./marks";
 import { address, type State } from "./state";
 import type { Cluster, Doc, Keyword } from "./types";
 
-/** Beside the map: the open cluster, or an overview of all. */
+/** The panel beside the map: the open cluster, or an overview of all. */
 export class Panel {
   private readonly box = byId("panel");
   private shown: number | null | undefined;
   private readonly groupLine = el("p", { class: "facts" });
-  /** Kept, so that whoever comes back from a cluster finds the search as it was. */
+  /** Kept, so that the search is unchanged after a return from a cluster. */
   private readonly browser: DocumentBrowser | false;
 
   constructor(private readonly state: State) {
@@ -64,7 +64,7 @@ export class Panel {
     );
   }
 
-  /** Says which group the open cluster is in: another one at another level. */
+  /** Shows the group of the open cluster, which depends on the level. */
   private nameGroup(): void {
     const { level, selected } = this.state;
     const group = selected === null ? undefined : level.groups[level.ofCluster[selected]!];
@@ -103,7 +103,7 @@ export class Panel {
   }
 }
 
-/** A heading and what is below it, or nothing. */
+/** A heading with its content, or nothing if there is none. */
 function section(title: string, content: Element | false): (Element | false)[] {
   return content ? [el("h3", {}, title), content] : [];
 }
@@ -152,7 +152,7 @@ function similaritySteps(histogram: number[]): Bar[] {
   });
 }
 
-/** Clusters counted by sizes that double. */
+/** The number of clusters per range of sizes; each range is twice the previous one. */
 function sizeSteps(sizes: number[]): Bar[] {
   const step = (size: number) => Math.floor(Math.log2(size));
   const counts = new Array<number>(sizes.reduce((most, size) => Math.max(most, step(size) + 1), 1)).fill(0);

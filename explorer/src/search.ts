@@ -2,7 +2,7 @@ import { clusterName } from "./groups";
 import type { Order } from "./state";
 import type { ReportData } from "./types";
 
-/** Finds clusters by words of their keywords and documents. */
+/** Finds clusters by the words of their keywords and documents. */
 export class Search {
   private readonly texts: string[];
 
@@ -13,7 +13,10 @@ export class Search {
     });
   }
 
-  /** The clusters with all words of the query (or the number that was typed), of one group or of all, in order. Empty ones are left out. */
+  /**
+   * The clusters of one group or of all that have all words of the query (or the typed number), in
+   * order. Omits empty ones.
+   */
   find(query: string, order: Order, isShown: (id: number) => boolean): number[] {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const { clusters } = this.data;

@@ -4,13 +4,13 @@ import type { ReportData } from "./types";
 export type Colouring = "cohesion" | "group";
 export type Order = "size" | "cohesion" | "name";
 
-/** What the page shows. One object, changed in one place, followed by all parts. */
+/** The view state: one object, changed in one place, observed by all parts. */
 export class State {
   readonly tree: Tree;
   level: Level;
   selected: number | null = null;
   hovered: number | null = null;
-  /** The only group that is shown. */
+  /** The selected group, if only one is shown. */
   group: number | null = null;
   colouring: Colouring = "group";
   order: Order = "size";
@@ -31,7 +31,7 @@ export class State {
     for (const listener of this.listeners) listener();
   }
 
-  /** Another level of the tree. */
+  /** Changes the level of the tree. */
   regroup(nGroups: number): void {
     this.change((state) => {
       state.level = state.tree.cut(nGroups);
@@ -44,7 +44,7 @@ export class State {
   }
 }
 
-/** The address says which cluster is open, so that it can be shared. */
+/** The address names the open cluster, so that it can be shared. */
 export function readAddress(hash: string, nClusters: number): number | null {
   const found = /^#cluster=(\d{1,9})$/.exec(hash);
   const id = found ? Number(found[1]) : NaN;

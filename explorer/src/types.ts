@@ -1,25 +1,28 @@
 /**
- * The data of the page. Short names: there may be thousands of clusters. The schema is that of
- * `report_data.rs` in docsphere-result; `tests/report-data.ts` ties the two.
+ * The data of the page. Names are short because there may be thousands of clusters. The schema is
+ * that of `report_data.rs` in docsphere-result; `tests/report-data.ts` keeps the two in step.
  */
 export interface ReportData {
   /** The name of the input. */
   title: string;
   version: string;
-  /** Whether a server stands behind the page, which can be asked for documents. */
+  /** Whether a server behind the page answers queries for documents. */
   served: boolean;
   totals: Totals;
-  /** Settings by name, as they would be typed. */
+  /** Settings by name, as typed on the command line. */
   settings: [name: string, value: string][];
-  /** By iteration, the first assignment first. */
+  /** One value per iteration, starting with the first assignment. */
   trace: { objective: number[]; moved: number[] };
-  /** Whether terms are stems, so that a word may go on behind them. */
+  /** Whether terms are stems, so that words may continue after them. */
   stemmed: boolean;
-  /** In the order of their numbers; empty ones have size 0. */
+  /** In order of their numbers; empty ones have size 0. */
   clusters: Cluster[];
-  /** From the nearest to the farthest. Nodes are clusters, then merges, numbered on. None if there are too many clusters. */
+  /**
+   * From the nearest to the farthest. Nodes are numbered: first the clusters, then the merges.
+   * Empty if there are too many clusters.
+   */
   merges: Merge[];
-  /** Groups shown at first. */
+  /** The initial number of groups. */
   nGroups: number;
 }
 
@@ -44,11 +47,14 @@ export interface Cluster {
   typical: Doc[];
   least: Doc[];
   near: [cluster: number, similarity: number][];
-  /** Documents by similarity, in equal steps from 0 to 1. */
+  /** The number of documents per similarity range, in equal steps from 0 to 1. */
   histogram: number[];
 }
 
-/** A term, its weight in the centroid (older results do not tell), and how much it tells this cluster from the others. */
+/**
+ * A term, its weight in the centroid (absent from older results), and how well it distinguishes
+ * this cluster.
+ */
 export type Keyword = [term: string, weight: number | null, score: number];
 
 export interface Doc {

@@ -245,6 +245,34 @@ fn a_crash_while_a_result_is_replaced_leaves_one_whole_result_and_the_next_run_c
     assert!(left_behind(&place).is_empty(), "{:?}", left_behind(&place));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_next_checkpoint_removes_the_leftovers_of_crashed_ones() {
+    let place = place_with_corpus(1_500);
+    let run =
+        |checkpoint: &str| format!("{CRASHED} --force -o out --checkpoint {checkpoint} --checkpoint-every 1");
+    let left = || left_behind(&place).into_iter().filter(|name| name.ends_with(".tmp")).collect::<Vec<_>>();
+    let points = place.fail_points(&run("check"));
+    let mut n_left = 0;
+    for point in points.iter().filter(|point| point.starts_with("file ")) {
+        place.crash(&run("check"), point);
+        // Files of the result are written in its staging folder, not here.
+        let found = left();
+        assert!(found.len() <= usize::from(!point.starts_with("file in place")), "{point}: {found:?}");
+        let Some(name) = found.first() else { continue };
+        n_left += 1;
+        place.ok(&run("other"));
+        assert_eq!(left(), found, "after a checkpoint of another name");
+        let (_, rest) = name.strip_prefix(".docsphere-").unwrap().split_once('-').unwrap();
+        let living = format!(".docsphere-{}-{rest}", std::process::id());
+        place.write(&living, "half");
+        place.ok(&run("check"));
+        assert_eq!(left(), [living.as_str()], "after the next checkpoint");
+        fs::remove_file(place.path(&living)).unwrap();
+    }
+    assert!(n_left >= 2, "{n_left} leftovers at {points:?}");
+}
+
 #[test]
 fn what_a_killed_process_left_is_removed_but_nothing_of_a_living_one() {
     let place = Place::with_pets();

@@ -27,6 +27,8 @@ mod pipes;
 // Damaged and hostile Parquet files.
 #[cfg(feature = "parquet")]
 mod parquet_files;
+// Results whose assignments are in parts.
+mod parts;
 // What every output file holds.
 mod results;
 // The texts of a run: read once, kept beside the result, gone in the end.

@@ -1,9 +1,13 @@
 //! `assignments.csv`, `.jsonl` or `.parquet`: one line per document, in the order of the input.
+//!
+//! Or the same lines in parts: `assignments/part-00000.csv` and so on. Each part is a whole file of
+//! its format; the documents of a part follow those of the part before.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use docsphere::{DocId, Labels, MemoryLimit, Nearest};
@@ -11,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::files::Reading;
+use crate::names;
 
 #[cfg(feature = "parquet")]
 #[path = "assignments/parquet_enabled.rs"]
@@ -56,6 +61,18 @@ impl AssignmentsFormat {
         }
     }
 
+    /// The name of a part in the folder [`names::ASSIGNMENT_PARTS`].
+    pub fn part_name(self, number: u32) -> String {
+        format!("{PART_PREFIX}{number:05}.{}", self.name())
+    }
+
+    /// The format and the number of a part with this name; `None` if it is not the name of a part.
+    pub fn of_part(name: &str) -> Option<(Self, u32)> {
+        let (number, ending) = name.strip_prefix(PART_PREFIX)?.split_once('.')?;
+        let (format, number) = (ending.parse::<Self>().ok()?, number.parse().ok()?);
+        (format.part_name(number) == name).then_some((format, number))
+    }
+
     /// Checks before any work begins that this build can read and write the format.
     ///
     /// # Errors
@@ -67,6 +84,9 @@ impl AssignmentsFormat {
         }
     }
 }
+
+/// The beginning of the names of parts.
+const PART_PREFIX: &str = "part-";
 
 fn not_built() -> Error {
     ErrorKind::NotBuilt { what: "Parquet", feature: "parquet" }.into()
@@ -140,42 +160,105 @@ const LINE_COPIES: u64 = 20;
 /// Maximum length of a line.
 const MAX_LINE_BYTES: usize = 1 << 30;
 
-/// Reads the assignments of a result, in any of the formats.
+/// Reads the assignments of a result, in any of the formats, from one file or from parts.
 ///
 /// # Errors
-/// If there are none, or the file is damaged, needs more memory than `limit` allows, or is in a
-/// format that is not in this build.
+/// If there are none, or a file is damaged, needs more memory than `limit` allows, or is in a
+/// format that is not in this build. Also if a part is missing between others, if parts have
+/// different formats, and if there are both one file and parts.
 pub fn read_assignments(folder: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
     let existing = |format: &&AssignmentsFormat| folder.join(format.file_name()).exists();
-    let Some(format) = AssignmentsFormat::ALL.iter().find(existing) else {
-        return Err(Error::malformed("there are no assignments; is it a result folder?").at_path(folder));
+    let whole = AssignmentsFormat::ALL.iter().find(existing);
+    let parts = folder.join(names::ASSIGNMENT_PARTS);
+    let (format, paths) = match (whole, parts.is_dir()) {
+        (Some(whole), true) => {
+            let problem = format!(
+                "is there beside {}; a result has its assignments in one file or in parts: delete what is not of this result",
+                whole.file_name()
+            );
+            return Err(Error::malformed(problem).at_path(&parts));
+        }
+        (Some(&format), false) => (format, vec![folder.join(format.file_name())]),
+        (None, true) => find_parts(&parts)?,
+        (None, false) => {
+            return Err(Error::malformed("there are no assignments; is it a result folder?").at_path(folder));
+        }
     };
-    let path = folder.join(format.file_name());
-    format.check_build().map_err(|error| error.at_path(&path))?;
+    let mut lines = Vec::new();
+    for path in &paths {
+        format.check_build().map_err(|error| error.at_path(path))?;
+        read_file(path, format, limit, &mut lines)?;
+    }
+    Ok(lines)
+}
+
+/// The format and the files of assignments in parts, in order.
+fn find_parts(folder: &Path) -> Result<(AssignmentsFormat, Vec<PathBuf>)> {
+    let failed = |error: io::Error| Error::reading(error, folder);
+    let mut found: BTreeMap<(u32, &'static str), AssignmentsFormat> = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        match name.to_str().and_then(AssignmentsFormat::of_part) {
+            Some((format, number)) => drop(found.insert((number, format.name()), format)),
+            // Almost a part: its documents would be missing.
+            None if name.as_encoded_bytes().starts_with(PART_PREFIX.as_bytes()) => {
+                let problem = "is not the name of a part; parts are named part-00000.csv, part-00001.csv and so on (or .jsonl, .parquet)";
+                return Err(Error::malformed(problem).at_path(&folder.join(name)));
+            }
+            None => {}
+        }
+    }
+    let Some(&format) = found.values().next() else {
+        return Err(Error::malformed("holds no part of the assignments").at_path(folder));
+    };
+    let mut paths = Vec::with_capacity(found.len());
+    for (expected, ((number, _), other)) in (0..).zip(found) {
+        if other != format {
+            let problem = format!("is a part in another format; the first part is in the format {format}");
+            return Err(Error::malformed(problem).at_path(&folder.join(other.part_name(number))));
+        }
+        let path = folder.join(format.part_name(expected));
+        if number != expected {
+            let problem = format!("is missing, but there is {}", format.part_name(number));
+            return Err(Error::malformed(problem).at_path(&path));
+        }
+        paths.push(path);
+    }
+    Ok((format, paths))
+}
+
+/// Adds the lines of one file.
+fn read_file(
+    path: &Path,
+    format: AssignmentsFormat,
+    limit: &MemoryLimit,
+    lines: &mut Vec<ReadAssignment>,
+) -> Result<()> {
     let reading = Reading { what: WHAT, kept: LINE_COPIES, limit };
     match format {
         AssignmentsFormat::Csv => {
-            let mut reader = csv::Reader::from_reader(reading.open(&path)?);
-            // Read first: if the header cannot be read, `deserialize` treats the file as empty.
-            let headers = reader.headers().map(drop);
-            let lines = headers.and_then(|()| reader.deserialize().collect());
-            lines.map_err(|error| {
+            let mut reader = csv::Reader::from_reader(reading.open(path)?);
+            let mut read = || {
+                // First: if the header cannot be read, `deserialize` treats the file as empty.
+                reader.headers()?;
+                for line in reader.deserialize() {
+                    lines.push(line?);
+                }
+                Ok(())
+            };
+            read().map_err(|error: csv::Error| {
                 let text = error.to_string();
                 match error.into_kind() {
-                    csv::ErrorKind::Io(error) => Error::reading(error, &path),
-                    _ => Error::malformed(format!("cannot read: {text}")).at_path(&path),
+                    csv::ErrorKind::Io(error) => Error::reading(error, path),
+                    _ => Error::malformed(format!("cannot read: {text}")).at_path(path),
                 }
             })
         }
-        AssignmentsFormat::Jsonl => {
-            let mut lines = Vec::new();
-            reading.for_each_line(&path, MAX_LINE_BYTES, |line| {
-                lines.push(serde_json::from_str(line).map_err(|error| error.to_string())?);
-                Ok(())
-            })?;
-            Ok(lines)
-        }
-        AssignmentsFormat::Parquet => parquet_file::read(&path, limit),
+        AssignmentsFormat::Jsonl => reading.for_each_line(path, MAX_LINE_BYTES, |line| {
+            lines.push(serde_json::from_str(line).map_err(|error| error.to_string())?);
+            Ok(())
+        }),
+        AssignmentsFormat::Parquet => parquet_file::read(path, limit, lines),
     }
 }
 
@@ -194,15 +277,30 @@ impl<'a> Assignments<'a> {
     /// # Errors
     /// If the system cannot write it, or the format is not in this build.
     pub fn write(&self, folder: &Path, format: AssignmentsFormat) -> Result<()> {
-        let path = folder.join(format.file_name());
-        format.check_build().map_err(|error| error.at_path(&path))?;
-        let create = || File::create(&path).map(BufWriter::new);
+        self.write_file(&folder.join(format.file_name()), format)
+    }
+
+    /// Writes them into a folder as one of several parts, numbered from 0: a file in its folder
+    /// [`names::ASSIGNMENT_PARTS`], which is created if it is missing. The documents of a part
+    /// follow those of the part before. The file is not synced.
+    ///
+    /// # Errors
+    /// If the system cannot write it, or the format is not in this build.
+    pub fn write_part(&self, folder: &Path, format: AssignmentsFormat, number: u32) -> Result<()> {
+        let parts = folder.join(names::ASSIGNMENT_PARTS);
+        fs::create_dir_all(&parts).map_err(|error| Error::writing(error, &parts))?;
+        self.write_file(&parts.join(format.part_name(number)), format)
+    }
+
+    fn write_file(&self, path: &Path, format: AssignmentsFormat) -> Result<()> {
+        format.check_build().map_err(|error| error.at_path(path))?;
+        let create = || File::create(path).map(BufWriter::new);
         match format {
             AssignmentsFormat::Csv => create().and_then(|file| self.write_csv(file)),
             AssignmentsFormat::Jsonl => create().and_then(|file| self.write_jsonl(file)),
-            AssignmentsFormat::Parquet => return parquet_file::write(&path, self),
+            AssignmentsFormat::Parquet => return parquet_file::write(path, self),
         }
-        .map_err(|error| Error::writing(error, &path))
+        .map_err(|error| Error::writing(error, path))
     }
 
     /// All lines, in order.
@@ -281,6 +379,73 @@ mod tests {
         assert_eq!(AssignmentsFormat::Parquet.check_build().is_ok(), cfg!(feature = "parquet"));
         let problem = "must be csv, jsonl or parquet, got \"xml\"";
         assert_eq!("xml".parse::<AssignmentsFormat>(), Err(problem.to_owned()));
+    }
+
+    /// The lines of some documents, of which each is in the cluster of its number.
+    fn written(folder: &Path, format: AssignmentsFormat, number: u32, docs: std::ops::Range<i32>) {
+        let ids: Vec<String> = docs.clone().map(|doc| format!("d{doc}")).collect();
+        let labels = Labels::from(docs.collect::<Vec<_>>());
+        let similarities = vec![0.5; ids.len()];
+        let lines = Assignments { ids: &ids, labels: &labels, similarities: &similarities, nearest: None };
+        lines.write_part(folder, format, number).unwrap();
+    }
+
+    #[test]
+    fn parts_are_read_in_order_in_every_format_of_this_build() {
+        for &format in AssignmentsFormat::ALL.iter().filter(|format| format.check_build().is_ok()) {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path();
+            // Eleven parts, so that the order is that of numbers; one without documents.
+            for number in (0..11u32).rev() {
+                let n = number as i32;
+                written(folder, format, number, 10 * n..10 * n + if n == 4 { 0 } else { 10 });
+            }
+            fs::write(folder.join("assignments/.DS_Store"), "not a part").unwrap();
+            let found = read_assignments(folder, &MemoryLimit::default()).unwrap();
+            let clusters: Vec<i32> = found.iter().map(|line| line.cluster).collect();
+            assert_eq!(clusters, (0..40).chain(50..110).collect::<Vec<_>>(), "{format}");
+            assert!(found.iter().all(|line| line.id == format!("d{}", line.cluster)), "{format}");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_not_of_one_result_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let message = || {
+            let error = read_assignments(folder, &MemoryLimit::default()).unwrap_err().to_string();
+            error.replace(&format!("{}/", folder.display()), "")
+        };
+        fs::create_dir(folder.join("assignments")).unwrap();
+        assert_eq!(message(), "assignments: holds no part of the assignments");
+        for (number, docs) in [(1, 3..5), (2, 5..9), (4, 9..10)] {
+            written(folder, AssignmentsFormat::Csv, number, docs);
+        }
+        assert_eq!(message(), "assignments/part-00000.csv: is missing, but there is part-00001.csv");
+        written(folder, AssignmentsFormat::Csv, 0, 0..3);
+        assert_eq!(message(), "assignments/part-00003.csv: is missing, but there is part-00004.csv");
+        written(folder, AssignmentsFormat::Jsonl, 3, 0..3);
+        assert_eq!(
+            message(),
+            "assignments/part-00003.jsonl: is a part in another format; the first part is in the format csv"
+        );
+        fs::remove_file(folder.join("assignments/part-00003.jsonl")).unwrap();
+        fs::remove_file(folder.join("assignments/part-00004.csv")).unwrap();
+        assert_eq!(read_assignments(folder, &MemoryLimit::default()).unwrap().len(), 9);
+        // The same part in two formats.
+        written(folder, AssignmentsFormat::Jsonl, 1, 0..3);
+        assert!(message().starts_with("assignments/part-00001.jsonl: is a part in another format; "));
+        fs::remove_file(folder.join("assignments/part-00001.jsonl")).unwrap();
+        fs::write(folder.join("assignments/part-3.csv"), "").unwrap();
+        assert!(message().starts_with("assignments/part-3.csv: is not the name of a part; "));
+        fs::remove_file(folder.join("assignments/part-3.csv")).unwrap();
+        fs::write(folder.join("assignments/part-00001.csv"), "id,cluster,similarity\na,zero,1\n").unwrap();
+        assert!(message().starts_with("assignments/part-00001.csv: cannot read: CSV deserialize error"));
+        fs::write(folder.join("assignments.csv"), "id,cluster,similarity\n").unwrap();
+        assert_eq!(
+            message(),
+            "assignments: is there beside assignments.csv; a result has its assignments in one file or in parts: delete what is not of this result"
+        );
     }
 
     #[test]

@@ -12,6 +12,15 @@ use crate::error::Result;
 use crate::files;
 use crate::names;
 
+/// A document that a description shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownDocument {
+    /// The document's id.
+    pub id: String,
+    /// Its text, if known.
+    pub text: Option<String>,
+}
+
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClustersFile {
@@ -119,18 +128,16 @@ impl ClustersFile {
     }
 }
 
-/// The entries of all clusters. `texts` holds the texts of the documents that the summaries name,
-/// by document number.
+/// The entries of all clusters. `documents` holds the documents that the summaries name, by
+/// document number.
 pub(crate) fn entries(
     summaries: &[ClusterSummary],
     model: &Model,
-    ids: &[String],
-    texts: &BTreeMap<u64, String>,
+    documents: &BTreeMap<u64, ShownDocument>,
 ) -> Vec<ClusterEntry> {
-    let document = |told: &Representative| DocumentEntry {
-        id: ids[told.doc.index()].clone(),
-        similarity: rounded(told.similarity),
-        text: texts.get(&u64::from(told.doc.number())).cloned(),
+    let document = |told: &Representative| {
+        let ShownDocument { id, text } = documents[&u64::from(told.doc.number())].clone();
+        DocumentEntry { id, similarity: rounded(told.similarity), text }
     };
     let entry = |summary: &ClusterSummary| ClusterEntry {
         id: summary.cluster.number(),

@@ -30,13 +30,7 @@ pub fn write_folder(target: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
     }
     let staging = builder.tempdir_in(parent).map_err(failed)?;
     write(staging.path())?;
-    let sync = || -> io::Result<()> {
-        for entry in fs::read_dir(staging.path())? {
-            File::open(entry?.path())?.sync_all()?;
-        }
-        Ok(())
-    };
-    sync().map_err(failed)?;
+    sync_folder(staging.path()).map_err(failed)?;
     // Something may have appeared meanwhile: a folder that is not empty is not replaced.
     fs::rename(staging.path(), target).map_err(|error| match error.kind() {
         io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => taken(target),
@@ -46,6 +40,23 @@ pub fn write_folder(target: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
     // folder.
     let _ = staging.keep();
     let _ = File::open(parent).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// Syncs all files in a folder and in the folders within it, then the folders.
+///
+/// # Errors
+/// If the system cannot sync a file. Not every system can sync a folder: that is no error.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_folder(&entry.path())?;
+        } else {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
@@ -97,6 +108,28 @@ mod tests {
         assert_eq!(names(home.path()), ["empty", "file", "full", "made"]);
         assert_eq!(names(&home.path().join("full")), ["mine"]);
         assert_eq!(fs::read(home.path().join("made/a")).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_within_the_folder_are_synced_and_put_in_place_with_it() {
+        let home = tempfile::tempdir().unwrap();
+        let put = |name: &str, deep: bool| {
+            write_folder(&home.path().join(name), |folder| {
+                fs::create_dir(folder.join("parts")).unwrap();
+                fs::write(folder.join("parts/a"), "deep").unwrap();
+                if deep {
+                    // Cannot be opened, so that it cannot be synced.
+                    std::os::unix::fs::symlink("nowhere", folder.join("parts/b")).unwrap();
+                }
+                Ok(())
+            })
+        };
+        put("out", false).unwrap();
+        assert_eq!(fs::read(home.path().join("out/parts/a")).unwrap(), b"deep");
+        let error = put("other", true).unwrap_err().to_string();
+        assert!(error.contains("other: cannot write: "), "files in folders are synced: {error}");
+        assert_eq!(names(home.path()), ["out"]);
     }
 
     #[test]

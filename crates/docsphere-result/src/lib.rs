@@ -3,6 +3,7 @@
 //! | file | type | holds |
 //! |---|---|---|
 //! | `assignments.csv` (`.jsonl`, `.parquet`) | [`Assignments`], [`ReadAssignment`] | one line per document |
+//! | `assignments/part-00000.csv` and so on | [`Assignments::write_part`], [`ReadAssignment`] | the same in parts |
 //! | `clusters.json` | [`ClustersFile`] | size, keywords and documents of each cluster |
 //! | `groups.json` | [`GroupsFile`] | clusters joined into groups, and the merge tree |
 //! | `groups.csv` | [`GroupsFile::write_table`] | the group of each document |
@@ -13,6 +14,10 @@
 //!
 //! [`Description`] builds `clusters.json`, `groups.json` and `map.json` from a finished run, and
 //! [`StoredPage`] reads them back. [`write_folder`] writes a folder atomically.
+//!
+//! Assignments are one file, or parts in the folder `assignments`, never both. Parts are whole files
+//! of one format, numbered from 0 without gaps, in document order. [`read_assignments`] reads either
+//! form.
 //!
 //! # Example
 //!
@@ -67,10 +72,12 @@ mod trace;
 pub use assignments::{
     Assignment, Assignments, AssignmentsFormat, ReadAssignment, read_assignments, rounded,
 };
-pub use clusters::{ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, term_name};
-pub use description::{Clustering, Description};
+pub use clusters::{
+    ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, ShownDocument, term_name,
+};
+pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
-pub use folder::write_folder;
+pub use folder::{sync_folder, write_folder};
 pub use groups::{GroupEntry, GroupsFile, MergeEntry};
 pub use map::MapFile;
 pub use page::{Page, PageLimits, Rendered, StoredPage, served_policy};

@@ -1,5 +1,7 @@
 //! The names of the files.
 
+use crate::AssignmentsFormat;
+
 /// The clusters: the file that every result has.
 pub const CLUSTERS: &str = "clusters.json";
 /// The groups of clusters, and the merge tree.
@@ -19,7 +21,16 @@ pub const DOCUMENTS: &str = "documents.sqlite";
 /// The texts of the documents. Exists only in the folder of a run that has not ended.
 pub const TEXTS: &str = "texts.store";
 
-/// All files that a result may have.
+/// The folder of assignments in parts, which a result may have instead of one file: `part-00000.csv`,
+/// `part-00001.csv` and so on, or with the ending of another format.
+pub const ASSIGNMENT_PARTS: &str = "assignments";
+
+/// Whether a file in the folder [`ASSIGNMENT_PARTS`] is a part.
+pub fn is_part_name(name: &str) -> bool {
+    AssignmentsFormat::of_part(name).is_some()
+}
+
+/// All files that a result may have, except the parts of assignments.
 pub const ALL: &[&str] = &[
     "assignments.csv",
     "assignments.jsonl",
@@ -38,12 +49,28 @@ pub const ALL: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AssignmentsFormat;
 
     #[test]
     fn every_format_of_the_assignments_has_its_name_in_the_list() {
         for format in AssignmentsFormat::ALL {
             assert!(ALL.contains(&format.file_name()), "{format}");
         }
+    }
+
+    #[test]
+    fn only_names_that_are_written_are_names_of_parts() {
+        for (number, name) in
+            [(0, "part-00000.csv"), (99_999, "part-99999.csv"), (123_456, "part-123456.csv")]
+        {
+            assert_eq!(AssignmentsFormat::Csv.part_name(number), name);
+            assert_eq!(AssignmentsFormat::of_part(name), Some((AssignmentsFormat::Csv, number)));
+        }
+        assert!(is_part_name("part-00007.jsonl") && is_part_name("part-00007.parquet"));
+        for name in
+            ["part-7.csv", "part-000007.csv", "part-+0007.csv", "part-00007.txt", "part-00007", "notes.csv"]
+        {
+            assert!(!is_part_name(name), "{name}");
+        }
+        assert!(!is_part_name("part-99999999999.csv"), "no number of a part");
     }
 }

@@ -3,8 +3,12 @@
 //! The content goes to a temporary file in the target's folder, is synced to disk, and is then
 //! renamed to the target. A reader of the target sees the old content or the new, never a part, and
 //! a failed or killed write leaves the old file as it was.
+//!
+//! A killed process leaves its temporary file behind. The name of that file carries the process id
+//! and a hash of the target's name, and a living process holds a lock on it. So the next write to
+//! the same target recognises the leftovers of dead processes and removes them.
 
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -36,6 +40,46 @@ pub fn is_temporary_name(name: &str) -> bool {
     let middle = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
     let process = middle.and_then(|middle| middle.split_once('-')).map(|(process, _)| process);
     process.is_some_and(|process| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Number of random characters in the name of a temporary file.
+const RANDOM_CHARS: usize = 6;
+
+/// The part of the names of temporary files that stands for the name of their target. Its length
+/// is fixed, because names of files are limited.
+fn target_tag(target: &Path) -> String {
+    let name = target.file_name().unwrap_or_default();
+    format!("{:08x}", crc32fast::hash(name.as_encoded_bytes()))
+}
+
+/// Removes the temporary files that killed processes left for a target. If in doubt, a process
+/// counts as alive.
+fn remove_left_behind(folder: &Path, tag: &str) {
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    let is_left = |entry: &DirEntry| {
+        entry.file_name().to_str().and_then(|name| process_of(name, tag)).is_some_and(|process| {
+            entry.file_type().is_ok_and(|kind| kind.is_file())
+                && !Path::new(&format!("/proc/{process}")).exists()
+                // A process of another container is not listed under /proc, but holds the lock.
+                && File::open(entry.path()).is_ok_and(|found| found.try_lock().is_ok())
+        })
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten().filter(is_left) {
+        // A leftover that cannot be removed does no harm.
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+/// The process that gave a temporary file its name, if it did so for the target with this tag.
+fn process_of(name: &str, tag: &str) -> Option<u32> {
+    let middle = name.strip_prefix(PREFIX)?.strip_suffix(TEMPORARY_SUFFIX)?;
+    let (process, rest) = middle.split_once('-')?;
+    let random = rest.strip_prefix(tag)?.strip_prefix('-')?;
+    let is_random = random.len() == RANDOM_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_number = process.bytes().all(|byte| byte.is_ascii_digit());
+    if is_random && is_number { process.parse().ok() } else { None }
 }
 
 /// Size of the write buffer.
@@ -75,9 +119,11 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
         let message = format!("there is no folder {}", folder.display());
         return Err(write_error(io::Error::new(io::ErrorKind::NotFound, message)));
     }
+    let tag = target_tag(&target);
+    remove_left_behind(folder, &tag);
     let mut builder = tempfile::Builder::new();
-    let prefix = temporary_prefix(std::process::id());
-    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
+    let prefix = format!("{}{tag}-", temporary_prefix(std::process::id()));
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX).rand_bytes(RANDOM_CHARS);
     #[cfg(unix)]
     {
         // Temporary files are private by default; this one becomes an ordinary file, so let the
@@ -88,6 +134,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> Result<()>)
         builder.permissions(fs::Permissions::from_mode(mode));
     }
     let temporary = builder.tempfile_in(folder).map_err(write_error)?;
+    // Held as long as this process writes. On other systems a lock would block the writer.
+    let _ = cfg!(unix).then(|| temporary.as_file().try_lock());
 
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, temporary.as_file());
     write(&mut out)?;
@@ -192,6 +240,56 @@ mod tests {
             assert!(error.ends_with("cannot write: the path does not name a file"), "{error}");
         }
         assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn leftovers_of_dead_processes_for_the_same_target_are_removed_and_nothing_else() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        let (tag, other) = (target_tag(&path), target_tag(Path::new("b.bin")));
+        // No process has this number; the highest possible one is 4194304.
+        let dead = 999_999_999;
+        let kept = [
+            format!(".docsphere-{}-{tag}-aB3dE6.tmp", std::process::id()),
+            format!(".docsphere-{dead}-{other}-aB3dE6.tmp"),
+            format!(".docsphere-{dead}-{tag}-aB3dE.tmp"),
+            format!(".docsphere-{dead}-{tag}-aB3-E6.tmp"),
+            format!(".docsphere-{dead}-{tag}-locked.tmp"),
+            format!(".docsphere-+{dead}-{tag}-aB3dE6.tmp"),
+            format!(".docsphere-{dead}-aB3dE6.tmp"),
+        ];
+        let left = format!(".docsphere-{dead}-{tag}-aB3dE6.tmp");
+        for name in kept.iter().chain([&left]) {
+            fs::write(folder.path().join(name), b"half").unwrap();
+        }
+        let link = format!(".docsphere-{dead}-{tag}-linked.tmp");
+        symlink(&kept[1], folder.path().join(&link)).unwrap();
+        // A process of another container: not under /proc, but it holds the lock.
+        let locked = File::open(folder.path().join(&kept[4])).unwrap();
+        locked.try_lock().unwrap();
+        put(&path, b"new").unwrap();
+        let mut wanted: Vec<String> = kept.to_vec();
+        wanted.extend([link, "a.bin".to_owned()]);
+        wanted.sort();
+        assert_eq!(names(folder.path()), wanted);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_temporary_file_is_locked_and_named_after_its_process_and_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.bin");
+        write_atomically(&path, |_| {
+            let [name] = &names(folder.path())[..] else { panic!("one temporary file") };
+            assert!(is_temporary_name(name), "{name}");
+            assert_eq!(process_of(name, &target_tag(&path)), Some(std::process::id()));
+            let other = File::open(folder.path().join(name)).unwrap();
+            assert!(matches!(other.try_lock(), Err(fs::TryLockError::WouldBlock)));
+            Ok(())
+        })
+        .unwrap();
     }
 
     #[cfg(unix)]

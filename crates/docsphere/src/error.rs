@@ -149,6 +149,25 @@ pub enum ErrorKind {
         /// The newest version that this build reads.
         supported: u32,
     },
+    /// A worker of a cluster lost its rows again and again: its process was killed, or its machine is
+    /// gone. Often it ran out of memory: use more shards, or machines with more memory.
+    #[error(
+        "worker {worker} was lost while {stage}; if it ran out of memory, use more shards or larger machines"
+    )]
+    WorkerLost {
+        /// The number of the worker, from 0.
+        worker: usize,
+        /// What it was doing.
+        stage: &'static str,
+    },
+    /// A worker of a cluster reported an error. Its message says what to do.
+    #[error("worker {worker}: {message}")]
+    Worker {
+        /// The number of the worker, from 0.
+        worker: usize,
+        /// The error there, with file and line.
+        message: String,
+    },
     /// The observer stopped the run before there was a result to return.
     #[error("stopped by the observer during {stage}, before there was a result")]
     Stopped {

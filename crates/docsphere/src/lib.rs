@@ -154,13 +154,18 @@ mod summary;
 
 mod overview;
 
+#[cfg(feature = "distributed")]
+mod distributed;
+
 #[cfg(any(feature = "ndarray", feature = "sprs"))]
 mod interop;
 
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
-pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
+pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document};
+#[cfg(feature = "distributed")]
+pub use distributed::{Coordinator, DistributedFit, DistributedRead, DistributedText, Extension, ShardView, ShardWorker, Traffic, Transport};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fail_points::fail_point;
 #[cfg(debug_assertions)]
@@ -191,7 +196,7 @@ pub use threads::{all_cores, on_threads};
 pub use vectors::formats;
 #[cfg(feature = "text")]
 pub use vectors::{
-    DocumentBound, IdfKind, TextModel, TfidfOptions, Transformed, TransformedCorpus, Vectorized, Vectorizer,
-    Vocabulary,
+    CountedDocuments, DocumentBound, IdfKind, TermCounts, TextModel, TfidfOptions, Transformed,
+    TransformedCorpus, Vectorized, VectorizedPart, Vectorizer, Vocabulary,
 };
 pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};

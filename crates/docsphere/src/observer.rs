@@ -40,6 +40,11 @@ pub enum Event<'a> {
         /// The file.
         path: &'a Path,
     },
+    /// Workers of a cluster were lost and are back. The run starts again after its last iteration.
+    Recovered {
+        /// What was lost.
+        error: &'a Error,
+    },
     /// A checkpoint could not be written. The run goes on.
     CheckpointFailed {
         /// Why.

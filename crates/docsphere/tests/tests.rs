@@ -9,6 +9,9 @@ mod checkpoint;
 mod conformance;
 /// Runs that start from centroids and labels of others.
 mod continued;
+/// Workers and their coordinator, in one process, with losses.
+#[cfg(feature = "distributed")]
+mod distributed;
 /// Checks of files and numbers named in prose.
 mod documents;
 /// The examples, run to completion.

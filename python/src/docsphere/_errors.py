@@ -1,8 +1,8 @@
-"""The exceptions: one class for each kind of cause."""
+"""The exceptions: one class per kind of cause."""
 
 
 class DocsphereError(Exception):
-    """Whatever goes wrong in docsphere. All its exceptions are of this class."""
+    """The base class of all exceptions of docsphere."""
 
 
 class ParameterError(DocsphereError, ValueError):
@@ -10,11 +10,11 @@ class ParameterError(DocsphereError, ValueError):
 
 
 class MatrixError(DocsphereError, ValueError):
-    """A matrix holds what no matrix may hold. The message names row and column."""
+    """A matrix holds an invalid value or index. The message names row and column."""
 
 
 class TooLargeError(DocsphereError, ValueError):
-    """There are more rows or columns than can be numbered."""
+    """A matrix has too many rows or columns."""
 
 
 class FileError(DocsphereError, OSError):
@@ -22,7 +22,7 @@ class FileError(DocsphereError, OSError):
 
 
 class FormatError(DocsphereError, ValueError):
-    """A file is not what it should be: damaged, of another kind, or newer."""
+    """A file is damaged, of another kind, or of a newer version."""
 
 
 class StoppedError(DocsphereError, RuntimeError):

@@ -22,11 +22,11 @@ def save(model: SphericalKMeans | Pipeline, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : SphericalKMeans or Pipeline
-        A fitted estimator, or a pipeline of a `TextVectorizer` and one: then the
-        file can be used on texts.
+        A fitted estimator, or a pipeline of a `TextVectorizer` and an estimator.
+        The file of a pipeline can be used on texts.
 
     path : str or path-like
-        The file. It appears whole or not at all.
+        The file. It is written atomically.
     """
     vectorizer, model = fitted_parts(model)
     compiled = model._model
@@ -58,10 +58,10 @@ def load(path: str | PathLike[str]) -> SphericalKMeans | Pipeline:
     `inertia_`, `n_empty_clusters_`, `n_outliers_` and `trace_` are absent, and
     `keywords`, which needs the labels, refuses such a model.
 
-    The parameters are those that the model was made with, so that `fit` on the
+    The parameters are those of the run that made the model, so that `fit` on the
     same rows finds the same clusters. There are two exceptions. Given centroids
     are not in the file: `init` is then "k-means++". The number of candidates of
-    greedy seeding, which the command can set, is the usual one.
+    greedy seeding, which the command can set, has its default value.
     """
     path = Path(path)
     compiled = _docsphere.Model.load(path / "model.docsphere" if path.is_dir() else path)

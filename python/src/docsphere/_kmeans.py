@@ -62,12 +62,12 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     algorithm : str, default="auto"
         The assignment strategy. Affects time and memory, never the result.
 
-        - "auto": "drift", or one of the simple ones where it would not pay.
+        - "auto": "drift", or a simpler strategy where that is faster.
         - "baseline": every row against every centroid.
-        - "ncc": as "baseline", but what did not change is not computed again.
+        - "ncc": as "baseline", but skips centroids that did not change.
         - "index": only centroids that share enough weight with the row.
-        - "ncc-index": both.
-        - "inverted": all similarities of a row at once, through posting lists.
+        - "ncc-index": "ncc" and "index" combined.
+        - "inverted": all similarities of a row in one pass over posting lists.
         - "drift": only centroids that moved further than the row's slack.
 
     n_jobs : int or None, default=None
@@ -79,7 +79,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         With 1 or more, show a progress bar.
 
     callback : callable or None, default=None
-        Called with a dict for every event. ``event`` is "run" (with ``run`` and
+        Called with a dict per event. ``event`` is "run" (with ``run`` and
         ``n_init``), "seeding" (with ``done`` and ``total``, at most twenty times per
         second) or "iteration" (with the items of an iteration of `trace_`). If it
         returns a true value, `fit` ends with the best result so far; during the
@@ -120,7 +120,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Rows with entries, but without a similarity above 0 to any centroid.
 
     trace_ : dict
-        What happened. ``runs`` has an item for each run, with ``run``,
+        The record of `fit`. ``runs`` has an item per run, with ``run``,
         ``objective``, ``n_iter``, ``stop`` (why it ended) and
         ``seeding_seconds``; ``best_run`` is the one that was kept, ``iterations``
         are its iterations. Number 0 is the assignment to the seeds. Each has
@@ -142,8 +142,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     A CSR matrix of float32 with sorted column indices in int32 and rows of
     length one is read where it is, without a copy; do not write to it while
     `fit` runs. float64 is converted to float32. The interpreter's lock is
-    released. Ctrl-C ends `fit`, `predict`, `score` and `transform` with `top_m` at
-    once; `transform` to all centroids notices it when it is done.
+    released. Ctrl-C ends `fit`, `predict`, `score` and `transform` with `top_m`
+    immediately; `transform` to all centroids reacts only when it is finished.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows. CSR matrices are used as they are; others become CSR.
+            The rows. CSR matrices are used without a copy; others are converted.
 
         y : Ignored
             There by convention.
@@ -365,12 +365,12 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         top_m : int or None, default=None
             Only the similarities to this many nearest centroids, as a sparse
-            matrix: for many clusters all of them take a lot of memory.
+            matrix. With many clusters, all similarities take a lot of memory.
 
         Returns
         -------
         similarities : ndarray or csr_matrix of shape (n_samples, n_clusters)
-            From -1 to 1; 0 for clusters that are empty.
+            From -1 to 1; 0 for empty clusters.
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -386,7 +386,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """Return the objective of new rows: the sum of their similarities.
 
         It grows with the number of rows and of clusters. In a `GridSearchCV` it
-        compares options at the same `n_clusters`; it cannot choose `n_clusters`.
+        can compare options at the same `n_clusters`, but not select `n_clusters`.
 
         Parameters
         ----------

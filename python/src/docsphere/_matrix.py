@@ -1,4 +1,4 @@
-"""Matrices on their way to the compiled part."""
+"""Conversion of matrices to and from the compiled part."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def csr_arrays(X: Any) -> _CsrArrays:
-    """Return a checked matrix as number of columns, offsets, indices and values.
+    """Return a validated matrix as number of columns, offsets, indices and values.
 
-    The arrays of a CSR matrix are passed on as they are: the compiled part reads
-    them in place. Dense arrays become sparse first.
+    The compiled part reads the arrays of a CSR matrix in place. Dense arrays are
+    converted to sparse ones first.
     """
     if not sparse.issparse(X):
         X = sparse.csr_array(np.asarray(X))

@@ -8,7 +8,7 @@ from tqdm.auto import tqdm
 
 
 class ProgressBar:
-    """Shows seeds found, then iterations done, of each run."""
+    """Shows the seeds found, then the iterations done, per run."""
 
     def __init__(self, max_iter: int) -> None:
         self.max_iter = max_iter
@@ -35,14 +35,14 @@ class ProgressBar:
         self.bar.update(done - self.bar.n)
 
     def finish(self) -> None:
-        """Leave the bar full: there is nothing more to do."""
+        """Close the bar as full."""
         if self.bar is not None:
             self.bar.total = self.bar.n
             self.bar.refresh()
         self.close()
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """Close the bar at its present state."""
         if self.bar is not None:
             self.bar.close()
             self.bar = None

@@ -41,7 +41,7 @@ def report(
     max_chars: int = 400,
     max_bytes: int = 10_000_000,
 ) -> None:
-    """Write a page that shows the clusters: one HTML file that needs nothing else.
+    """Write a page that shows the clusters: one self-contained HTML file.
 
     It is the page that ``docsphere cluster`` writes: a map of the clusters, a list to search and
     sort, groups of similar clusters, and for each cluster its keywords and documents.
@@ -49,19 +49,19 @@ def report(
     Parameters
     ----------
     model : SphericalKMeans or Pipeline
-        A fitted estimator, or a pipeline of a `TextVectorizer` and one.
+        A fitted estimator, or a pipeline of a `TextVectorizer` and an estimator.
 
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows that it was fitted to, or others; texts for a pipeline.
+        The rows of `fit`, or others; texts for a pipeline.
 
     texts : iterable of str or None, default=None
         The text of each row, to be shown. A pipeline shows its texts by default.
 
     path : str or path-like, default="report.html"
-        The file. It appears whole or not at all, in place of one that is there.
+        The file. It is written atomically and replaces an existing one.
 
     ids : iterable or None, default=None
-        What each row is called; by default its number, counted from 1.
+        The id of each row; by default its number, counted from 1.
 
     feature_names : array-like of str or None, default=None
         The names of the columns; by default those that the model knows. Columns
@@ -130,20 +130,20 @@ def write_result(
     Parameters
     ----------
     model : SphericalKMeans or Pipeline
-        A fitted estimator, or a pipeline of a `TextVectorizer` and one.
+        A fitted estimator, or a pipeline of a `TextVectorizer` and an estimator.
 
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows that it was fitted to, or others; texts for a pipeline.
+        The rows of `fit`, or others; texts for a pipeline.
 
     texts : iterable of str or None, default=None
         The text of each row, to be shown. A pipeline shows its texts by default.
 
     path : str or path-like, default="out"
-        The folder. It appears whole or not at all. One that is there already must
-        be empty: nothing is replaced.
+        The folder. It appears whole or not at all. An existing folder must be empty:
+        nothing is replaced.
 
     ids : iterable or None, default=None
-        What each row is called; by default its number, counted from 1.
+        The id of each row; by default its number, counted from 1.
 
     feature_names : array-like of str or None, default=None
         The names of the columns; by default those that the model knows. Columns
@@ -222,7 +222,7 @@ class Result:
         tree. None if there are too many clusters for one.
 
     trace : dict
-        The content of ``trace.json``: what happened in the run.
+        The content of ``trace.json``: the record of the run.
     """
 
     model: SphericalKMeans | Pipeline

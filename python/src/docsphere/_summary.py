@@ -18,7 +18,7 @@ from ._pipeline import fitted_parts
 def keywords(
     model: SphericalKMeans | Pipeline, feature_names: ArrayLike | None = None, *, n: int = 10
 ) -> list[list[tuple[str, float]]]:
-    """Return the terms that tell each cluster from the others.
+    """Return the terms that distinguish each cluster from the others.
 
     A term is ranked by its share in the cluster's centroid and by how much
     greater that is than its share in the others.
@@ -26,14 +26,14 @@ def keywords(
     Parameters
     ----------
     model : SphericalKMeans or Pipeline
-        A fitted estimator, or a pipeline of a `TextVectorizer` and one.
+        A fitted estimator, or a pipeline of a `TextVectorizer` and an estimator.
 
     feature_names : array-like of str or None, default=None
         The names of the columns; by default those that the model knows. A
         pipeline knows them.
 
     n : int, default=10
-        Keywords a cluster, at most.
+        Maximum number of keywords per cluster.
 
     Returns
     -------
@@ -63,20 +63,20 @@ def keywords(
 
 
 def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) -> list[NDArray[np.intp]]:
-    """Return the rows that stand for each cluster: those nearest to its centroid.
+    """Return representative rows of each cluster: those nearest to its centroid.
 
-    Rows that nearly repeat one that was chosen are left out.
+    Near duplicates of a row that was already chosen are left out.
 
     Parameters
     ----------
     model : SphericalKMeans or Pipeline
-        A fitted estimator, or a pipeline of a `TextVectorizer` and one.
+        A fitted estimator, or a pipeline of a `TextVectorizer` and an estimator.
 
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows that it was fitted to, or others; texts for a pipeline.
+        The rows of `fit`, or others; texts for a pipeline.
 
     n : int, default=3
-        Rows a cluster, at most.
+        Maximum number of rows per cluster.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) ->
 
 
 def checked_labels(model: SphericalKMeans) -> NDArray[np.int32]:
-    """Return the labels, which the user may have changed."""
+    """Return the labels after checking them: the user may have changed them."""
     labels, n_clusters = np.asarray(model.labels_), model._model.n_clusters
     if labels.shape != model.similarities_.shape or labels.dtype.kind not in "iu":
         raise ParameterError(
@@ -116,7 +116,7 @@ def checked_labels(model: SphericalKMeans) -> NDArray[np.int32]:
 
 
 def feature_names_of(model: SphericalKMeans, feature_names: ArrayLike | None, *, required: bool = True) -> Any:
-    """Return the names of the columns: those that are given, or that the model knows."""
+    """Return the given names of the columns, or those that the model knows."""
     n_terms = model._model.n_terms
     if feature_names is None:
         feature_names = getattr(model, "feature_names_in_", None)

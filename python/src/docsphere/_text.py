@@ -21,9 +21,8 @@ from ._matrix import csr_matrix
 class TextVectorizer(TransformerMixin, BaseEstimator):
     """Turn texts into TF-IDF rows of length one.
 
-    The text stages of docsphere as a transformer. Parameters that mean the same
-    as those of `sklearn.feature_extraction.text.TfidfVectorizer` have their
-    names.
+    The text stages of docsphere as a transformer. Parameters with the same meaning
+    as in `sklearn.feature_extraction.text.TfidfVectorizer` have the same names.
 
     Parameters
     ----------
@@ -31,7 +30,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether upper and lower case are the same.
 
     stop_words : str, list of str or None, default="english"
-        Words that are dropped: those of a language, your own, or none. Languages
+        Words to drop: those of a language, a list of your own, or none. Languages
         are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
         chinese, danish, dutch, english, finnish, french, german, greek, hebrew,
         hungarian, indonesian, italian, kazakh, nepali, norwegian, portuguese,
@@ -54,8 +53,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether a term that occurs n times counts ``1 + log(n)`` instead of n.
 
     idf : {"paper", "smooth", "plus-one"}, default="paper"
-        How much rare terms weigh: ``log(n / df)``, by which terms in every text
-        are dropped; ``log((1 + n) / (1 + df)) + 1`` as scikit-learn's default;
+        The weight of rare terms: ``log(n / df)``, which drops terms that are in
+        every text; ``log((1 + n) / (1 + df)) + 1``, scikit-learn's default; or
         ``log(n / df) + 1``.
 
     segmentation : {"unicode", "sklearn"}, default="unicode"
@@ -184,8 +183,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Returns
         -------
         X : csr_matrix of shape (n_texts, n_terms)
-            A row of length one for each text, float32; without entries for texts
-            without any term.
+            One row of length one per text, in float32. Texts without any term have
+            rows without entries.
         """
         self.__dict__.pop("_model", None)  # If this fails, the transformer is not fitted.
         options, texts = self._options(), texts_of("raw_documents", raw_documents)
@@ -236,7 +235,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Returns
         -------
         X : csr_matrix of shape (n_texts, n_terms)
-            A row of length one for each text, float32.
+            One row of length one per text, in float32.
         """
         check_is_fitted(self)
         parts = self._model.transform(texts_of("raw_documents", raw_documents), n_threads(self.n_jobs))
@@ -269,7 +268,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
 
 def texts_of(name: str, raw_documents: Iterable[str]) -> list[str]:
-    """Return an argument that holds texts, as a list."""
+    """Return an argument that holds texts as a list, after checking it."""
     if isinstance(raw_documents, str):
         raise ParameterError(f"{name} must be an iterable of texts, got a single text; put it into a list")
     is_table = isinstance(raw_documents, Mapping) or hasattr(type(raw_documents), "columns")

@@ -57,6 +57,14 @@ impl Args {
         );
         let file = file.recut(&clusters.clusters, self.groups)?;
         let assignments = read_assignments(&self.result, limit)?;
+        // The last of several parts may be missing.
+        ensure!(
+            assignments.len() == clusters.n_documents,
+            "{}: the assignments are of {}, clusters.json is of {}: they do not belong together",
+            self.result.display(),
+            counted(assignments.len(), "document"),
+            grouped(clusters.n_documents)
+        );
         write_together(
             &FileToWrite { path: &groups_path, write: &|out| Ok(file.write_to(out)?) },
             &FileToWrite { path: &table_path, write: &|out| Ok(file.write_table(&assignments, out)?) },

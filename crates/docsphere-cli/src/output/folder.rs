@@ -99,15 +99,8 @@ impl ResultFolder {
 
     /// Syncs everything and puts the folder in its place.
     pub(crate) fn commit(self) -> Result<()> {
-        let sync = || -> io::Result<()> {
-            for entry in fs::read_dir(&self.staging)? {
-                File::open(entry?.path())?.sync_all()?;
-            }
-            sync_folder(&self.staging);
-            Ok(())
-        };
         let cannot = || format!("{}: cannot put the result there", self.target.display());
-        sync().with_context(cannot)?;
+        docsphere_result::sync_folder(&self.staging).with_context(cannot)?;
         fail_point("result synced");
         match interrupt::uninterrupted(&[&self.staging], || self.put_in_place()) {
             Ok(old) => {
@@ -376,19 +369,25 @@ mod tests {
         let write = |name: &str| {
             let folder = ResultFolder::create(&target, true, FolderKind::Result).unwrap();
             fs::write(folder.file("clusters.json"), name).unwrap();
+            fs::create_dir(folder.file("assignments")).unwrap();
+            fs::write(folder.file("assignments/part-00000.csv"), name).unwrap();
             folder
         };
         write("first").commit().unwrap();
-        for (ending, name) in [("old", "second"), ("old-2", "third")] {
+        for (ending, name, notes) in
+            [("old", "second", "notes.txt"), ("old-2", "third", "assignments/notes.txt")]
+        {
             let before = fs::read(target.join("clusters.json")).unwrap();
             let folder = write(name);
-            fs::write(target.join("notes.txt"), "precious").unwrap();
+            fs::write(target.join(notes), "precious").unwrap();
             folder.commit().unwrap();
             let kept = home.path().join(format!("out.{ending}"));
-            assert_eq!(fs::read(kept.join("notes.txt")).unwrap(), b"precious");
+            assert_eq!(fs::read(kept.join(notes)).unwrap(), b"precious");
+            assert_eq!(fs::read(kept.join("assignments/part-00000.csv")).unwrap(), before);
             assert_eq!(fs::read(kept.join("clusters.json")).unwrap(), before);
             assert_eq!(fs::read(target.join("clusters.json")).unwrap(), name.as_bytes());
-            assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 2);
+            assert_eq!(fs::read_dir(target.join("assignments")).unwrap().count(), 1);
         }
         write("fourth").commit().unwrap();
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 3);

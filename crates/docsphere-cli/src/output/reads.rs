@@ -4,6 +4,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use docsphere_result::names;
 
 use super::names::FolderKind;
 use super::staging::parent_of;
@@ -29,6 +30,12 @@ impl Reads {
         for file in FolderKind::Result.files().iter().filter(|file| !written.contains(file)) {
             self.add("a file of the result", Some(&folder.join(file)));
         }
+        let parts = folder.join(names::ASSIGNMENT_PARTS);
+        for part in fs::read_dir(&parts).into_iter().flatten().flatten() {
+            self.add("a file of the result", Some(part.path()));
+        }
+        // A new file in it may be read as a part.
+        self.add("the folder of the result's assignments", Some(parts));
     }
 
     /// Adds a file, if there is one.

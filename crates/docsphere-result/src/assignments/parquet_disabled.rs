@@ -12,6 +12,6 @@ pub(super) fn write(_: &Path, _: &Assignments<'_>) -> Result<()> {
     Err(not_built())
 }
 
-pub(super) fn read(_: &Path, _: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
+pub(super) fn read(_: &Path, _: &MemoryLimit, _: &mut Vec<ReadAssignment>) -> Result<()> {
     Err(not_built())
 }

@@ -53,31 +53,35 @@ pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
     write().map_err(|error| Error::writing(io::Error::other(error), path))
 }
 
-/// Reads the file with the reader of documents, which trusts nothing in the file.
-pub(super) fn read(path: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
+/// Adds the lines of a file, with the reader of documents, which trusts nothing in the file.
+pub(super) fn read(path: &Path, limit: &MemoryLimit, lines: &mut Vec<ReadAssignment>) -> Result<()> {
     let options = CorpusOptions::default()
         .format(CorpusFormat::Parquet)
         .text_fields(["cluster", "similarity"])
         .id_field("id")
         .memory(limit.clone());
-    let mut lines: Result<Vec<ReadAssignment>> = Ok(Vec::new());
+    let n_before = lines.len();
+    let mut outcome: Result<()> = Ok(());
     Corpus::open([path], options)?.for_each_document(|document| {
-        let Ok(found) = &mut lines else { return };
-        let room = if found.len().is_multiple_of(BATCH_ROWS) {
+        if outcome.is_err() {
+            return;
+        }
+        let n_read = lines.len() - n_before;
+        let room = if n_read.is_multiple_of(BATCH_ROWS) {
             // An id for each document, and a list that grows by doubling.
-            limit.check(WHAT, (100 * BATCH_ROWS + 40 * found.len()) as u64)
+            limit.check(WHAT, (100 * BATCH_ROWS + 40 * lines.len()) as u64)
         } else {
             Ok(())
         };
         let line = line(document).map_err(|problem| {
-            Error::malformed(format!("cannot read: row {}: {problem}", found.len() + 1)).at_path(path)
+            Error::malformed(format!("cannot read: row {}: {problem}", n_read + 1)).at_path(path)
         });
         match room.map_err(|error| Error::from(error).at_path(path)).and(line) {
-            Ok(line) => found.push(line),
-            Err(error) => lines = Err(error),
+            Ok(line) => lines.push(line),
+            Err(error) => outcome = Err(error),
         }
     })?;
-    lines
+    outcome
 }
 
 fn line(document: Document<'_>) -> Result<ReadAssignment, String> {

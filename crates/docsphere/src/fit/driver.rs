@@ -10,7 +10,7 @@ use super::run::{History, Run, Start};
 use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::Centroids;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
@@ -19,7 +19,7 @@ use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
-/// Checks the options against the data, then executes all runs and keeps the best.
+/// Clusters rows in this process.
 pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>) -> Result<Fit> {
     let weights = match options.weights {
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
@@ -28,26 +28,81 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>)
     let settings = ShardSettings { strategy: params.strategy, assigner: params.assigner_settings() };
     let mut shards = LocalShards::new(rows, weights, &options.cuts, &settings);
     let facts = shards.facts();
+    let outcome = on_threads(params.n_threads, || {
+        let options = LoopOptions::new(options);
+        run_all(&mut shards, facts, weights.scale(), params, options)
+    })??;
+    Ok(Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given()))
+}
+
+/// The options of a fit that concern the loop, wherever the rows are.
+pub(crate) struct LoopOptions<'a> {
+    pub(crate) observer: Option<&'a mut dyn Observer>,
+    pub(crate) checkpoint: Option<CheckpointPlan>,
+    pub(crate) resume: Option<Checkpoint>,
+    pub(crate) continued: Option<Continued>,
+    pub(crate) cancel: Option<&'a AtomicBool>,
+}
+
+impl<'a> LoopOptions<'a> {
+    pub(crate) fn new(options: FitOptions<'a>) -> Self {
+        let FitOptions { observer, checkpoint, resume, continued, cancel, .. } = options;
+        LoopOptions { observer, checkpoint, resume, continued, cancel }
+    }
+}
+
+/// The best run of a fit, and the records of all of them. Its labels and similarities are kept in
+/// the shards.
+pub(crate) struct Outcome {
+    pub(crate) best: Run,
+    pub(crate) records: Vec<RunRecord>,
+}
+
+/// Checks the options against the data, then executes all runs and keeps the best.
+pub(crate) fn run_all(
+    shards: &mut dyn Shards,
+    facts: RowFacts,
+    weights: WeightScale,
+    params: &Params,
+    options: LoopOptions<'_>,
+) -> Result<Outcome> {
     check_against_data(facts, params)?;
     if let Some(continued) = &options.continued {
         continued.check(facts, params)?;
     }
     let mut silent = Silent;
     let mut driver = Driver {
-        shards: &mut shards,
+        shards,
         facts,
-        weights: weights.scale(),
+        weights,
         params,
         observer: options.observer.unwrap_or(&mut silent),
         checkpoints: None,
         records: Vec::new(),
         best: None,
+        resting_point: None,
+        again: None,
         cancel: options.cancel,
     };
-    on_threads(params.n_threads, || driver.all_runs(options.checkpoint, options.resume, options.continued))??;
+    driver.all_runs(options.checkpoint, options.resume, options.continued)?;
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
-    Ok(Fit::new(best, shards.into_kept(), facts, params, weights.is_given(), records))
+    Ok(Outcome { best, records })
+}
+
+/// Puts labels and similarities of a finished run back into shards that have lost them.
+#[cfg_attr(not(feature = "distributed"), expect(dead_code, reason = "only workers can be lost"))]
+pub(crate) fn restore(shards: &mut dyn Shards, centroids: &Centroids, iteration: usize) -> Result<()> {
+    let labels = shards.kept_labels()?;
+    assign_again(shards, &Step::new(iteration, centroids, None, None), &labels)
+}
+
+/// Finds the similarities of a run that has ended, and keeps it. Labels stay: each is among the best
+/// for its centroids.
+fn assign_again(shards: &mut dyn Shards, last_step: &Step<'_>, labels: &[u32]) -> Result<()> {
+    shards.start(Some(labels))?;
+    shards.pass(last_step)?;
+    shards.keep()
 }
 
 fn check_against_data(facts: RowFacts, params: &Params) -> Result<()> {
@@ -84,6 +139,10 @@ struct Driver<'a> {
     records: Vec<RunRecord>,
     /// The best of them.
     best: Option<Run>,
+    /// The present run after its last iteration, if rows may be lost.
+    resting_point: Option<RestingPoint>,
+    /// Where it started, until its first iteration from there has ended.
+    again: Option<Start>,
     cancel: Option<&'a AtomicBool>,
 }
 
@@ -107,12 +166,46 @@ impl Driver<'_> {
         if let Some(Checkpoint { finished, best, current, .. }) = resume {
             self.records = finished;
             if let Some(best) = best {
-                let number = best.head.number;
-                let best = self.begun(number, Start::from(best))?;
-                self.keep(best)?;
+                self.keep_again(best.head.number, Start::from(best))?;
             }
             start = Start::from(current);
         }
+        loop {
+            self.again = self.shards.may_be_lost().then(|| start.clone());
+            match self.remaining_runs(start) {
+                Ok(()) => return Ok(()),
+                Err(error) => start = self.start_after_loss(error)?,
+            }
+        }
+    }
+
+    /// Where to start again if the error was a loss of rows, which are back now; otherwise the error.
+    fn start_after_loss(&mut self, mut error: Error) -> Result<Start> {
+        if !self.shards.may_be_lost() {
+            return Err(error);
+        }
+        let start = match self.resting_point.take() {
+            Some(point) => point.start(self.shards.labels()?),
+            None => self.again.take().unwrap_or(Start::Seeds),
+        };
+        let kept = match &self.best {
+            Some(best) => Some((best.number, RestingPoint::of(best).start(self.shards.kept_labels()?))),
+            None => None,
+        };
+        loop {
+            if !self.recover(&error)? {
+                return Err(error);
+            }
+            let Some((number, kept)) = kept.clone() else { return Ok(start) };
+            match self.keep_again(number, kept) {
+                Ok(()) => return Ok(start),
+                Err(other) => error = other,
+            }
+        }
+    }
+
+    /// Executes the runs that have not ended, the first of them from here.
+    fn remaining_runs(&mut self, mut start: Start) -> Result<()> {
         for number in self.records.len()..self.params.n_init {
             let start = std::mem::replace(&mut start, Start::Seeds);
             let mut run = match self.started(number, start) {
@@ -129,8 +222,10 @@ impl Driver<'_> {
             let Ended { stop, asked_to_stop } = self.iterate(&mut run)?;
             self.records.push(run.record(stop));
             if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
-                self.keep(run)?;
+                self.keep_surely(&run)?;
+                self.best = Some(run.ended());
             }
+            self.resting_point = None;
             if asked_to_stop {
                 break;
             }
@@ -138,10 +233,33 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, run: Run) -> Result<()> {
+    /// Keeps a run that had ended before.
+    fn keep_again(&mut self, number: usize, start: Start) -> Result<()> {
+        let run = self.begun(number, start)?;
         self.shards.keep()?;
         self.best = Some(run.ended());
         Ok(())
+    }
+
+    /// Keeps a run that has just ended, and must not iterate again if its rows are lost now.
+    fn keep_surely(&mut self, run: &Run) -> Result<()> {
+        let mut kept = self.shards.keep();
+        while let Err(error) = kept {
+            self.recover(&error)?.then_some(()).ok_or(error)?;
+            let labels = self.shards.labels()?;
+            kept = assign_again(self.shards, &run.last_step(self.cancel), &labels);
+        }
+        Ok(())
+    }
+
+    /// Whether the error was a loss of rows, which are back now.
+    fn recover(&mut self, error: &Error) -> Result<bool> {
+        if !self.shards.recover(error)? {
+            return Ok(false);
+        }
+        // A wish to stop is heard again after the next iteration, when there is a result.
+        let _ = self.observer.observe(&Event::Recovered { error });
+        Ok(!self.is_cancelled())
     }
 
     fn is_cancelled(&self) -> bool {
@@ -200,6 +318,10 @@ impl Driver<'_> {
             }
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.history.iterations.push(record);
+            if self.shards.may_be_lost() {
+                self.resting_point = Some(RestingPoint::of(run));
+                self.again = None;
+            }
             if iteration > 0 && moved == 0 {
                 return Ok(Ended { stop: StopReason::NoLabelChanged, asked_to_stop });
             }
@@ -232,8 +354,9 @@ impl Driver<'_> {
         if !refills.is_empty() {
             Touched::add(&mut touched, self.shards.refill(&refills)?);
         }
+        let batch = self.shards.clusters_per_delta(touched.len());
         let delta = |clusters| self.shards.delta(clusters);
-        let movement = run.sums.apply(&touched, &refills, &mut run.centroids, delta)?;
+        let movement = run.sums.apply(&touched, &refills, &mut run.centroids, batch, delta)?;
         let update_seconds = start.elapsed().as_secs_f64();
 
         let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
@@ -304,6 +427,22 @@ fn tell(observer: &mut dyn Observer, cancel: Option<&AtomicBool>, event: &Event<
     match observer.observe(event) {
         ControlFlow::Continue(()) if !is_set(cancel) => Ok(()),
         _ => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
+    }
+}
+
+/// A run after an iteration: together with the labels, all that its further iterations depend on.
+struct RestingPoint {
+    centroids: Centroids,
+    history: History,
+}
+
+impl RestingPoint {
+    fn of(run: &Run) -> Self {
+        RestingPoint { centroids: run.centroids.clone(), history: run.history.clone() }
+    }
+
+    fn start(&self, labels: Vec<u32>) -> Start {
+        Start::Continue { centroids: self.centroids.clone(), labels, history: self.history.clone() }
     }
 }
 

@@ -16,7 +16,9 @@ use std::sync::atomic::AtomicBool;
 
 use checkpoint::CheckpointPlan;
 use continued::Continued;
-use run::Run;
+use driver::Outcome;
+#[cfg(feature = "distributed")]
+pub(crate) use driver::{LoopOptions, restore, run_all};
 
 use crate::centroids::Centroids;
 use crate::error::Result;
@@ -170,34 +172,20 @@ pub struct Fit {
 impl Fit {
     /// The result of the best run.
     fn new(
-        run: Run,
+        outcome: Outcome,
         assignment: Assignment,
         facts: RowFacts,
         params: &Params,
         weighted: bool,
-        runs: Vec<RunRecord>,
     ) -> Self {
-        let RunRecord { objective, n_iter, stop, .. } = runs[run.number];
-        let mut has_documents = vec![false; run.centroids.n_clusters()];
+        let Finished { model, objective, n_iter, stop, trace } =
+            outcome.finished(params, weighted, assignment.labels.len());
+        let mut has_documents = vec![false; model.centroids().n_clusters()];
         let mut n_labelled = 0;
         for &label in assignment.labels.iter().filter(|&&label| label != Assignment::NO_LABEL) {
             has_documents[label as usize] = true;
             n_labelled += 1;
         }
-        let info = ModelInfo {
-            init: params.init.name().to_owned(),
-            candidates: params.init.n_candidates(),
-            weighted,
-            n_init: params.n_init,
-            max_iter: params.max_iter,
-            tol: params.tol,
-            seed: params.seed,
-            n_docs: assignment.labels.len(),
-            objective,
-            n_iter,
-            converged: stop.is_converged(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        };
         Fit {
             labels: Labels::from(&assignment),
             similarities: assignment.similarities,
@@ -206,14 +194,46 @@ impl Fit {
             stop,
             n_empty_clusters: has_documents.iter().filter(|&&has| !has).count(),
             n_outliers: facts.n_nonzero_rows - n_labelled,
-            model: Model::new(run.centroids, info),
-            trace: Trace { runs, best_run: run.number, iterations: run.history.iterations },
+            model,
+            trace,
         }
     }
 
     /// Whether the run converged, rather than being ended by `max_iter` or the observer.
     pub fn converged(&self) -> bool {
         self.stop.is_converged()
+    }
+}
+
+/// The parts of a result that do not grow with the number of documents.
+pub(crate) struct Finished {
+    pub(crate) model: Model,
+    pub(crate) objective: f64,
+    pub(crate) n_iter: usize,
+    pub(crate) stop: StopReason,
+    pub(crate) trace: Trace,
+}
+
+impl Outcome {
+    pub(crate) fn finished(self, params: &Params, weighted: bool, n_docs: usize) -> Finished {
+        let Outcome { best, records } = self;
+        let RunRecord { objective, n_iter, stop, .. } = records[best.number];
+        let info = ModelInfo {
+            init: params.init.name().to_owned(),
+            candidates: params.init.n_candidates(),
+            weighted,
+            n_init: params.n_init,
+            max_iter: params.max_iter,
+            tol: params.tol,
+            seed: params.seed,
+            n_docs,
+            objective,
+            n_iter,
+            converged: stop.is_converged(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let trace = Trace { runs: records, best_run: best.number, iterations: best.history.iterations };
+        Finished { model: Model::new(best.centroids, info), objective, n_iter, stop, trace }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::record::{IterationRecord, RunRecord, StopReason};
 use crate::update::{Sums, Touched};
 
 /// Where a run starts.
+#[derive(Clone)]
 pub(super) enum Start {
     /// From seeds, drawn according to [`Params::init`](crate::Params::init).
     Seeds,
@@ -18,21 +19,21 @@ pub(super) enum Start {
 }
 
 /// The history of a run so far.
-#[derive(Default)]
-pub(super) struct History {
+#[derive(Clone, Default)]
+pub(crate) struct History {
     /// Iteration 0 is the first assignment.
-    pub(super) iterations: Vec<IterationRecord>,
+    pub(crate) iterations: Vec<IterationRecord>,
     pub(super) seeding_seconds: f64,
 }
 
 /// One run: all state of its iterations, except the part held by the shards.
-pub(super) struct Run {
-    pub(super) number: usize,
+pub(crate) struct Run {
+    pub(crate) number: usize,
     pub(super) sums: Sums,
-    pub(super) centroids: Centroids,
+    pub(crate) centroids: Centroids,
     /// The clusters that the last pass touched, not yet in the sums.
     pub(super) pending: Vec<Touched>,
-    pub(super) history: History,
+    pub(crate) history: History,
 }
 
 impl Run {

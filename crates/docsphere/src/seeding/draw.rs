@@ -7,7 +7,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::source::{Lowered, Seed, SeedSource};
+use super::source::{Draw, Lowered, Seed, SeedSource};
 use crate::centroids::Centroid;
 use crate::error::Result;
 
@@ -46,22 +46,24 @@ impl Totals {
         Totals { buckets, spans }
     }
 
-    /// Draws a document with a probability proportional to its weight; `None` if no document has
-    /// weight.
-    pub(super) fn draw(&self, source: &dyn SeedSource, rng: &mut SeedRng) -> Result<Option<Seed>> {
+    /// Draws `n` documents, each with a probability proportional to its weight; none if no document
+    /// has weight.
+    pub(super) fn draw(&self, source: &dyn SeedSource, n: usize, rng: &mut SeedRng) -> Result<Vec<Seed>> {
         let total: u64 = self.spans.iter().sum();
         if total == 0 {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let mut rest = rng.below(total);
-        let past = "the totals of the buckets are those of the documents";
+        let draws: Vec<Draw> = (0..n).map(|_| self.bucket_at(rng.below(total))).collect();
+        source.pick(&draws)
+    }
+
+    /// The first bucket at which the running total exceeds a number below the total.
+    fn bucket_at(&self, mut rest: u64) -> Draw {
+        let past = "the number is below the total";
         let span = first_past(&mut rest, self.spans.iter().copied()).expect(past);
         let buckets = self.buckets[span * SPAN_BUCKETS..].iter().copied();
         let bucket = span * SPAN_BUCKETS + first_past(&mut rest, buckets).expect(past);
-        let docs = source.drawable(bucket)?;
-        let place = first_past(&mut rest, docs.iter().map(|drawable| drawable.weight)).expect(past);
-        let doc = docs[place].doc;
-        Ok(Some(Seed { doc, row: source.row(doc)? }))
+        Draw { bucket, rest }
     }
 
     pub(super) fn lower(&mut self, lowered: &[Lowered]) {
@@ -85,7 +87,7 @@ pub(super) fn one_by_one(
 ) -> Result<Vec<Centroid>> {
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
-        let Some(seed) = totals.draw(source, rng)? else { break };
+        let Some(seed) = totals.draw(source, 1, rng)?.pop() else { break };
         totals.lower(&make_seed(source, &seed)?);
         seeds.push(seed.row);
         progress(seeds.len())?;

@@ -30,7 +30,7 @@ use draw::SeedRng;
 
 pub(crate) use order::{Buckets, Ordered, content_hash};
 pub(crate) use search::Search;
-pub(crate) use source::{Drawable, Lowered, Seed, SeedSource};
+pub(crate) use source::{Draw, Drawable, Joined, Lowered, Seed, SeedSource};
 
 use crate::centroids::{Centroid, Centroids};
 use crate::error::{Error, Result};
@@ -144,8 +144,9 @@ impl Seeding<'_> {
             return Ok(centroids.clone());
         }
         let seeds = self.draw(source, progress);
-        source.end_seeding()?;
+        let ended = source.end_seeding();
         let mut list = seeds?;
+        ended?;
         // More clusters than distinct rows: the others start empty.
         list.resize(self.n_clusters, Centroid::default());
         Ok(Centroids::new(self.n_terms, list))

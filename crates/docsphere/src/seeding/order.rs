@@ -31,7 +31,12 @@ pub(crate) struct Buckets {
 impl Buckets {
     /// Buckets for `n_docs` documents, in all shards together.
     pub(crate) fn for_docs(n_docs: usize) -> Self {
-        Buckets { bits: (n_docs / BUCKET_DOCS).max(1).ilog2() }
+        Self::of_size(n_docs, BUCKET_DOCS)
+    }
+
+    /// Buckets of about `bucket_docs` documents each. Their size changes no draw.
+    pub(crate) fn of_size(n_docs: usize, bucket_docs: usize) -> Self {
+        Buckets { bits: (n_docs / bucket_docs.max(1)).max(1).ilog2() }
     }
 
     fn count(self) -> usize {

@@ -27,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::draw::{SeedRng, Totals};
-use super::source::{Lowered, Seed, SeedSource};
+use super::source::{Joined, Lowered, Seed, SeedSource};
 use crate::centroids::Centroid;
 use crate::error::Result;
 
@@ -45,11 +45,7 @@ pub(super) fn draw_seeds(
     while seeds.len() < k {
         // The first seed is drawn alone: any candidate would do.
         let n_drawn = if seeds.is_empty() { 1 } else { candidates };
-        let mut drawn = Vec::with_capacity(n_drawn);
-        while drawn.len() < n_drawn {
-            let Some(seed) = totals.draw(source, rng)? else { break };
-            drawn.push(seed);
-        }
+        let drawn = totals.draw(source, n_drawn, rng)?;
         if drawn.is_empty() {
             break;
         }
@@ -95,11 +91,14 @@ impl Pool {
     /// Begins a step: these documents join the pool.
     fn join(&mut self, source: &mut dyn SeedSource, drawn: &[Seed]) -> Result<()> {
         self.step += 1;
+        let top: Vec<Bound> = (0..source.judged_ahead()).map_while(|_| self.heap.pop()).collect();
         let first = self.members.len() as u32; // fits: k times candidates
-        for (member, (seed, gain)) in (first..).zip(drawn.iter().zip(source.join(first, drawn)?)) {
+        let Joined { gains, judged } = source.join(first, drawn, &numbers(&top))?;
+        for (member, (seed, gain)) in (first..).zip(drawn.iter().zip(gains)) {
             self.heap.push(Bound { gain, member: Reverse(member) });
             self.members.push(Member { doc: seed.doc, judged: self.step });
         }
+        self.put_back(&top, &judged);
         Ok(())
     }
 
@@ -107,26 +106,49 @@ impl Pool {
     fn take_best(&mut self, source: &mut dyn SeedSource) -> Result<Option<Winner>> {
         while let Some(bound) = self.heap.pop() {
             let number = bound.member.0;
-            let member = &mut self.members[number as usize];
-            if member.judged == self.step {
-                let doc = member.doc;
-                if let Some(lowered) = source.absorb_member(number, doc)? {
-                    return Ok(Some(Winner { doc, lowered }));
-                }
+            let doc = self.members[number as usize].doc;
+            if self.is_judged(&bound)
+                && let Some(lowered) = source.absorb_member(number, doc)?
+            {
+                return Ok(Some(Winner { doc, lowered }));
             }
-            let gain = match source.judge(number)? {
-                Some(gain) => gain,
-                None => {
-                    let seed = Seed { doc: member.doc, row: source.row(member.doc)? };
-                    source.join(number, &[seed])?[0]
-                }
-            };
-            // Without gain it has become a seed, or coincides with one: it never comes back.
-            if gain > 0 {
-                member.judged = self.step;
-                self.heap.push(Bound { gain, ..bound });
+            let mut top = vec![bound];
+            while top.len() <= source.judged_ahead()
+                && let Some(next) = self.heap.peek().filter(|next| !self.is_judged(next))
+            {
+                top.push(*next);
+                self.heap.pop();
             }
+            let mut gains = source.judge(&numbers(&top))?;
+            if gains[0].is_none() {
+                let seed = Seed { doc, row: source.row(doc)? };
+                gains[0] = source.join(number, &[seed], &[])?.gains.pop();
+            }
+            self.put_back(&top, &gains);
         }
         Ok(None)
     }
+
+    fn is_judged(&self, bound: &Bound) -> bool {
+        self.members[bound.member.0 as usize].judged == self.step
+    }
+
+    /// Puts members back that were judged in this step, or whose lists are dropped.
+    fn put_back(&mut self, bounds: &[Bound], gains: &[Option<u64>]) {
+        for (&bound, &gain) in bounds.iter().zip(gains) {
+            match gain {
+                None => self.heap.push(bound),
+                // It has become a seed, or coincides with one: it never comes back.
+                Some(0) => {}
+                Some(gain) => {
+                    self.members[bound.member.0 as usize].judged = self.step;
+                    self.heap.push(Bound { gain, ..bound });
+                }
+            }
+        }
+    }
+}
+
+fn numbers(bounds: &[Bound]) -> Vec<u32> {
+    bounds.iter().map(|bound| bound.member.0).collect()
 }

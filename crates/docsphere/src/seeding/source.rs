@@ -18,6 +18,40 @@ pub(crate) struct Drawable {
     pub(crate) weight: u64,
 }
 
+/// A draw: the bucket that it hit, and the part of the random number that is left in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Draw {
+    pub(crate) bucket: usize,
+    pub(crate) rest: u64,
+}
+
+impl Draw {
+    /// The drawn document, of those of the bucket in drawing order: the first at which the running
+    /// total of weights exceeds the rest.
+    ///
+    /// # Panics
+    /// If the weights of the documents do not add up to that of the bucket.
+    pub(crate) fn hit(self, docs: impl IntoIterator<Item = Drawable>) -> u32 {
+        let mut rest = self.rest;
+        for drawable in docs {
+            if rest < drawable.weight {
+                return drawable.doc;
+            }
+            rest -= drawable.weight;
+        }
+        panic!("the totals of the buckets are those of the documents");
+    }
+}
+
+/// The gains of new members of a pool, and of members that were judged again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Joined {
+    /// The amount by which each new member would lower the total weight.
+    pub(crate) gains: Vec<u64>,
+    /// The same for each member that was judged again; `None` if its list has been dropped.
+    pub(crate) judged: Vec<Option<u64>>,
+}
+
 /// The amount by which the seed weights of a bucket fell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lowered {
@@ -38,8 +72,8 @@ pub(crate) trait SeedSource {
     /// Without `search`, only [`SeedSource::take`] may be used to lower weights.
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>>;
 
-    /// The documents of a bucket that have weight, in drawing order.
-    fn drawable(&self, bucket: usize) -> Result<Vec<Drawable>>;
+    /// The documents that these draws hit, with their rows.
+    fn pick(&self, draws: &[Draw]) -> Result<Vec<Seed>>;
 
     /// The row of a document.
     fn row(&self, doc: u32) -> Result<Centroid>;
@@ -51,12 +85,18 @@ pub(crate) trait SeedSource {
     fn absorb(&mut self, seed: &Seed) -> Result<Vec<Lowered>>;
 
     /// Finds the documents that each of these would improve as the next seed, and keeps their lists
-    /// under consecutive numbers. Returns the amount by which each would lower the total weight.
-    fn join(&mut self, first_member: u32, seeds: &[Seed]) -> Result<Vec<u64>>;
+    /// under consecutive numbers. Judges the members `again` in the same step.
+    fn join(&mut self, first_member: u32, seeds: &[Seed], again: &[u32]) -> Result<Joined>;
 
-    /// The amount by which a member of the pool would lower the total weight now; `None` if its
-    /// list has been dropped.
-    fn judge(&mut self, member: u32) -> Result<Option<u64>>;
+    /// The amount by which each of these members of the pool would lower the total weight now;
+    /// `None` if its list has been dropped.
+    fn judge(&mut self, members: &[u32]) -> Result<Vec<Option<u64>>>;
+
+    /// How many members of the pool to judge in advance, together with others: none where a member
+    /// costs more than a question. Changes the time, never the seeds.
+    fn judged_ahead(&self) -> usize {
+        0
+    }
 
     /// Makes a seed of a member of the pool that was judged since the last seed; returns `None`,
     /// without any change, if its list has been dropped.

@@ -18,7 +18,9 @@ use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::record::Strategy;
-use crate::seeding::{Buckets, Drawable, Lowered, Ordered, Search, Seed, SeedSource, content_hash};
+use crate::seeding::{
+    Buckets, Draw, Drawable, Joined, Lowered, Ordered, Search, Seed, SeedSource, content_hash,
+};
 use crate::update::{Candidate, Change, Changes, Delta, DeltaScratch, Fitting, Refill, Touched};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 
@@ -34,7 +36,8 @@ pub(crate) struct LocalShards<'a> {
     list: Vec<LocalShard<'a>>,
 }
 
-struct LocalShard<'a> {
+/// One shard in this process.
+pub(crate) struct LocalShard<'a> {
     /// The number of the first document.
     first_doc: usize,
     rows: UnitRows<'a>,
@@ -49,6 +52,8 @@ struct LocalShard<'a> {
     /// Documents that were given to an empty cluster since the last pass, and the labels they had
     /// before.
     refilled: Vec<(u32, u32)>,
+    /// Documents that were given to an empty cluster before the last pass.
+    passed_refills: Vec<u32>,
     kept: Option<Assignment>,
     scratch: DeltaScratch,
     /// While a run is seeded.
@@ -65,19 +70,9 @@ impl<'a> LocalShards<'a> {
     ) -> Self {
         let starts = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([rows.n_rows()]);
-        let shard = |range: Range<usize>| LocalShard {
-            first_doc: range.start,
-            rows: rows.part(range.clone()),
-            weights: weights.part(range),
-            settings,
-            assigner: assign::assigner(settings.strategy, &settings.assigner),
-            assignment: Assignment::default(),
-            summed: Vec::new(),
-            changes: Changes::default(),
-            refilled: Vec::new(),
-            kept: None,
-            scratch: DeltaScratch::default(),
-            search: None,
+        let shard = |range: Range<usize>| {
+            let (rows, weights) = (rows.part(range.clone()), weights.part(range.clone()));
+            LocalShard::new(range.start, rows, weights, settings)
         };
         LocalShards { list: starts.zip(ends).map(|(start, end)| shard(start..end)).collect() }
     }
@@ -93,28 +88,8 @@ impl<'a> LocalShards<'a> {
         whole
     }
 
-    /// The number of the shard of a document.
-    fn shard_of(&self, doc: u32) -> usize {
-        self.list.partition_point(|shard| shard.first_doc <= doc as usize) - 1
-    }
-}
-
-impl SeedSource for LocalShards<'_> {
-    fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
-        let buckets = Buckets::for_docs(self.list.iter().map(|shard| shard.rows.n_rows()).sum());
-        // What the run before needed goes before the index comes.
-        self.list.iter_mut().for_each(LocalShard::clear);
-        let mut totals: Vec<u64> = Vec::new();
-        for shard in &mut self.list {
-            let found =
-                shard.search.insert(Search::new(&shard.rows, shard.weights, buckets, search)).totals();
-            totals.resize(found.len(), 0);
-            totals.iter_mut().zip(found).for_each(|(total, found)| *total += found);
-        }
-        Ok(totals)
-    }
-
-    fn drawable(&self, bucket: usize) -> Result<Vec<Drawable>> {
+    /// The documents of a bucket that have weight, in drawing order.
+    fn drawable(&self, bucket: usize) -> Vec<Drawable> {
         let mut all: Vec<Drawable> = self.list.iter().flat_map(|shard| shard.drawable(bucket)).collect();
         if self.list.len() > 1 {
             // Within a shard they are in this order.
@@ -128,7 +103,35 @@ impl SeedSource for LocalShards<'_> {
             keyed.sort_by(|a, b| a.0.compare(&b.0));
             all = keyed.into_iter().map(|(_, drawable)| drawable).collect();
         }
-        Ok(all)
+        all
+    }
+
+    /// The number of the shard of a document.
+    fn shard_of(&self, doc: u32) -> usize {
+        self.list.partition_point(|shard| shard.first_doc <= doc as usize) - 1
+    }
+}
+
+impl SeedSource for LocalShards<'_> {
+    fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
+        let buckets = Buckets::for_docs(self.list.iter().map(|shard| shard.rows.n_rows()).sum());
+        // What the run before needed goes before the index comes.
+        self.list.iter_mut().for_each(LocalShard::clear);
+        let mut totals: Vec<u64> = Vec::new();
+        for shard in &mut self.list {
+            let found = shard.begin_seeding(buckets, search);
+            totals.resize(found.len(), 0);
+            totals.iter_mut().zip(found).for_each(|(total, found)| *total += found);
+        }
+        Ok(totals)
+    }
+
+    fn pick(&self, draws: &[Draw]) -> Result<Vec<Seed>> {
+        let pick = |draw: &Draw| {
+            let doc = draw.hit(self.drawable(draw.bucket));
+            self.row(doc).map(|row| Seed { doc, row })
+        };
+        draws.iter().map(pick).collect()
     }
 
     fn row(&self, doc: u32) -> Result<Centroid> {
@@ -145,29 +148,31 @@ impl SeedSource for LocalShards<'_> {
 
     fn absorb(&mut self, seed: &Seed) -> Result<Vec<Lowered>> {
         let mut lowered = Vec::new();
-        for shard in &mut self.list {
-            let search = shard.search.as_mut().expect(BEGUN);
-            lowered.extend(search.absorb(&shard.rows, seed.row.as_row()));
-        }
+        self.list.iter_mut().for_each(|shard| lowered.extend(shard.absorb(seed.row.as_row())));
         lowered.extend(self.take(seed.doc)?);
         Ok(lowered)
     }
 
-    fn join(&mut self, first_member: u32, seeds: &[Seed]) -> Result<Vec<u64>> {
+    fn join(&mut self, first_member: u32, seeds: &[Seed], again: &[u32]) -> Result<Joined> {
+        let judged = self.judge(again)?;
         let rows: Vec<Row<'_>> = seeds.iter().map(|seed| seed.row.as_row()).collect();
         let mut gains = vec![0; seeds.len()];
         for shard in &mut self.list {
-            let found = shard.search.as_mut().expect(BEGUN).join(&shard.rows, first_member, &rows);
+            let found = shard.join(first_member, &rows);
             gains.iter_mut().zip(found).for_each(|(gain, found)| *gain += found);
         }
-        Ok(gains)
+        Ok(Joined { gains, judged })
     }
 
-    fn judge(&mut self, member: u32) -> Result<Option<u64>> {
-        // Every one of them, so that all lists are up to date.
-        let found: Vec<Option<u64>> =
-            self.list.iter_mut().map(|shard| shard.search_mut().judge(member)).collect();
-        Ok(found.into_iter().sum())
+    fn judge(&mut self, members: &[u32]) -> Result<Vec<Option<u64>>> {
+        let mut gains = vec![Some(0); members.len()];
+        for shard in &mut self.list {
+            for (gain, &member) in gains.iter_mut().zip(members) {
+                // Every shard is asked, so that all lists are up to date.
+                *gain = shard.search_mut().judge(member).and_then(|found| Some(found + (*gain)?));
+            }
+        }
+        Ok(gains)
     }
 
     fn absorb_member(&mut self, member: u32, doc: u32) -> Result<Option<Vec<Lowered>>> {
@@ -184,7 +189,7 @@ impl SeedSource for LocalShards<'_> {
     }
 
     fn end_seeding(&mut self) -> Result<()> {
-        self.list.iter_mut().for_each(|shard| shard.search = None);
+        self.list.iter_mut().for_each(LocalShard::end_seeding);
         Ok(())
     }
 }
@@ -194,17 +199,8 @@ const BEGUN: &str = "seeding has begun";
 
 impl Shards for LocalShards<'_> {
     fn facts(&self) -> RowFacts {
-        let rows = |shard: &LocalShard<'_>| shard.rows.n_rows();
-        let is_usable =
-            |shard: &LocalShard<'_>, doc| shard.rows.row(doc).nnz() > 0 && shard.weights.weight(doc) > 0.0;
-        let usable = |shard: &LocalShard<'_>| (0..rows(shard)).filter(|&doc| is_usable(shard, doc)).count();
-        RowFacts {
-            n_rows: self.list.iter().map(rows).sum(),
-            n_terms: self.list[0].rows.n_terms(),
-            nnz: self.list.iter().map(|shard| shard.rows.nnz()).sum(),
-            n_nonzero_rows: self.list.iter().map(|shard| shard.rows.n_nonzero_rows()).sum(),
-            n_usable: self.list.iter().map(usable).sum(),
-        }
+        let facts = self.list.iter().map(|shard| RowFacts::of(&shard.rows, &shard.weights));
+        facts.reduce(RowFacts::plus).expect("there is a shard")
     }
 
     fn checksums(&self) -> Result<Checksums> {
@@ -257,16 +253,12 @@ impl Shards for LocalShards<'_> {
 
     fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta> {
         let mut delta = Delta::default();
-        for LocalShard { changes, rows, weights, scratch, .. } in &self.list {
-            delta.add(changes.delta(clusters.clone(), rows, weights, scratch));
-        }
+        self.list.iter().for_each(|shard| delta.add(shard.delta(clusters.clone())));
         Ok(delta)
     }
 
     fn keep(&mut self) -> Result<()> {
-        for shard in &mut self.list {
-            shard.kept = Some(std::mem::take(&mut shard.assignment));
-        }
+        self.list.iter_mut().for_each(LocalShard::keep);
         Ok(())
     }
 
@@ -281,33 +273,76 @@ impl Shards for LocalShards<'_> {
 }
 
 impl<'a> LocalShard<'a> {
+    /// A shard whose documents have numbers from `first_doc` on.
+    pub(crate) fn new(
+        first_doc: usize,
+        rows: UnitRows<'a>,
+        weights: RowWeights<'a>,
+        settings: &'a ShardSettings,
+    ) -> Self {
+        LocalShard {
+            first_doc,
+            rows,
+            weights,
+            settings,
+            assigner: assign::assigner(settings.strategy, &settings.assigner),
+            assignment: Assignment::default(),
+            summed: Vec::new(),
+            changes: Changes::default(),
+            refilled: Vec::new(),
+            passed_refills: Vec::new(),
+            kept: None,
+            scratch: DeltaScratch::default(),
+            search: None,
+        }
+    }
+
     /// Gives back what a run holds. What was kept stays.
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.assigner = assign::assigner(self.settings.strategy, &self.settings.assigner);
         self.assignment = Assignment::default();
         self.summed = Vec::new();
         self.changes = Changes::default();
         self.refilled = Vec::new();
+        self.passed_refills = Vec::new();
         self.scratch = DeltaScratch::default();
     }
 
     /// The place of a document among those of the shard.
-    fn position(&self, doc: u32) -> usize {
+    pub(crate) fn position(&self, doc: u32) -> usize {
         doc as usize - self.first_doc
     }
 
-    fn search_mut(&mut self) -> &mut Search<'a> {
+    /// Builds the data for seeding. Returns the total seed weight of each bucket.
+    pub(crate) fn begin_seeding(&mut self, buckets: Buckets, search: bool) -> Vec<u64> {
+        self.search.insert(Search::new(&self.rows, self.weights, buckets, search)).totals()
+    }
+
+    /// Gives back the data for seeding.
+    pub(crate) fn end_seeding(&mut self) {
+        self.search = None;
+    }
+
+    pub(crate) fn absorb(&mut self, seed: Row<'_>) -> Vec<Lowered> {
+        self.search.as_mut().expect(BEGUN).absorb(&self.rows, seed)
+    }
+
+    pub(crate) fn join(&mut self, first_member: u32, seeds: &[Row<'_>]) -> Vec<u64> {
+        self.search.as_mut().expect(BEGUN).join(&self.rows, first_member, seeds)
+    }
+
+    pub(crate) fn search_mut(&mut self) -> &mut Search<'a> {
         self.search.as_mut().expect(BEGUN)
     }
 
-    fn drawable(&self, bucket: usize) -> Vec<Drawable> {
+    pub(crate) fn drawable(&self, bucket: usize) -> Vec<Drawable> {
         let mut found = self.search.as_ref().expect(BEGUN).drawable(bucket);
         found.iter_mut().for_each(|drawable| drawable.doc += self.first_doc as u32);
         found
     }
 
     /// The checksums of rows and weights, to be combined with those of other shards.
-    fn checksums(&self) -> [crc32fast::Hasher; 2] {
+    pub(crate) fn checksums(&self) -> [crc32fast::Hasher; 2] {
         const TASK_ROWS: usize = 1 << 13;
         let n_rows = self.rows.n_rows();
         let starts: Vec<usize> = (0..n_rows).step_by(TASK_ROWS).collect();
@@ -336,7 +371,7 @@ impl<'a> LocalShard<'a> {
         whole
     }
 
-    fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
+    pub(crate) fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
         let n_rows = self.rows.n_rows();
         self.clear();
         self.assigner.attach(&self.rows)?;
@@ -359,7 +394,7 @@ impl<'a> LocalShard<'a> {
         Ok(())
     }
 
-    fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
+    pub(crate) fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
         let unsettled_docs = self.unsettled(step);
         let start = Instant::now();
         let refilled: Vec<u32> = self.refilled.iter().map(|&(doc, _)| doc).collect();
@@ -380,6 +415,7 @@ impl<'a> LocalShard<'a> {
         }
         let (changes, touched) = Changes::between(&self.summed, labels, &self.weights);
         self.changes = changes;
+        self.passed_refills = refilled;
         self.summed.copy_from_slice(labels);
         let objective = self.weights.fixed_sum(&self.assignment.similarities);
         Ok(Passed {
@@ -400,6 +436,36 @@ impl<'a> LocalShard<'a> {
         })
     }
 
+    /// The documents whose labels may differ from those of the pass before the last, ascending, with
+    /// their labels. Positions in the shard.
+    pub(crate) fn relabelled(&self) -> Vec<(u32, u32)> {
+        let mut docs: Vec<u32> = self.changes.docs().chain(self.passed_refills.iter().copied()).collect();
+        docs.par_sort_unstable();
+        docs.dedup();
+        docs.into_iter().map(|doc| (doc, self.assignment.labels[doc as usize])).collect()
+    }
+
+    /// Nonzeros of the documents that moved in the last pass and the refills since: at least as many
+    /// as the entries of all deltas.
+    pub(crate) fn moved_nnz(&self) -> usize {
+        self.changes.docs().map(|doc| self.rows.row(doc as usize).nnz()).sum()
+    }
+
+    /// What the last pass and the refills since change in the sums of these clusters.
+    pub(crate) fn delta(&self, clusters: RangeInclusive<u32>) -> Delta {
+        self.changes.delta(clusters, &self.rows, &self.weights, &self.scratch)
+    }
+
+    /// Keeps labels and similarities of the run that has ended as the best so far.
+    pub(crate) fn keep(&mut self) {
+        self.kept = Some(std::mem::take(&mut self.assignment));
+    }
+
+    /// What was kept.
+    pub(crate) fn kept(&self) -> Option<&Assignment> {
+        self.kept.as_ref()
+    }
+
     /// Documents whose own centroid changed.
     fn unsettled(&self, step: &Step<'_>) -> u64 {
         if step.movement.is_none() {
@@ -409,7 +475,7 @@ impl<'a> LocalShard<'a> {
         labels.filter(|&&label| !step.is_settled(label)).count() as u64
     }
 
-    fn worst(&self, after: Option<Fitting>, n: usize) -> Vec<Candidate> {
+    pub(crate) fn worst(&self, after: Option<Fitting>, n: usize) -> Vec<Candidate> {
         let (Assignment { labels, similarities }, rows, weights, first_doc) =
             (&self.assignment, &self.rows, &self.weights, self.first_doc);
         let docs = labels.par_iter().zip(similarities).with_min_len(1 << 13).enumerate();
@@ -436,14 +502,14 @@ impl<'a> LocalShard<'a> {
         found.into_iter().map(candidate).collect()
     }
 
-    fn refill(&mut self, refill: &Refill) {
+    pub(crate) fn refill(&mut self, refill: &Refill) {
         let position = refill.doc as usize - self.first_doc;
         let before = std::mem::replace(&mut self.assignment.labels[position], refill.cluster);
         self.refilled.push((position as u32, before));
     }
 
     /// Adds all refills since the last pass to the changes.
-    fn touched_by_refills(&mut self) -> Vec<Touched> {
+    pub(crate) fn touched_by_refills(&mut self) -> Vec<Touched> {
         let mut changes = Vec::with_capacity(2 * self.refilled.len());
         for &(doc, before) in &self.refilled {
             let cluster =

@@ -16,18 +16,21 @@
 
 mod local;
 
-pub(crate) use local::{LocalShards, ShardSettings};
+pub(crate) use local::{LocalShard, LocalShards, ShardSettings};
 
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
+
 use crate::assign::Step;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::{Counters, IndexUse, Strategy};
 use crate::seeding::SeedSource;
-use crate::update::{Candidate, Delta, Fitting, Refill, Touched};
+use crate::update::{BATCH_CLUSTERS, Candidate, Delta, Fitting, Refill, Touched};
+use crate::vectors::{RowWeights, UnitRows};
 
 /// What is known of all rows together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RowFacts {
     pub(crate) n_rows: usize,
     pub(crate) n_terms: usize,
@@ -35,6 +38,30 @@ pub(crate) struct RowFacts {
     pub(crate) n_nonzero_rows: usize,
     /// Rows that are not zero and have weight.
     pub(crate) n_usable: usize,
+}
+
+impl RowFacts {
+    pub(crate) fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>) -> Self {
+        let is_usable = |&doc: &usize| rows.row(doc).nnz() > 0 && weights.weight(doc) > 0.0;
+        RowFacts {
+            n_rows: rows.n_rows(),
+            n_terms: rows.n_terms(),
+            nnz: rows.nnz(),
+            n_nonzero_rows: rows.n_nonzero_rows(),
+            n_usable: (0..rows.n_rows()).filter(is_usable).count(),
+        }
+    }
+
+    /// The facts of two sets of rows over the same terms.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        RowFacts {
+            n_rows: self.n_rows + other.n_rows,
+            n_terms: self.n_terms,
+            nnz: self.nnz + other.nnz,
+            n_nonzero_rows: self.n_nonzero_rows + other.n_nonzero_rows,
+            n_usable: self.n_usable + other.n_usable,
+        }
+    }
 }
 
 /// Checksums of rows and of their weights, as if they were written one after the other: those of
@@ -79,7 +106,7 @@ pub(crate) struct PassSeconds {
 
 impl Passed {
     /// Adds what another shard did in the same pass.
-    fn add(&mut self, other: Passed) {
+    pub(crate) fn add(&mut self, other: Passed) {
         Touched::add(&mut self.touched, other.touched);
         self.objective += other.objective;
         self.moved_docs += other.moved_docs;
@@ -123,12 +150,31 @@ pub(crate) trait Shards: SeedSource + Send {
     /// What the last pass and the refills since change in the sums of these clusters.
     fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta>;
 
+    /// For how many of `n_touched` clusters to ask for deltas at a time. Changes the time and the
+    /// memory, never the sums.
+    fn clusters_per_delta(&self, _n_touched: usize) -> usize {
+        BATCH_CLUSTERS
+    }
+
     /// Keeps labels and similarities of the run that has ended as the best so far.
     fn keep(&mut self) -> Result<()>;
 
-    /// The labels of the present run, for a checkpoint.
+    /// The labels after the last pass of the present run, for a checkpoint.
     fn labels(&self) -> Result<Vec<u32>>;
 
     /// The labels that were kept, for a checkpoint.
     fn kept_labels(&self) -> Result<Vec<u32>>;
+
+    /// Whether a call may fail because rows and all that was known of them are lost, and be
+    /// repeated after [`Shards::recover`].
+    fn may_be_lost(&self) -> bool {
+        false
+    }
+
+    /// Brings rows back after an error. Returns whether the error was such a loss; then the run must
+    /// [start](Shards::start) again from the labels and centroids of its last pass. What was kept is
+    /// lost as well, but [`Shards::labels`] and [`Shards::kept_labels`] are as before.
+    fn recover(&mut self, _error: &Error) -> Result<bool> {
+        Ok(false)
+    }
 }

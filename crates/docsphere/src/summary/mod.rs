@@ -1,14 +1,22 @@
 //! Stage 11: human-readable summaries. Size, cohesion, keywords, representative and least typical
 //! documents, a histogram and neighbours of every cluster.
 //!
-//! **Cost.** Keywords: one pass over the centroids, 8 bytes per term. Representatives: one pass
-//! over the documents. Neighbours: each centroid against all others (`model/pairs.rs`).
+//! The documents come from a [`SummarySource`]: one matrix, or any number of shards. Clusters are
+//! processed in batches, so that the candidates of all clusters are never held at once.
+//!
+//! **Cost.** Keywords: one pass over the centroids, 8 bytes per term. Representatives: two passes
+//! over the documents, and the rows of few candidates of one batch. Neighbours: each centroid
+//! against all others (`model/pairs.rs`).
 
 mod keywords;
 mod representatives;
+pub(crate) mod source;
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
+use self::source::{ClusterFacts, LocalSource, Members, SummarySource};
 use crate::error::{ErrorKind, Result};
 use crate::ids::{ClusterId, DocId, TermId};
 use crate::labels::Labels;
@@ -78,7 +86,9 @@ pub struct ClusterSummary {
     pub cluster: ClusterId,
     /// The number of its documents.
     pub size: usize,
-    /// The mean similarity of its documents to its centroid; 0 for an empty cluster.
+    /// The mean similarity of its documents to its centroid; 0 for an empty cluster. The sum is
+    /// taken in integers, each document counting as `round(similarity * 2^40)`, so that the mean
+    /// does not depend on the order of the documents.
     pub cohesion: f64,
     /// Terms that distinguish it from the others, best first.
     pub keywords: Vec<Keyword>,
@@ -145,32 +155,79 @@ pub fn summarize(
     options: SummaryOptions,
 ) -> Result<Vec<ClusterSummary>> {
     check(rows, labels, similarities, model)?;
+    // As a `u32`, -1 is `NO_LABEL`.
+    let labels = labels.as_slice().iter().map(|&label| label as u32);
+    let members = Members::new(model.centroids().n_clusters(), labels);
+    summarize_source(&LocalSource { first_doc: 0, rows, similarities, members: &members }, model, options)
+}
+
+/// Maximum number of clusters per batch.
+const BATCH_CLUSTERS: usize = 256;
+
+/// Maximum number of documents that a batch asks for, unless one cluster asks for more.
+const BATCH_DOCUMENTS: usize = 1 << 15;
+
+/// Summarises every cluster of a model, in cluster order, over documents that live anywhere.
+///
+/// The labels of the source must be clusters of the model, its rows over the model's terms.
+pub(crate) fn summarize_source(
+    source: &dyn SummarySource,
+    model: &Model,
+    options: SummaryOptions,
+) -> Result<Vec<ClusterSummary>> {
     let centroids = model.centroids();
-    let members = members_by_cluster(labels, centroids.n_clusters());
-    let sizes: Vec<usize> = members.iter().map(Vec::len).collect();
+    let facts = source.cluster_facts(centroids.n_clusters())?;
+    let sizes: Vec<usize> = facts.iter().map(|facts| facts.size as usize).collect();
     let shares = keywords::TermShares::new(centroids, &sizes);
     let neighbours = model.neighbours(options.n_neighbours);
-    let summary = |((cluster, docs), neighbours): ((usize, &Vec<u32>), Vec<Neighbour>)| {
-        let id = ClusterId::new(cluster as u32);
-        let total: f64 = docs.iter().map(|&doc| similarities[doc as usize]).sum();
-        let representatives = representatives::choose(rows, docs, similarities, options.n_representatives);
-        ClusterSummary {
-            cluster: id,
-            size: docs.len(),
-            cohesion: if docs.is_empty() { 0.0 } else { total / docs.len() as f64 },
-            keywords: shares.keywords(centroids.row(cluster), docs.len(), options.n_keywords),
-            least_typical: representatives::least(
-                docs,
-                similarities,
-                &representatives,
-                options.n_least_typical,
-            ),
-            histogram: histogram(docs, similarities),
-            representatives,
+    let documents = shown_documents(source, centroids.n_clusters(), options)?;
+    let summary =
+        |(cluster, ((facts, documents), neighbours)): (usize, ((ClusterFacts, Shown), _))| ClusterSummary {
+            cluster: ClusterId::new(cluster as u32),
+            size: facts.size as usize,
+            cohesion: facts.cohesion(),
+            keywords: shares.keywords(centroids.row(cluster), facts.size as usize, options.n_keywords),
+            representatives: documents.representatives,
+            least_typical: documents.least_typical,
+            histogram: facts.histogram.to_vec(),
             neighbours,
-        }
-    };
-    Ok(members.par_iter().enumerate().zip(neighbours).map(summary).collect())
+        };
+    let parts = facts.into_par_iter().zip(documents).zip(neighbours);
+    Ok(parts.enumerate().map(summary).collect())
+}
+
+/// The documents that the summary of a cluster shows.
+struct Shown {
+    representatives: Vec<Representative>,
+    least_typical: Vec<Representative>,
+}
+
+/// The documents that the summaries of all clusters show, batch by batch.
+fn shown_documents(
+    source: &dyn SummarySource,
+    n_clusters: usize,
+    options: SummaryOptions,
+) -> Result<Vec<Shown>> {
+    let SummaryOptions { n_representatives, n_least_typical, .. } = options;
+    let n_best = representatives::n_candidates(n_representatives);
+    let n_worst = representatives::n_farthest(n_least_typical, n_representatives);
+    let mut all = Vec::with_capacity(n_clusters);
+    for clusters in batches(n_clusters, n_best.saturating_add(n_worst)) {
+        let extremes = source.extremes(clusters, n_best, n_worst)?;
+        let candidates = extremes.iter().map(|extremes| &extremes.best[..]);
+        let chosen = representatives::choose(source, candidates, n_representatives)?;
+        all.extend(extremes.iter().zip(chosen).map(|(extremes, representatives)| Shown {
+            least_typical: representatives::least(&extremes.worst, &representatives, n_least_typical),
+            representatives,
+        }));
+    }
+    Ok(all)
+}
+
+/// Batches of clusters with at most `n_documents` documents each.
+fn batches(n_clusters: usize, n_documents: usize) -> impl Iterator<Item = Range<u32>> {
+    let size = (BATCH_DOCUMENTS / n_documents.max(1)).clamp(1, BATCH_CLUSTERS);
+    (0..n_clusters).step_by(size).map(move |start| start as u32..n_clusters.min(start + size) as u32)
 }
 
 /// The keywords of every cluster of a model, in cluster order: those of [`summarize`], without the
@@ -205,16 +262,6 @@ pub fn cluster_keywords(model: &Model, labels: &Labels, n_keywords: usize) -> Re
     Ok(sizes.par_iter().enumerate().map(of_cluster).collect())
 }
 
-/// Counts documents by similarity. Values below 0 count in the first step, 1 in the last.
-fn histogram(docs: &[u32], similarities: &[f64]) -> Vec<u32> {
-    let mut counts = vec![0; HISTOGRAM_STEPS];
-    for &doc in docs {
-        let step = (similarities[doc as usize] * HISTOGRAM_STEPS as f64).max(0.0) as usize;
-        counts[step.min(HISTOGRAM_STEPS - 1)] += 1;
-    }
-    counts
-}
-
 fn check(rows: &UnitRows<'_>, labels: &Labels, similarities: &[f64], model: &Model) -> Result<()> {
     let n_rows = rows.n_rows();
     let (what, expected, got) = if rows.n_terms() != model.centroids().n_terms() {
@@ -238,16 +285,6 @@ fn check_labels(labels: &Labels, n_clusters: usize) -> Result<()> {
     Err(ErrorKind::Mismatch { what: "every label", expected, got }.into())
 }
 
-fn members_by_cluster(labels: &Labels, n_clusters: usize) -> Vec<Vec<u32>> {
-    let mut members = vec![Vec::new(); n_clusters];
-    for (doc, &label) in labels.as_slice().iter().enumerate() {
-        if let Ok(cluster) = usize::try_from(label) {
-            members[cluster].push(doc as u32);
-        }
-    }
-    members
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,12 +292,13 @@ mod tests {
     use crate::vectors::SparseRows;
 
     #[test]
-    fn the_histogram_counts_every_document_once() {
-        let similarities = [-0.2, 0.0, 0.049, 0.05, 0.5, 0.999, 1.0, 1.0000001];
-        let counts = histogram(&[0, 1, 2, 3, 4, 5, 6, 7], &similarities);
-        let filled: Vec<(usize, u32)> = counts.into_iter().enumerate().filter(|step| step.1 > 0).collect();
-        assert_eq!(filled, [(0, 3), (1, 1), (10, 1), (19, 3)]);
-        assert_eq!(histogram(&[5], &similarities).iter().sum::<u32>(), 1, "only documents of the cluster");
+    fn batches_cover_all_clusters_and_ask_for_a_bounded_number_of_documents() {
+        let of = |n_clusters, n_documents| batches(n_clusters, n_documents).collect::<Vec<_>>();
+        assert_eq!(of(600, 66), [0..256, 256..512, 512..600]);
+        assert_eq!(of(5, BATCH_DOCUMENTS / 2), [0..2, 2..4, 4..5]);
+        assert_eq!(of(2, usize::MAX), [0..1, 1..2]);
+        assert_eq!(of(300, 0), [0..256, 256..300]);
+        assert!(of(0, 1).is_empty());
     }
 
     #[test]

@@ -153,6 +153,11 @@ impl Changes {
         touched
     }
 
+    /// The documents that moved; twice if they left a cluster and joined another.
+    pub(crate) fn docs(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|change| change.doc)
+    }
+
     /// The resulting changes of the sums of these clusters.
     pub(crate) fn delta(
         &self,

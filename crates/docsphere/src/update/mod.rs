@@ -9,9 +9,9 @@ mod delta;
 pub(crate) mod refill;
 mod sums;
 
-pub(crate) use delta::{Change, Changes, Delta, DeltaScratch, Touched};
+pub(crate) use delta::{Change, Changes, ClusterDelta, Delta, DeltaScratch, Touched};
 pub(crate) use refill::{Candidate, Fitting, Refill};
-pub(crate) use sums::Sums;
+pub(crate) use sums::{BATCH_CLUSTERS, Sums};
 
 /// Upper bound on the memory of centroids, their sums and an update: 16 bytes per entry, 24 more
 /// for those of the clusters that are updated together, and a dense row per thread.
@@ -46,6 +46,6 @@ impl Follower {
         self.summed.copy_from_slice(labels);
         self.sums.count(&touched);
         let delta = |clusters| Ok(changes.delta(clusters, rows, &weights, &self.scratch));
-        self.sums.apply(&touched, &[], centroids, delta).expect("nothing can fail here")
+        self.sums.apply(&touched, &[], centroids, BATCH_CLUSTERS, delta).expect("nothing can fail here")
     }
 }

@@ -17,7 +17,7 @@ use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 
 /// Number of clusters that are updated together: enough for any number of threads.
-pub(super) const BATCH_CLUSTERS: usize = 256;
+pub(crate) const BATCH_CLUSTERS: usize = 256;
 
 /// The integer sums and the numbers of members of all clusters.
 pub(crate) struct Sums {
@@ -66,17 +66,18 @@ impl Sums {
     /// document in it is new.
     ///
     /// Works in batches of clusters, so that old and new sums coexist only for a few of them:
-    /// `delta` returns the changes for a range of clusters. Only the clusters in `touched`, which
-    /// ascend, change.
+    /// `delta` returns the changes for a range of clusters, with up to `batch` touched ones. Only the
+    /// clusters in `touched`, which ascend, change.
     pub(crate) fn apply(
         &mut self,
         touched: &[Touched],
         refills: &[Refill],
         centroids: &mut Centroids,
+        batch: usize,
         mut delta: impl FnMut(RangeInclusive<u32>) -> Result<Delta>,
     ) -> Result<Movement> {
         let mut movement = Movement::none(centroids.n_clusters());
-        for batch in touched.chunks(BATCH_CLUSTERS) {
+        for batch in touched.chunks(batch) {
             let delta = delta(batch[0].cluster..=batch[batch.len() - 1].cluster)?;
             let before = &*centroids;
             let updated: Vec<Updated> = delta
@@ -163,7 +164,7 @@ mod tests {
                     let touched = changes.add(step, &weights);
                     sums.count(&touched);
                     let delta = |clusters| Ok(changes.delta(clusters, &rows, &weights, &scratch));
-                    sums.apply(&touched, &[], &mut centroids, delta).unwrap();
+                    sums.apply(&touched, &[], &mut centroids, BATCH_CLUSTERS, delta).unwrap();
                 }
                 (sums.list, sums.n_members)
             };

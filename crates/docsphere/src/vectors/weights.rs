@@ -12,6 +12,7 @@
 //!   repeating the row.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, Result, RowProblem};
 
@@ -28,7 +29,7 @@ pub(crate) struct RowWeights<'a> {
 }
 
 /// `2^e` as two factors, since it may be too large for a float if the weights are very small.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WeightScale([f64; 2]);
 
 impl WeightScale {
@@ -44,6 +45,18 @@ impl<'a> RowWeights<'a> {
 
     /// Checks the weights, one per row.
     pub(crate) fn new(weights: &'a [f64], n_rows: usize) -> Result<Self> {
+        Self::check(weights, n_rows)?;
+        let total = WeightTotal::of(weights, WeightTotal::ceiling(weights));
+        Ok(Self::on_scale(weights, total.scale()?))
+    }
+
+    /// The weights of some rows, which have been checked, on the scale of all rows.
+    pub(crate) fn on_scale(weights: &'a [f64], scale: WeightScale) -> Self {
+        RowWeights { given: Some(weights), scale }
+    }
+
+    /// Checks that there is one weight per row, finite and not negative.
+    pub(crate) fn check(weights: &[f64], n_rows: usize) -> Result<()> {
         if weights.len() != n_rows {
             return Err(ErrorKind::Mismatch {
                 what: "the number of row weights",
@@ -52,20 +65,13 @@ impl<'a> RowWeights<'a> {
             }
             .into());
         }
-        if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-            let problem = RowProblem::BadWeight { weight: weights[row] };
-            return Err(ErrorKind::Row { row: row as u64, problem }.into());
-        }
-        let total = WeightTotal::of(weights, WeightTotal::ceiling(weights));
-        if !total.value().is_normal() {
-            return Err(ErrorKind::Mismatch {
-                what: "the total of the row weights",
-                expected: format!("a finite number, at least {:e}", f64::MIN_POSITIVE),
-                got: format!("{:e}", total.value()),
+        match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+            Some(row) => {
+                let problem = RowProblem::BadWeight { weight: weights[row] };
+                Err(ErrorKind::Row { row: row as u64, problem }.into())
             }
-            .into());
+            None => Ok(()),
         }
-        Ok(RowWeights { given: Some(weights), scale: WeightScale(total.scale()) })
     }
 
     /// Whether the caller gave weights.
@@ -109,14 +115,14 @@ impl<'a> RowWeights<'a> {
         let chunks = values.par_chunks(size).enumerate();
         match self.given {
             None => chunks
-                .map(|(_, values)| i128::from(values.iter().map(|v| rounded(v * PLACES)).sum::<i64>()))
+                .map(|(_, values)| i128::from(values.iter().map(|&v| fixed_similarity(v)).sum::<i64>()))
                 .sum(),
             Some(_) => chunks
                 .map(|(chunk, values)| {
                     let numbered = values.iter().enumerate();
                     numbered
                         .map(|(i, v)| {
-                            let q = rounded(v * PLACES) as f64;
+                            let q = fixed_similarity(*v) as f64;
                             self.scaled(chunk * size + i, q).round() as i128
                         })
                         .sum::<i128>()
@@ -132,6 +138,12 @@ impl<'a> RowWeights<'a> {
     }
 }
 
+/// A similarity in the fixed point of the objective: `round(similarity * 2^40)`.
+#[inline]
+pub(crate) fn fixed_similarity(similarity: f64) -> i64 {
+    rounded(similarity * PLACES)
+}
+
 /// The nearest integer, half away from zero: same as `f64::round`, which is a function call on
 /// machines without an instruction for it.
 #[inline]
@@ -143,8 +155,8 @@ fn rounded(value: f64) -> i64 {
 
 /// The total of some weights as an integer: the totals of parts, each with the same ceiling, sum to
 /// that of the whole in any order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct WeightTotal {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WeightTotal {
     /// The smallest p such that no weight is above `2^p`.
     ceiling: i32,
     /// Each weight counts as `round(w * 2^(63-p))`.
@@ -154,7 +166,7 @@ struct WeightTotal {
 impl WeightTotal {
     /// The smallest p such that none of these is above `2^p`; the greatest of the parts is that of
     /// the whole.
-    fn ceiling(weights: &[f64]) -> i32 {
+    pub(crate) fn ceiling(weights: &[f64]) -> i32 {
         let greatest = weights.iter().copied().fold(0.0, f64::max);
         if greatest == 0.0 {
             return i32::MIN / 2;
@@ -166,9 +178,14 @@ impl WeightTotal {
         exponent + i32::from(!is_power) - shift
     }
 
-    fn of(weights: &[f64], ceiling: i32) -> Self {
+    pub(crate) fn of(weights: &[f64], ceiling: i32) -> Self {
         let [a, b] = power_of_two(63 - ceiling.max(-1100));
         WeightTotal { ceiling, sum: weights.iter().map(|w| (w * a * b).round() as u128).sum() }
+    }
+
+    /// The total of two sets of weights with the same ceiling.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        WeightTotal { sum: self.sum + other.sum, ..self }
     }
 
     /// The total, for messages.
@@ -177,11 +194,19 @@ impl WeightTotal {
         self.sum as f64 * a * b
     }
 
-    /// The power of two that brings the total into (2^29, 2^30], as two factors.
-    fn scale(self) -> [f64; 2] {
+    /// The power of two that brings the total into (2^29, 2^30].
+    pub(crate) fn scale(self) -> Result<WeightScale> {
+        if !self.value().is_normal() {
+            return Err(ErrorKind::Mismatch {
+                what: "the total of the row weights",
+                expected: format!("a finite number, at least {:e}", f64::MIN_POSITIVE),
+                got: format!("{:e}", self.value()),
+            }
+            .into());
+        }
         // The smallest b such that the sum is not above 2^b.
         let bits = 128 - (self.sum - 1).leading_zeros() as i32;
-        power_of_two(30 - (bits + self.ceiling - 63))
+        Ok(WeightScale(power_of_two(30 - (bits + self.ceiling - 63))))
     }
 }
 
@@ -197,7 +222,8 @@ mod tests {
     #[test]
     fn the_scale_is_the_power_of_two_that_fits() {
         let scale = |weights: &[f64]| {
-            WeightTotal::of(weights, WeightTotal::ceiling(weights)).scale().iter().product::<f64>()
+            let total = WeightTotal::of(weights, WeightTotal::ceiling(weights));
+            total.scale().unwrap().0.iter().product::<f64>()
         };
         assert_eq!(scale(&[f64::from(1 << 30)]), 1.0);
         assert_eq!(scale(&[3.0]), f64::from(1 << 28));
@@ -205,7 +231,8 @@ mod tests {
         assert_eq!(scale(&[f64::from(1 << 30), f64::from(1 << 29)]), 0.5);
         let tiny = [f64::MIN_POSITIVE];
         let total = WeightTotal::of(&tiny, WeightTotal::ceiling(&tiny));
-        assert!(total.scale().iter().all(|factor| factor.is_finite()) && total.value() == tiny[0]);
+        let scale = total.scale().unwrap();
+        assert!(scale.0.iter().all(|factor| factor.is_finite()) && total.value() == tiny[0]);
     }
 
     #[test]

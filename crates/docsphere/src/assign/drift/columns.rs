@@ -14,7 +14,7 @@
 //! from tight, but a document has few terms and its own centroid is much more similar than most: of
 //! 312 random groups of 16 among 5,000 centroids, it rules out all but two or three, and one of
 //! these is that of the own centroid. So a document scans all groups first, and then only the tiles
-//! of those that remain ([`batch.rs`](super::batch)).
+//! of those that remain ([`batch`](super::batch)).
 //!
 //! # Proof
 //!

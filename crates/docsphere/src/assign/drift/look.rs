@@ -277,7 +277,7 @@ impl Followers {
         } else {
             batch.scan(set.columns, &set.masks, level, found);
         }
-        scanned.counters.postings += batch.n_read;
+        scanned.counters.postings += batch.n_read();
         for (doc, look) in batch.docs.iter().zip(looks) {
             let seen = &mut seen[look.number as usize];
             seen.bound = seen.bound.max(doc.loser_bound());

@@ -1,0 +1,189 @@
+//! The data of a worker: documents or rows, as they were given or read.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use super::message::{
+    Answer, Begin, Centers, Head, PROTOCOL, PassedDocuments, Request, Shape, decode, encode,
+};
+use super::packed::{Packed, damaged, unpack_all_labels};
+use crate::assign::{AssignerSettings, Step};
+use crate::centroids::{Centroid, Centroids, Moved, Movement};
+use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, Document};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ids::DocId;
+use crate::labels::{Assignment, Labels};
+use crate::observer::Silent;
+use crate::seeding::{Buckets, Lowered};
+use crate::shards::{LocalShard, RowFacts, ShardSettings};
+use crate::simd::Level;
+use crate::store::{TextStore, TextStoreWriter};
+use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
+use crate::threads::on_threads;
+use crate::update::{Candidate, Fitting, Refill, Touched};
+use crate::vectors::{CountedDocuments, Row, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
+
+/// The data of a worker.
+#[derive(Default)]
+pub(super) struct Own {
+    /// Documents that were given as texts, with their ids.
+    pub(super) given: Option<GivenTexts>,
+    pub(super) counted: Option<CountedDocuments>,
+    pub(super) rows: Option<UnitRows<'static>>,
+    pub(super) weights: Option<Vec<f64>>,
+    pub(super) ids: Vec<String>,
+    pub(super) texts: Option<TextStore>,
+}
+
+pub(super) struct GivenTexts {
+    pub(super) texts: Vec<String>,
+    /// `None`: they are numbered.
+    pub(super) ids: Option<Vec<String>>,
+}
+
+impl Own {
+    pub(super) fn shape(&self) -> Option<Shape> {
+        let has_weights = self.weights.is_some();
+        if let Some(rows) = &self.rows {
+            let (n_docs, n_terms) = (rows.n_rows() as u64, Some(rows.n_terms() as u64));
+            return Some(Shape { n_docs, n_terms, has_weights });
+        }
+        let n_docs = self.given.as_ref()?.texts.len() as u64;
+        Some(Shape { n_docs, n_terms: None, has_weights })
+    }
+
+    pub(super) fn answer(&mut self, request: Request, scratch: &Path) -> Result<Answer> {
+        match request {
+            Request::CountLines { pieces } => {
+                let pieces: Vec<CorpusPiece> = from_json(&pieces)?;
+                Ok(Answer::Lines(pieces.iter().map(CorpusPiece::count_lines).collect::<Result<_>>()?))
+            }
+            Request::Read(reading) => self.read(&reading, scratch),
+            Request::Vectorize { model } => {
+                let model = TextModel::from_bytes(&model.0)?;
+                let counted = self.counted.take().ok_or_else(out_of_turn)?;
+                let part = counted.into_rows(&model)?;
+                (self.rows, self.ids) = (Some(part.rows), part.ids);
+                Ok(Answer::Vectorized(self.shape().ok_or_else(out_of_turn)?))
+            }
+            Request::Weights { ceiling: None } => {
+                Ok(Answer::Ceiling(self.weights.as_deref().map(WeightTotal::ceiling)))
+            }
+            Request::Weights { ceiling: Some(ceiling) } => {
+                let weights = self.weights.as_deref().unwrap_or_default();
+                Ok(Answer::Weights(WeightTotal::of(weights, ceiling)))
+            }
+            _ => Err(out_of_turn()),
+        }
+    }
+
+    /// Reads documents and counts their terms.
+    pub(super) fn read(&mut self, reading: &Reading, scratch: &Path) -> Result<Answer> {
+        let vectorizer = Vectorizer::new()
+            .text(from_json(&reading.text)?)
+            .tfidf(from_json(&reading.tfidf)?)
+            .n_threads(rayon::current_num_threads());
+        (self.rows, self.ids, self.texts) = (None, Vec::new(), None);
+        let counted = match &reading.documents {
+            Documents::Given { first_number } => {
+                let given = self.given.as_ref().ok_or_else(out_of_turn)?;
+                match &given.ids {
+                    None => vectorizer.count_texts(&given.texts, *first_number)?,
+                    Some(ids) => {
+                        let documents: Vec<Document<'_>> =
+                            ids.iter().zip(&given.texts).map(|(id, text)| Document { id, text }).collect();
+                        vectorizer.count_documents(&documents)?
+                    }
+                }
+            }
+            Documents::Pieces { pieces, text_fields, id_field, skip_bad_records } => {
+                let pieces: Vec<CorpusPiece> = from_json(pieces)?;
+                if pieces.is_empty() {
+                    vectorizer.count_documents(&[])?
+                } else {
+                    let mut options = CorpusOptions::default()
+                        .text_fields(text_fields.iter().cloned())
+                        .skip_bad_records(*skip_bad_records);
+                    options.id_field.clone_from(id_field);
+                    let corpus = Corpus::from_pieces(&pieces, options)?;
+                    let mut store = reading.keep_texts.then(|| Store::create(scratch)).transpose()?;
+                    let writer = store.as_mut().map(|store| &mut store.writer);
+                    let counted = vectorizer.count(&corpus, writer, &mut Silent)?;
+                    self.texts = store.map(Store::finish).transpose()?;
+                    counted
+                }
+            }
+        };
+        let stats = counted.stats();
+        let read = ReadCounts {
+            n_documents: stats.n_documents,
+            n_bad_records: stats.n_bad_records,
+            n_invalid_utf8: stats.n_invalid_utf8,
+            bytes_read: stats.bytes_read,
+        };
+        let terms = Packed(counted.term_counts().to_bytes());
+        self.counted = Some(counted);
+        Ok(Answer::Counted { read, terms })
+    }
+
+    /// Ids and texts of some documents, by position.
+    pub(super) fn documents(&self, positions: &[usize], first_doc: u64) -> Result<Vec<(String, Option<String>)>> {
+        let id = |&position: &usize| {
+            let number = || (first_doc + position as u64 + 1).to_string();
+            self.ids.get(position).cloned().unwrap_or_else(number)
+        };
+        let ids = positions.iter().map(id);
+        if let Some(given) = &self.given {
+            return Ok(ids.zip(positions.iter().map(|&p| given.texts.get(p).cloned())).collect());
+        }
+        let Some(texts) = &self.texts else { return Ok(ids.map(|id| (id, None)).collect()) };
+        let docs: Vec<DocId> = positions.iter().map(|&position| DocId::new(position as u32)).collect();
+        let found = texts.get_many(&docs)?;
+        Ok(found.into_iter().map(|document| (document.id, Some(document.text))).collect())
+    }
+
+    /// Everything that a shard is made of.
+    pub(super) fn ready(&self, begin: &Begin) -> Result<(&UnitRows<'static>, RowWeights<'_>, ShardSettings)> {
+        let rows = self.rows.as_ref().ok_or_else(out_of_turn)?;
+        let weights = match (&self.weights, begin.scale) {
+            (Some(weights), Some(scale)) => RowWeights::on_scale(weights, scale),
+            (None, None) => RowWeights::UNIFORM,
+            _ => return Err(out_of_turn()),
+        };
+        let level = Level::of(begin.simd).ok_or_else(|| {
+            let expected = "instructions that every machine has".to_owned();
+            ErrorKind::Parameter { name: "simd", expected, got: begin.simd.to_string() }
+        })?;
+        let (lambdas, index_min_changed) = (begin.lambdas.clone(), begin.index_min_changed as usize);
+        let assigner = AssignerSettings { lambdas, index_min_changed, level };
+        Ok((rows, weights, ShardSettings { strategy: begin.strategy, assigner }))
+    }
+}
+
+/// A store of texts that is being written. Its file loses its name at once where the system allows
+/// it, so that nothing is left behind if the worker is killed.
+struct Store {
+    writer: TextStoreWriter,
+    file: tempfile::TempPath,
+}
+
+impl Store {
+    fn create(scratch: &Path) -> Result<Self> {
+        let failed = |error| Error::io("write", error).at_path(scratch);
+        let file = tempfile::NamedTempFile::new_in(scratch).map_err(failed)?.into_temp_path();
+        Ok(Store { writer: TextStoreWriter::create(&file)?, file })
+    }
+
+    fn finish(self) -> Result<TextStore> {
+        let store = self.writer.finish()?;
+        // Where an open file cannot be removed, it stays.
+        let _ = self.file.close();
+        Ok(store)
+    }
+}
+
+pub(super) fn out_of_turn() -> Error {
+    Error::malformed("message", "requests in their order", "one out of turn")
+}

@@ -1,0 +1,362 @@
+//! The documents of a summary, in any number of shards.
+//!
+//! Every answer is a sum of integers, or a list of single documents in a total order. So the
+//! answers of shards merge into the answer for all documents, to the bit, however the documents are
+//! cut.
+//!
+//! **Cost.** [`Members`]: 4 bytes per document, 8 per cluster. [`ClusterFacts`]: 112 bytes per
+//! cluster. [`Extremes`]: 16 bytes per document that was asked for; twice that, for one cluster per
+//! thread, while they are sought.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::HISTOGRAM_STEPS;
+use crate::by_key::ByKey;
+use crate::centroids::Centroid;
+use crate::error::Result;
+use crate::labels::Assignment;
+use crate::update::Fitting;
+use crate::vectors::{RowWeights, UnitRows, fixed_similarity};
+
+/// The documents that are summarised, wherever they live. Documents have numbers that go on from
+/// shard to shard.
+///
+/// The caller first asks for the facts of all clusters, then for the extremes of some clusters at a
+/// time and for the rows of some of these.
+pub(crate) trait SummarySource {
+    /// The facts of each of `n_clusters` clusters.
+    fn cluster_facts(&self, n_clusters: usize) -> Result<Vec<ClusterFacts>>;
+
+    /// The `n_best` nearest and the `n_worst` farthest documents of each cluster of the range.
+    fn extremes(&self, clusters: Range<u32>, n_best: usize, n_worst: usize) -> Result<Vec<Extremes>>;
+
+    /// The rows of some documents, in the order of `docs`.
+    fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>>;
+}
+
+/// The facts of a cluster that are sums over its documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ClusterFacts {
+    pub(crate) size: u64,
+    /// The sum of the similarities in fixed point; see [`fixed_similarity`].
+    pub(crate) similarity_sum: i128,
+    pub(crate) histogram: [u32; HISTOGRAM_STEPS],
+}
+
+impl ClusterFacts {
+    /// Adds the documents of the same cluster in another shard.
+    #[cfg_attr(not(any(test, feature = "distributed")), expect(dead_code, reason = "for workers"))]
+    pub(crate) fn add(&mut self, other: &ClusterFacts) {
+        self.size += other.size;
+        self.similarity_sum += other.similarity_sum;
+        self.histogram.iter_mut().zip(&other.histogram).for_each(|(count, other)| *count += other);
+    }
+
+    /// Counts a document. Similarities below 0 count in the first step, 1 in the last.
+    pub(super) fn count(&mut self, similarity: f64) {
+        self.size += 1;
+        self.similarity_sum += i128::from(fixed_similarity(similarity));
+        let step = (similarity * HISTOGRAM_STEPS as f64).max(0.0) as usize;
+        self.histogram[step.min(HISTOGRAM_STEPS - 1)] += 1;
+    }
+
+    /// The mean similarity; 0 for an empty cluster.
+    pub(super) fn cohesion(&self) -> f64 {
+        if self.size == 0 {
+            return 0.0;
+        }
+        RowWeights::UNIFORM.scale().objective(self.similarity_sum) / self.size as f64
+    }
+}
+
+/// The nearest and the farthest documents of a cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Extremes {
+    /// Nearest first, ties by number.
+    pub(crate) best: Vec<Fitting>,
+    /// Farthest first, ties by number.
+    pub(crate) worst: Vec<Fitting>,
+}
+
+impl Extremes {
+    /// Adds the extremes of the same cluster in another shard. Both must have been asked for with
+    /// these numbers.
+    #[cfg_attr(not(any(test, feature = "distributed")), expect(dead_code, reason = "for workers"))]
+    pub(crate) fn add(&mut self, other: Extremes, n_best: usize, n_worst: usize) {
+        let best = std::mem::take(&mut self.best).into_iter().chain(other.best);
+        self.best = first_in_order(best, n_best, best_first);
+        let worst = std::mem::take(&mut self.worst).into_iter().chain(other.worst);
+        self.worst = first_in_order(worst, n_worst, Fitting::compare);
+    }
+}
+
+/// The order of [`Extremes::best`].
+fn best_first(a: &Fitting, b: &Fitting) -> Ordering {
+    b.similarity.total_cmp(&a.similarity).then(a.doc.cmp(&b.doc))
+}
+
+/// The first `n` documents in an order, sorted. Holds at most `2 n` documents.
+fn first_in_order(
+    docs: impl Iterator<Item = Fitting>,
+    n: usize,
+    order: impl Fn(&Fitting, &Fitting) -> Ordering,
+) -> Vec<Fitting> {
+    if n == 0 {
+        return Vec::new();
+    }
+    let mut kept: Vec<Fitting> = Vec::new();
+    // The n-th of the documents seen before the last cut: nothing behind it can be among the first.
+    let mut last: Option<Fitting> = None;
+    for doc in docs {
+        if last.is_some_and(|last| order(&doc, &last).is_gt()) {
+            continue;
+        }
+        kept.push(doc);
+        if kept.len() == n.saturating_mul(2) {
+            last = Some(*kept.select_nth_unstable_by(n - 1, &order).1);
+            kept.truncate(n);
+        }
+    }
+    kept.sort_unstable_by(&order);
+    kept.truncate(n);
+    kept
+}
+
+/// The documents of each cluster of one shard, by their positions in the shard.
+#[derive(Debug)]
+pub(crate) struct Members {
+    n_clusters: usize,
+    by_cluster: ByKey<u32>,
+}
+
+impl Members {
+    /// `labels` are those of the shard's documents, in order; each is less than `n_clusters`, or
+    /// [`Assignment::NO_LABEL`].
+    pub(crate) fn new(n_clusters: usize, labels: impl Iterator<Item = u32> + Clone) -> Self {
+        let entries = labels.zip(0..).filter(|&(label, _)| label != Assignment::NO_LABEL);
+        Members { n_clusters, by_cluster: ByKey::new(n_clusters, entries) }
+    }
+}
+
+/// Consecutive documents in this process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LocalSource<'a> {
+    /// The number of the first document.
+    pub(crate) first_doc: usize,
+    pub(crate) rows: &'a UnitRows<'a>,
+    /// Similarities of the documents to their centroids, one per row.
+    pub(crate) similarities: &'a [f64],
+    pub(crate) members: &'a Members,
+}
+
+impl SummarySource for LocalSource<'_> {
+    /// # Panics
+    /// If the members were grouped for another number of clusters.
+    fn cluster_facts(&self, n_clusters: usize) -> Result<Vec<ClusterFacts>> {
+        assert_eq!(n_clusters, self.members.n_clusters, "members of another number of clusters");
+        let of_cluster = |cluster: u32| {
+            let mut facts = ClusterFacts::default();
+            for &position in self.members.by_cluster.of(cluster) {
+                facts.count(self.similarities[position as usize]);
+            }
+            facts
+        };
+        Ok((0..n_clusters as u32).into_par_iter().map(of_cluster).collect())
+    }
+
+    fn extremes(&self, clusters: Range<u32>, n_best: usize, n_worst: usize) -> Result<Vec<Extremes>> {
+        let fitting = |&position: &u32| Fitting {
+            similarity: self.similarities[position as usize],
+            doc: self.first_doc as u32 + position,
+        };
+        let of_cluster = |cluster: u32| {
+            let members = || self.members.by_cluster.of(cluster).iter().map(fitting);
+            Extremes {
+                best: first_in_order(members(), n_best, best_first),
+                worst: first_in_order(members(), n_worst, Fitting::compare),
+            }
+        };
+        Ok(clusters.into_par_iter().map(of_cluster).collect())
+    }
+
+    fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
+        Ok(docs.iter().map(|&doc| Centroid::from_row(self.rows.row(doc as usize - self.first_doc))).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::representatives::NEAR_DUPLICATE;
+    use super::super::{Representative, SummaryOptions, summarize, summarize_source};
+    use super::*;
+    use crate::fit::SphericalKMeans;
+    use crate::ids::DocId;
+    use crate::vectors::SparseRows;
+
+    /// Several sources as one.
+    struct Shards<'a>(Vec<LocalSource<'a>>);
+
+    impl SummarySource for Shards<'_> {
+        fn cluster_facts(&self, n_clusters: usize) -> Result<Vec<ClusterFacts>> {
+            let mut all = vec![ClusterFacts::default(); n_clusters];
+            for shard in &self.0 {
+                let found = shard.cluster_facts(n_clusters)?;
+                all.iter_mut().zip(&found).for_each(|(all, found)| all.add(found));
+            }
+            Ok(all)
+        }
+
+        fn extremes(&self, clusters: Range<u32>, n_best: usize, n_worst: usize) -> Result<Vec<Extremes>> {
+            let mut all = vec![Extremes::default(); clusters.len()];
+            // Backwards: the order of the shards does not matter.
+            for shard in self.0.iter().rev() {
+                let found = shard.extremes(clusters.clone(), n_best, n_worst)?;
+                all.iter_mut().zip(found).for_each(|(all, found)| all.add(found, n_best, n_worst));
+            }
+            Ok(all)
+        }
+
+        fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
+            let row = |&doc: &u32| {
+                let shard = self.0.partition_point(|shard| shard.first_doc <= doc as usize) - 1;
+                Ok(self.0[shard].rows(&[doc])?.remove(0))
+            };
+            docs.iter().map(row).collect()
+        }
+    }
+
+    /// Rows of few terms with few values, so that many are equal or near-duplicates.
+    fn rows_of(docs: &[(u8, u8, bool)]) -> UnitRows<'static> {
+        let (mut offsets, mut terms, mut values) = (vec![0], Vec::new(), Vec::new());
+        for &(first, second, is_light) in docs {
+            terms.push(u32::from(first));
+            values.push(1.0);
+            if second > first {
+                terms.push(u32::from(second));
+                values.push(if is_light { 0.4 } else { 1.0 });
+            }
+            offsets.push(terms.len() as u64);
+        }
+        UnitRows::new(SparseRows::from_parts(4, offsets, terms, values).unwrap())
+    }
+
+    /// Representatives and least typical documents by their definition: all rows at hand.
+    fn plain(
+        rows: &UnitRows<'_>,
+        mut docs: Vec<Fitting>,
+        options: SummaryOptions,
+    ) -> [Vec<Representative>; 2] {
+        docs.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.doc.cmp(&b.doc)));
+        let mut chosen: Vec<Fitting> = Vec::new();
+        for &doc in docs.iter().take(20 * options.n_representatives) {
+            let row = rows.row(doc.doc as usize);
+            let differs = |other: &Fitting| row.dot(rows.row(other.doc as usize)) < NEAR_DUPLICATE;
+            if chosen.len() < options.n_representatives && chosen.iter().all(differs) {
+                chosen.push(doc);
+            }
+        }
+        docs.sort_by(|a, b| a.similarity.total_cmp(&b.similarity).then(a.doc.cmp(&b.doc)));
+        docs.retain(|doc| !chosen.contains(doc));
+        docs.truncate(options.n_least_typical);
+        let shown = |doc: &Fitting| Representative { doc: DocId::new(doc.doc), similarity: doc.similarity };
+        [chosen.iter().map(shown).collect(), docs.iter().map(shown).collect()]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn documents_cut_anywhere_give_the_same_summaries(
+            docs in prop::collection::vec(((0u8..4, 0u8..4, any::<bool>()), -1i32..3, 0u32..12), 3..120),
+            places in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+            n_representatives in 0usize..5,
+            n_least_typical in 0usize..5,
+        ) {
+            let rows = rows_of(&docs.iter().map(|doc| doc.0).collect::<Vec<_>>());
+            let labels: Vec<i32> = docs.iter().map(|doc| doc.1).collect();
+            // Few values, whose sum depends on the order of addition in floats.
+            let similarities: Vec<f64> = docs.iter().map(|doc| f64::from(doc.2) / 11.0).collect();
+            let model = SphericalKMeans::params(3).fit(&rows).unwrap().model;
+            let options =
+                SummaryOptions { n_representatives, n_least_typical, ..SummaryOptions::default() };
+            let whole = summarize(&rows, &labels.clone().into(), &similarities, &model, options).unwrap();
+
+            for (cluster, summary) in whole.iter().enumerate() {
+                let is_member = |&doc: &usize| labels[doc] == cluster as i32;
+                let members: Vec<Fitting> = (0..docs.len())
+                    .filter(is_member)
+                    .map(|doc| Fitting { similarity: similarities[doc], doc: doc as u32 })
+                    .collect();
+                let sum: i128 = members.iter().map(|m| (m.similarity * 2f64.powi(40)).round() as i128).sum();
+                let mean = sum as f64 / 2f64.powi(40) / members.len() as f64;
+                prop_assert_eq!(summary.cohesion, if members.is_empty() { 0.0 } else { mean });
+                prop_assert_eq!(summary.size, members.len());
+                prop_assert_eq!(summary.histogram.iter().sum::<u32>() as usize, members.len());
+                let [representatives, least_typical] = plain(&rows, members, options);
+                prop_assert_eq!(&summary.representatives, &representatives);
+                prop_assert_eq!(&summary.least_typical, &least_typical);
+            }
+
+            let mut cuts: Vec<usize> = places.iter().map(|place| place.index(docs.len() + 1)).collect();
+            cuts.extend([0, docs.len()]);
+            cuts.sort_unstable();
+            let ranges: Vec<Range<usize>> = cuts.windows(2).map(|cut| cut[0]..cut[1]).collect();
+            let parts: Vec<(UnitRows<'_>, Members)> = ranges
+                .iter()
+                .map(|range| {
+                    let labels = labels[range.clone()].iter().map(|&label| label as u32);
+                    (rows.part(range.clone()), Members::new(3, labels))
+                })
+                .collect();
+            let shards = ranges.iter().zip(&parts).map(|(range, (rows, members))| LocalSource {
+                first_doc: range.start,
+                rows,
+                similarities: &similarities[range.clone()],
+                members,
+            });
+            let cut = summarize_source(&Shards(shards.collect()), &model, options).unwrap();
+            prop_assert_eq!(cut, whole);
+        }
+
+        #[test]
+        fn the_first_in_order_are_those_of_the_sorted_list(
+            similarities in prop::collection::vec(0u32..9, 0..60),
+            n in 0usize..20,
+        ) {
+            let docs = || similarities.iter().zip(0..).map(|(&s, doc)| Fitting { similarity: f64::from(s), doc });
+            let mut sorted: Vec<Fitting> = docs().collect();
+            sorted.sort_by(best_first);
+            sorted.truncate(n);
+            prop_assert_eq!(first_in_order(docs(), n, best_first), sorted);
+        }
+    }
+
+    #[test]
+    fn the_histogram_counts_every_document_once() {
+        let mut facts = ClusterFacts::default();
+        for similarity in [-0.2, 0.0, 0.049, 0.05, 0.5, 0.999, 1.0, 1.0000001] {
+            facts.count(similarity);
+        }
+        let filled: Vec<(usize, u32)> = facts.histogram.into_iter().enumerate().filter(|s| s.1 > 0).collect();
+        assert_eq!(filled, [(0, 3), (1, 1), (10, 1), (19, 3)]);
+        assert_eq!(facts.size, 8);
+    }
+
+    #[test]
+    fn the_cohesion_does_not_depend_on_the_order_of_addition() {
+        let of = |similarities: &[f64]| {
+            let mut facts = ClusterFacts::default();
+            similarities.iter().for_each(|&similarity| facts.count(similarity));
+            facts.cohesion()
+        };
+        assert_ne!((0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3), "floats do");
+        assert_eq!(of(&[0.1, 0.2, 0.3]), of(&[0.3, 0.2, 0.1]));
+        assert_eq!(of(&[0.25, 0.75]), 0.5);
+        assert_eq!(of(&[]), 0.0);
+    }
+}
