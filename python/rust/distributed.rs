@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use docsphere::{
@@ -87,8 +88,11 @@ fn extended(view: ShardView<'_>, task: &[u8]) -> Result<Vec<u8>, String> {
         Task::Similarities => Ok(view.similarities.iter().flat_map(|value| value.to_le_bytes()).collect()),
         Task::Write { folder, format, part, model } => {
             let numbers = (view.first_doc + 1..).take(view.similarities.len());
-            let numbered: Vec<String> =
-                if view.ids.is_empty() { numbers.map(|number| number.to_string()).collect() } else { Vec::new() };
+            let numbered: Vec<String> = if view.ids.is_empty() {
+                numbers.map(|number| number.to_string()).collect()
+            } else {
+                Vec::new()
+            };
             let ids = if view.ids.is_empty() { &numbered } else { view.ids };
             let nearest = model
                 .map(|model| docsphere::Model::load(model)?.predictor().nearest(view.rows, 2))
@@ -247,11 +251,22 @@ enum Reply {
     Raised,
 }
 
+/// The way to the calling thread, from the threads of the job.
+struct Desk {
+    asks: mpsc::Sender<Ask>,
+    replies: Mutex<mpsc::Receiver<Reply>>,
+}
+
+impl Desk {
+    fn reply(&self) -> Option<Reply> {
+        self.replies.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+    }
+}
+
 /// Carries messages to the calling thread, which has the executor.
 struct Carrier<'a> {
     n_workers: usize,
-    asks: mpsc::Sender<Ask>,
-    replies: &'a mpsc::Receiver<Reply>,
+    desk: &'a Desk,
 }
 
 fn given_up() -> docsphere::Error {
@@ -270,15 +285,15 @@ impl Transport for Carrier<'_> {
         answer: &mut dyn FnMut(usize, Vec<u8>) -> docsphere::Result<()>,
     ) -> docsphere::Result<()> {
         let call = Ask::Call { requests: requests.to_vec(), shared: shared.to_vec() };
-        self.asks.send(call).map_err(|_| given_up())?;
+        self.desk.asks.send(call).map_err(|_| given_up())?;
         let mut taken = Ok(());
         loop {
-            match self.replies.recv() {
+            match self.desk.reply() {
                 // All answers are taken, also after an error: the next call has its own.
-                Ok(Reply::Answer(worker, bytes)) if taken.is_ok() => taken = answer(worker, bytes),
-                Ok(Reply::Answer(..) | Reply::Seen) => {}
-                Ok(Reply::Done) => return taken,
-                Ok(Reply::Raised) | Err(_) => return Err(given_up()),
+                Some(Reply::Answer(worker, bytes)) if taken.is_ok() => taken = answer(worker, bytes),
+                Some(Reply::Answer(..) | Reply::Seen) => {}
+                Some(Reply::Done) => return taken,
+                Some(Reply::Raised) | None => return Err(given_up()),
             }
         }
     }
@@ -302,8 +317,8 @@ pub(crate) fn coordinate(
     py.detach(move || {
         std::thread::scope(|scope| {
             let run = scope.spawn(move || {
-                let carrier = Carrier { n_workers, asks: asks.clone(), replies: &replied };
-                work.run(carrier, &asks, &replied, stop, cancel)
+                let desk = Desk { asks, replies: Mutex::new(replied) };
+                work.run(Carrier { n_workers, desk: &desk }, stop, cancel)
             });
             let watched = watch.until_the_end(&asked);
             let result = run.join();
@@ -408,17 +423,16 @@ impl Work {
     fn run(
         self,
         mut carrier: Carrier<'_>,
-        asks: &mpsc::Sender<Ask>,
-        replied: &mpsc::Receiver<Reply>,
         stop: &AtomicBool,
         cancel: &AtomicBool,
     ) -> PyResult<CoordinatedFit> {
-        let start = Instant::now();
+        let (start, desk) = (Instant::now(), carrier.desk);
         let mut teller = Teller::new(true);
         let mut observer = |event: &Event<'_>| {
-            if let Some(json) = teller.told(event) {
-                let _ = asks.send(Ask::Event(json));
-                let _ = replied.recv();
+            if let Some(json) = teller.told(event)
+                && desk.asks.send(Ask::Event(json)).is_ok()
+            {
+                desk.reply();
             }
             if stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -566,17 +580,12 @@ impl Finished<'_, '_> {
         let description = docsphere::on_threads(n_threads, move || {
             Description::from_summaries(&summaries, model, totals, files.report, documents)
         });
-        let description = description.or_raise()?.or_raise()?;
+        let description: Description = description.or_raise()?.or_raise()?;
         let summarize_seconds = begin.elapsed().as_secs_f64();
         let format = files.format()?;
-        let mut failed = Ok(());
         let write = |folder: &Path| {
             self.model.save(folder.join(names::MODEL))?;
-            failed = self.write_parts(folder, files, format);
-            if failed.is_err() {
-                // What went wrong is kept above.
-                return Err(docsphere_result::Error::malformed("the assignments could not be written"));
-            }
+            self.write_parts(folder, files, format)?;
             description.write(folder)?;
             if let Some(map) = &description.map {
                 let page = Page {
@@ -591,18 +600,21 @@ impl Finished<'_, '_> {
                 let rendered = page.render(limits, false);
                 docsphere::write_whole(folder.join(names::REPORT), rendered.html.as_bytes())?;
             }
-            self.trace(files, summarize_seconds, begin).write(folder)
+            self.write_trace(folder, files, summarize_seconds, begin)
         };
-        let written = docsphere_result::replace_folder(&files.output, files.force, write);
-        failed?;
-        written.or_raise()?;
+        docsphere_result::replace_folder(&files.output, files.force, write).or_raise()?;
         let clusters = &description.clusters;
         Ok(self.result(clusters.n_empty_clusters, clusters.n_outliers, None))
     }
 
     /// Lets every worker write its assignments, and checks that they are there.
-    fn write_parts(&mut self, folder: &Path, files: &Files, format: AssignmentsFormat) -> PyResult<()> {
-        let folder = std::path::absolute(folder)?;
+    fn write_parts(
+        &mut self,
+        folder: &Path,
+        files: &Files,
+        format: AssignmentsFormat,
+    ) -> docsphere::Result<()> {
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let model = files.runner_up.then(|| folder.join(names::MODEL));
         let n_workers = self.fit.first_docs().len() as u32;
         let task = |part| {
@@ -610,59 +622,50 @@ impl Finished<'_, '_> {
             json(&Task::Write { folder, format, part, model })
         };
         let tasks: Vec<Vec<u8>> = (0..n_workers).map(task).collect();
-        self.fit.extend("writing assignments", &tasks).or_raise()?;
+        self.fit.extend("writing assignments", &tasks)?;
         let parts = folder.join(names::ASSIGNMENT_PARTS);
         for part in 0..n_workers {
             let path = parts.join(format.part_name(part));
             if !path.is_file() {
-                let problem = format!(
-                    "{}: worker {part} has written it, but it is not here; the output must be on a file system that all nodes share",
+                let message = format!(
+                    "has written {}, but it is not here; the output must be on a file system that all nodes share",
                     path.display()
                 );
-                return Err(named("FileError", problem));
+                return Err(ErrorKind::Worker { worker: part as usize, message }.into());
             }
         }
         Ok(())
     }
 
-    fn trace<'c>(&'c self, files: &'c Files, summarize: f64, begin: Instant) -> OwnedTrace<'c> {
+    fn write_trace(
+        &self,
+        folder: &Path,
+        files: &Files,
+        summarize: f64,
+        begin: Instant,
+    ) -> docsphere_result::Result<()> {
         let (runs, iterations) = (&self.fit.trace.runs, &self.fit.trace.iterations);
-        let here = begin.elapsed().as_secs_f64();
         let seconds = Seconds {
             read: self.read_seconds,
             vectorize: 0.0,
             seed: runs.iter().map(|run| run.seeding_seconds).sum(),
             cluster: iterations.iter().map(|record| record.seconds.total()).sum(),
             summarize,
-            write: here - summarize,
+            write: begin.elapsed().as_secs_f64() - summarize,
             total: self.start.elapsed().as_secs_f64(),
         };
-        OwnedTrace { finished: self.fit, params: self.params, settings: files.settings(), seconds }
-    }
-}
-
-/// The content of trace.json.
-struct OwnedTrace<'a> {
-    finished: &'a DistributedFit<'a>,
-    params: &'a Params,
-    settings: Vec<Setting>,
-    seconds: Seconds,
-}
-
-impl OwnedTrace<'_> {
-    fn write(&self, folder: &Path) -> docsphere_result::Result<()> {
-        TraceFile {
+        let trace = TraceFile {
             strategy: self.params.strategy,
             seed: self.params.seed,
             threads: self.params.n_threads.unwrap_or_else(docsphere::all_cores),
             version: env!("CARGO_PKG_VERSION"),
-            settings: &self.settings,
-            seconds: self.seconds,
+            settings: &files.settings(),
+            seconds,
             peak_memory_bytes: None,
-            runs: &self.finished.trace.runs,
-            iterations: &self.finished.trace.iterations,
-        }
-        .write(folder)
+            runs,
+            iterations,
+        };
+        trace.write(folder)
     }
 }
 

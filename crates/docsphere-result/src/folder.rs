@@ -28,11 +28,7 @@ pub fn write_folder(target: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
 ///
 /// # Errors
 /// As [`write_folder`]; also for a folder that holds anything else.
-pub fn replace_folder(
-    target: &Path,
-    force: bool,
-    write: impl FnOnce(&Path) -> Result<()>,
-) -> Result<()> {
+pub fn replace_folder(target: &Path, force: bool, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     check_output(target, force)?;
     let failed = |error: io::Error| Error::writing(error, target);
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
