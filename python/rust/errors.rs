@@ -18,6 +18,7 @@ pub(crate) fn exception(error: &Error) -> PyErr {
         | ErrorKind::MissingField { .. }
         | ErrorKind::NewerFormat { .. } => "FormatError",
         ErrorKind::Stopped { .. } => "StoppedError",
+        ErrorKind::WorkerLost { .. } | ErrorKind::Worker { .. } => "ClusterError",
         _ => "DocsphereError",
     };
     named(class, error.to_string())

@@ -58,7 +58,7 @@ impl Start<'_> {
 }
 
 impl Options<'_> {
-    fn params(&self) -> PyResult<Params> {
+    pub(crate) fn params(&self) -> PyResult<Params> {
         Ok(SphericalKMeans::params(self.n_clusters)
             .init(self.init.init()?)
             .n_init(self.n_init)
@@ -137,7 +137,7 @@ pub(crate) fn fit(
 ) -> PyResult<Fitted> {
     let (slices, params) = (matrix.slices()?, options.params()?);
     let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
-    let mut teller = Teller { wants_events: callback.is_some(), last_seeding: None };
+    let mut teller = Teller::new(callback.is_some());
     let (stop, cancel) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let (events, receiver) = mpsc::channel::<String>();
     let (answers, answered) = mpsc::channel::<()>();
@@ -220,20 +220,41 @@ impl Watch<'_> {
 }
 
 /// Selects the events that are reported to Python.
-struct Teller {
+pub(crate) struct Teller {
     wants_events: bool,
     last_seeding: Option<Instant>,
 }
 
 impl Teller {
+    pub(crate) fn new(wants_events: bool) -> Self {
+        Teller { wants_events, last_seeding: None }
+    }
+
     /// An event as JSON, if it is reported.
-    fn told(&mut self, event: &Event<'_>) -> Option<String> {
+    pub(crate) fn told(&mut self, event: &Event<'_>) -> Option<String> {
         if !self.wants_events {
             return None;
         }
         let json = match event {
             Event::RunStarted { run, n_init } => {
                 serde_json::json!({ "event": "run", "run": run, "n_init": n_init })
+            }
+            Event::Reading { bytes_read, bytes_total, n_documents } => {
+                serde_json::json!({
+                    "event": "reading",
+                    "bytes_read": bytes_read,
+                    "bytes_total": bytes_total,
+                    "n_documents": n_documents,
+                })
+            }
+            Event::Recovered { error } => {
+                serde_json::json!({ "event": "recovered", "error": error.to_string() })
+            }
+            Event::CheckpointWritten { path } => {
+                serde_json::json!({ "event": "checkpoint", "path": path.to_string_lossy() })
+            }
+            Event::CheckpointFailed { error } => {
+                serde_json::json!({ "event": "checkpoint_failed", "error": error.to_string() })
             }
             Event::Seeding { done, total } => {
                 let soon = self.last_seeding.is_some_and(|last| last.elapsed() < SEEDING_EVENTS);

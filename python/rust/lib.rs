@@ -7,12 +7,14 @@
 //! |---|---|
 //! | `matrix.rs` | compressed sparse rows from and to NumPy arrays, without a copy where the types allow it |
 //! | `fit.rs` | clustering, with the interpreter's lock released, and a callback |
+//! | `distributed.rs` | workers and the coordinator of a cluster; Python carries their messages |
 //! | `model.rs` | the class `Model` |
 //! | `result.rs` | files of a result: the report page, whole folders |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
 //! | `threads.rs` | a call on a given number of threads, with the lock released |
 //! | `errors.rs` | errors of the library as exceptions |
 
+mod distributed;
 mod errors;
 mod fit;
 mod matrix;
@@ -28,6 +30,8 @@ use pyo3::prelude::*;
 mod _docsphere {
     use super::*;
 
+    #[pymodule_export]
+    use crate::distributed::{CoordinatedFit, ShardWorker, coordinate};
     #[pymodule_export]
     use crate::fit::{Fitted, algorithms, fit};
     #[pymodule_export]

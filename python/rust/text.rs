@@ -58,6 +58,12 @@ impl From<Documents> for DocumentBound {
 
 impl Options {
     fn vectorizer(self) -> PyResult<Vectorizer> {
+        let (text, tfidf) = self.options()?;
+        Ok(Vectorizer::new().text(text).tfidf(tfidf))
+    }
+
+    /// How text becomes terms, and how terms are weighted.
+    pub(crate) fn options(self) -> PyResult<(TextOptions, TfidfOptions)> {
         let stop_words = match self.stop_words {
             Some(Stop::Language(language)) => StopWords::Language(language),
             Some(Stop::Own(words)) => StopWords::Own(words),
@@ -78,7 +84,7 @@ impl Options {
             .min_df(self.min_df.into())
             .max_df(self.max_df.into())
             .max_terms(self.max_features);
-        Ok(Vectorizer::new().text(text).tfidf(tfidf))
+        Ok((text, tfidf))
     }
 }
 

@@ -112,6 +112,26 @@ def test_a_result_of_the_command_is_read(command, kind, tmp_path):
     assert older["n_outliers"] == 0 and older["clusters"][0]["histogram"] == []
 
 
+def test_assignments_in_parts_are_read(pipeline, tmp_path):
+    out = tmp_path / "out"
+    docsphere.write_result(pipeline, TEXTS, path=out)
+    whole = docsphere.load_result(out)
+    header, *lines = (out / "assignments.csv").read_text().splitlines(keepends=True)
+    (out / "assignments").mkdir()
+    for number, part in enumerate([lines[:4], [], lines[4:]]):
+        (out / "assignments" / f"part-{number:05}.csv").write_text(header + "".join(part))
+    with pytest.raises(docsphere.FormatError, match=r"assignments: is there beside assignments\.csv"):
+        docsphere.load_result(out)
+    (out / "assignments.csv").unlink()
+    result = docsphere.load_result(out)
+    assert result.ids == whole.ids
+    assert_array_equal(result.labels, whole.labels)
+    assert_array_equal(result.similarities, whole.similarities)
+    (out / "assignments" / "part-00001.csv").unlink()
+    with pytest.raises(docsphere.FormatError, match=r"part-00001\.csv: is missing, but there is part-00002"):
+        docsphere.load_result(out)
+
+
 def test_parquet_is_not_in_the_package(pipeline, tmp_path):
     docsphere.write_result(pipeline, TEXTS, path=tmp_path / "out")
     (tmp_path / "out" / "assignments.csv").rename(tmp_path / "out" / "assignments.parquet")

@@ -77,7 +77,7 @@ pub use clusters::{
 };
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
-pub use folder::{sync_folder, write_folder};
+pub use folder::{check_output, replace_folder, sync_folder, write_folder};
 pub use groups::{GroupEntry, GroupsFile, MergeEntry};
 pub use map::MapFile;
 pub use page::{Page, PageLimits, Rendered, StoredPage, served_policy};

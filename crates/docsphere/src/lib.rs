@@ -165,7 +165,10 @@ pub use centroids::Centroids;
 #[cfg(feature = "text")]
 pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document};
 #[cfg(feature = "distributed")]
-pub use distributed::{Coordinator, DistributedFit, DistributedRead, DistributedText, Extension, ShardView, ShardWorker, Traffic, Transport};
+pub use distributed::{
+    Coordinator, DistributedFit, DistributedRead, DistributedText, Extension, ShardView, ShardWorker,
+    Traffic, Transport,
+};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fail_points::fail_point;
 #[cfg(debug_assertions)]

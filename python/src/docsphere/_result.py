@@ -240,7 +240,8 @@ def load_result(path: str | PathLike[str]) -> Result:
     Parameters
     ----------
     path : str or path-like
-        The folder. Assignments may be in CSV or JSON Lines.
+        The folder. Assignments may be in CSV or JSON Lines, in one file or in
+        parts.
 
     Returns
     -------

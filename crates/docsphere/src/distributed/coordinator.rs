@@ -289,11 +289,7 @@ impl DistributedFit<'_> {
     pub fn summarize(&mut self, model: &Model, options: SummaryOptions) -> Result<Vec<ClusterSummary>> {
         self.shards.set_stage("summarising");
         let n_threads = self.n_threads;
-        self.surely(|shards| {
-            let mut summaries = Ok(Vec::new());
-            on_threads(n_threads, || summaries = summarize_source(shards, model, options))?;
-            summaries
-        })
+        self.surely(|shards| on_threads(n_threads, move || summarize_source(shards, model, options))?)
     }
 
     /// Ids and texts of some documents. Texts are there if the workers kept them.

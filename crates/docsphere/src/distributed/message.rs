@@ -34,11 +34,15 @@ pub(super) enum Request {
     /// Which life is this?
     Hello,
     /// Count the lines of some pieces of the corpus.
-    CountLines { pieces: Json },
+    CountLines {
+        pieces: Json,
+    },
     /// Read documents and count their terms.
     Read(Reading),
     /// Make rows over the terms of a model.
-    Vectorize { model: Packed },
+    Vectorize {
+        model: Packed,
+    },
     /// Total of the row weights, each below `2^ceiling`; without a ceiling, the ceiling alone.
     Weights {
         ceiling: Option<i32>,
@@ -96,12 +100,24 @@ pub(super) enum Request {
     },
     Keep,
     /// The facts of each cluster of the run that was kept.
-    ClusterFacts { n_clusters: u64 },
-    Extremes { n_clusters: u64, first: u32, end: u32, n_best: u64, n_worst: u64 },
+    ClusterFacts {
+        n_clusters: u64,
+    },
+    Extremes {
+        n_clusters: u64,
+        first: u32,
+        end: u32,
+        n_best: u64,
+        n_worst: u64,
+    },
     /// The rows of some documents of this worker.
-    Rows { docs: Vec<u32> },
+    Rows {
+        docs: Vec<u32>,
+    },
     /// Ids and texts of some documents of this worker.
-    Documents { docs: Vec<u32> },
+    Documents {
+        docs: Vec<u32>,
+    },
     /// Something that only the caller understands.
     Extend {
         bytes: Packed,
@@ -137,12 +153,7 @@ pub(super) struct Reading {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Documents {
     /// From files.
-    Pieces {
-        pieces: Json,
-        text_fields: Vec<String>,
-        id_field: Option<String>,
-        skip_bad_records: bool,
-    },
+    Pieces { pieces: Json, text_fields: Vec<String>, id_field: Option<String>, skip_bad_records: bool },
     /// They were given to the worker. Without ids, they are numbered from this number.
     Given { first_number: u64 },
 }
@@ -225,7 +236,10 @@ pub(super) enum Answer {
     Done,
     Lines(Vec<Option<u64>>),
     /// Counts of what was read, and of the terms.
-    Counted { read: ReadCounts, terms: Packed },
+    Counted {
+        read: ReadCounts,
+        terms: Packed,
+    },
     Vectorized(Shape),
     /// `None` if the rows have no weights.
     Ceiling(Option<i32>),

@@ -26,4 +26,5 @@ mod worker;
 
 pub use coordinator::{Coordinator, DistributedFit, DistributedRead, DistributedText};
 pub use link::{Traffic, Transport};
-pub use worker::{Extension, ShardView, ShardWorker};
+pub use serving::ShardView;
+pub use worker::{Extension, ShardWorker};

@@ -1,29 +1,18 @@
 //! The data of a worker: documents or rows, as they were given or read.
 
-use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::path::Path;
 
-use super::message::{
-    Answer, Begin, Centers, Head, PROTOCOL, PassedDocuments, Request, Shape, decode, encode,
-};
-use super::packed::{Packed, damaged, unpack_all_labels};
-use crate::assign::{AssignerSettings, Step};
-use crate::centroids::{Centroid, Centroids, Moved, Movement};
+use super::message::{Answer, Begin, Documents, ReadCounts, Reading, Request, Shape, from_json};
+use super::packed::Packed;
+use crate::assign::AssignerSettings;
 use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, Document};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::DocId;
-use crate::labels::{Assignment, Labels};
 use crate::observer::Silent;
-use crate::seeding::{Buckets, Lowered};
-use crate::shards::{LocalShard, RowFacts, ShardSettings};
+use crate::shards::ShardSettings;
 use crate::simd::Level;
 use crate::store::{TextStore, TextStoreWriter};
-use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
-use crate::threads::on_threads;
-use crate::update::{Candidate, Fitting, Refill, Touched};
-use crate::vectors::{CountedDocuments, Row, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
+use crate::vectors::{CountedDocuments, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
 
 /// The data of a worker.
 #[derive(Default)]
@@ -129,7 +118,11 @@ impl Own {
     }
 
     /// Ids and texts of some documents, by position.
-    pub(super) fn documents(&self, positions: &[usize], first_doc: u64) -> Result<Vec<(String, Option<String>)>> {
+    pub(super) fn documents(
+        &self,
+        positions: &[usize],
+        first_doc: u64,
+    ) -> Result<Vec<(String, Option<String>)>> {
         let id = |&position: &usize| {
             let number = || (first_doc + position as u64 + 1).to_string();
             self.ids.get(position).cloned().unwrap_or_else(number)

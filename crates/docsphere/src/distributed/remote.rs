@@ -169,10 +169,14 @@ impl<'a> RemoteShards<'a> {
 
     /// Ids and texts of some documents.
     pub(super) fn documents(&self, docs: &[u32]) -> Result<Vec<(String, Option<String>)>> {
-        self.ask_owners(docs, |docs| Request::Documents { docs }, |answer| match answer {
-            Answer::Documents(found) => Ok(found),
-            _ => Err(damaged()),
-        })
+        self.ask_owners(
+            docs,
+            |docs| Request::Documents { docs },
+            |answer| match answer {
+                Answer::Documents(found) => Ok(found),
+                _ => Err(damaged()),
+            },
+        )
     }
 
     /// Lets every worker do something that only the caller understands.
@@ -514,10 +518,14 @@ impl SummarySource for RemoteShards<'_> {
     }
 
     fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
-        self.ask_owners(docs, |docs| Request::Rows { docs }, |answer| match answer {
-            Answer::Rows(rows) => rows.reader().rows(),
-            _ => Err(damaged()),
-        })
+        self.ask_owners(
+            docs,
+            |docs| Request::Rows { docs },
+            |answer| match answer {
+                Answer::Rows(rows) => rows.reader().rows(),
+                _ => Err(damaged()),
+            },
+        )
     }
 }
 

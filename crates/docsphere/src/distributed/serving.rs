@@ -1,32 +1,36 @@
 //! A shard during runs: answers to the questions of the loop, of seeding and of summaries.
 
-use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-
-use super::message::{
-    Answer, Begin, Centers, Head, PROTOCOL, PassedDocuments, Request, Shape, decode, encode,
-};
+use super::message::{Answer, Begin, Centers, ExtremesMessage, FactsMessage, PassedDocuments, Request};
+use super::own::{Own, out_of_turn};
 use super::packed::{Packed, damaged, unpack_all_labels};
-use crate::assign::{AssignerSettings, Step};
+use crate::assign::Step;
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
-use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, Document};
-use crate::error::{Error, ErrorKind, Result};
-use crate::ids::DocId;
+use crate::error::Result;
 use crate::labels::{Assignment, Labels};
-use crate::observer::Silent;
 use crate::seeding::{Buckets, Lowered};
-use crate::shards::{LocalShard, RowFacts, ShardSettings};
-use crate::simd::Level;
-use crate::store::{TextStore, TextStoreWriter};
+use crate::shards::LocalShard;
 use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
-use crate::threads::on_threads;
 use crate::update::{Candidate, Fitting, Refill, Touched};
-use crate::vectors::{CountedDocuments, Row, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
+use crate::vectors::{Row, UnitRows};
 
 /// A delta with at most this many entries is sent with the answer to a pass.
 const SMALL_DELTA: usize = 1 << 20;
+
+/// The documents of a worker and their clusters, after a run.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ShardView<'a> {
+    /// The rows.
+    pub rows: &'a UnitRows<'a>,
+    /// The ids of the documents; none if the worker was given rows.
+    pub ids: &'a [String],
+    /// The number of the first document.
+    pub first_doc: u64,
+    /// The cluster of each document.
+    pub labels: Labels,
+    /// The similarity of each document to its centroid.
+    pub similarities: &'a [f64],
+}
 
 /// A shard during runs.
 pub(super) struct Serving<'a> {
@@ -39,7 +43,16 @@ pub(super) struct Serving<'a> {
     members: Option<Members>,
 }
 
-impl Serving<'_> {
+impl<'a> Serving<'a> {
+    pub(super) fn new(
+        shard: LocalShard<'a>,
+        own: &'a Own,
+        rows: &'a UnitRows<'static>,
+        begin: &'a Begin,
+    ) -> Self {
+        Serving { shard, own, rows, begin, centroids: None, members: None }
+    }
+
     pub(super) fn answer(&mut self, request: Request) -> Result<Answer> {
         match request {
             Request::BeginSeeding { bucket_docs, search } => {
@@ -203,7 +216,7 @@ impl Serving<'_> {
     }
 
     /// A row of another worker, whose terms must be those of these rows.
-    fn checked<'a>(&self, row: Row<'a>) -> Result<Row<'a>> {
+    fn checked<'r>(&self, row: Row<'r>) -> Result<Row<'r>> {
         let fits = row.terms.last().is_none_or(|&last| (last as usize) < self.rows.n_terms());
         if fits { Ok(row) } else { Err(damaged()) }
     }
@@ -291,4 +304,3 @@ impl Serving<'_> {
 fn pairs(touched: &[Touched]) -> Vec<(u32, i64)> {
     touched.iter().map(|touched| (touched.cluster, touched.members)).collect()
 }
-

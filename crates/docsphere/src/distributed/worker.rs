@@ -10,29 +10,18 @@
 //! last answer.
 
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use super::message::{
-    Answer, Begin, Centers, Head, PROTOCOL, PassedDocuments, Request, Shape, decode, encode,
-};
-use super::packed::{Packed, damaged, unpack_all_labels};
-use crate::assign::{AssignerSettings, Step};
-use crate::centroids::{Centroid, Centroids, Moved, Movement};
-use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, Document};
+use super::message::{Answer, Begin, Head, PROTOCOL, Request, decode, encode};
+use super::own::{GivenTexts, Own, out_of_turn};
+use super::packed::{Packed, damaged};
+use super::serving::{Serving, ShardView};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ids::DocId;
-use crate::labels::{Assignment, Labels};
-use crate::observer::Silent;
-use crate::seeding::{Buckets, Lowered};
-use crate::shards::{LocalShard, RowFacts, ShardSettings};
-use crate::simd::Level;
-use crate::store::{TextStore, TextStoreWriter};
-use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
+use crate::shards::{LocalShard, RowFacts};
 use crate::threads::on_threads;
-use crate::update::{Candidate, Fitting, Refill, Touched};
-use crate::vectors::{CountedDocuments, Row, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
+use crate::vectors::{RowWeights, UnitRows};
 
 /// One worker of a cluster.
 ///
@@ -41,22 +30,6 @@ use crate::vectors::{CountedDocuments, Row, RowWeights, TextModel, UnitRows, Vec
 #[derive(Debug)]
 pub struct ShardWorker {
     mailbox: Sender<Mail>,
-}
-
-/// The documents of a worker and their clusters, after a run.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ShardView<'a> {
-    /// The rows.
-    pub rows: &'a UnitRows<'a>,
-    /// The ids of the documents; none if the worker was given rows.
-    pub ids: &'a [String],
-    /// The number of the first document.
-    pub first_doc: u64,
-    /// The cluster of each document.
-    pub labels: Labels,
-    /// The similarity of each document to its centroid.
-    pub similarities: &'a [f64],
 }
 
 /// Something that is done with the documents of a worker; `None` if there was no run.
@@ -272,7 +245,7 @@ impl Life {
         let shard =
             LocalShard::new(begin.first_doc as usize, rows.part(0..rows.n_rows()), weights, &settings);
         let facts = RowFacts::of(rows, &weights);
-        let mut serving = Serving { shard, own, rows, begin, centroids: None, members: None };
+        let mut serving = Serving::new(shard, own, rows, begin);
         self.reply(Ok(Answer::Begun(facts)));
         loop {
             match self.next()? {
@@ -300,4 +273,3 @@ impl Life {
 fn failed(error: &Error) -> Answer {
     Answer::Failed { message: error.to_string() }
 }
-

@@ -83,6 +83,16 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> SparseRows<'a> {
+    /// The same rows, copied if they are borrowed.
+    pub fn into_owned(self) -> SparseRows<'static> {
+        SparseRows {
+            n_terms: self.n_terms,
+            offsets: Cow::Owned(self.offsets.into_owned()),
+            terms: Cow::Owned(self.terms.into_owned()),
+            values: Cow::Owned(self.values.into_owned()),
+        }
+    }
+
     /// Builds rows from CSR parts, checking everything.
     ///
     /// Row `i` has the nonzeros `offsets[i]..offsets[i + 1]`. Unsorted rows are sorted, repeated

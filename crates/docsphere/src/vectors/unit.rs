@@ -101,6 +101,12 @@ impl<'a> UnitRows<'a> {
         UnitRows { rows, zero_rows, non_negative: true, max_row_nnz }
     }
 
+    /// The same rows, copied if they are borrowed.
+    pub fn into_owned(self) -> UnitRows<'static> {
+        let UnitRows { rows, zero_rows, non_negative, max_row_nnz } = self;
+        UnitRows { rows: rows.into_owned(), zero_rows, non_negative, max_row_nnz }
+    }
+
     /// Consecutive rows, without a copy of terms and values.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> UnitRows<'_> {
         let rows = self.rows.part(range.clone());
