@@ -5,6 +5,8 @@
 #                Rust with fewer random cases
 # make python    only the Python package: builds the wheel, installs it into a virtual environment,
 #                runs its tests
+# make ray       only the part for Ray clusters, on clusters of several nodes on this machine;
+#                DOCSPHERE_WITHOUT_RAY=1 leaves it out where Ray cannot be installed
 # make explorer  only the page that people look at: builds it, compares it with what is checked in,
 #                tests it in a real browser
 # make page      builds the page and puts it where the command takes it from
@@ -24,6 +26,9 @@ VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.
 PYTHON_VENV  := .venv-python
 PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
 
+RAY_VENV  := .venv-ray
+RAY_READY := $(RAY_VENV)/ready-$(shell cksum < python/tests/ray/requirements.txt | cut -d' ' -f1)
+
 # Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses
 # other features for
 # what is shared, and builds it all again.
@@ -36,14 +41,14 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test check test-long lint doc unit interop python explorer page bench paper fuzz memory clean
+.PHONY: demo test check test-long lint doc unit interop python ray explorer page bench paper fuzz memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
 	cargo run --release --package docsphere-cli -- demo
 	@echo "(the command is target/release/docsphere; cargo install --locked --path crates/docsphere-cli puts it where your shell finds it)"
 
-test: lint doc unit interop python explorer
+test: lint doc unit interop python ray explorer
 	@echo "make test: all passed"
 
 # Left out: what waits for signals and time-outs, and the slowest comparisons.
@@ -109,6 +114,25 @@ $(PYTHON_READY): python/tests/requirements.txt
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-deps bertopic==0.17.4
 	@touch $@
 
+# Ray is some 80 MB to install. Nothing else of the suite needs it.
+ifeq ($(DOCSPHERE_WITHOUT_RAY),1)
+ray:
+	@echo "DOCSPHERE_WITHOUT_RAY=1: all tests of docsphere.ray are LEFT OUT"
+else
+ray: $(RAY_READY)
+	cargo build --workspace $(FEATURES) --bins --quiet
+	rm -rf target/wheels
+	$(RAY_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --out target/wheels --interpreter $(RAY_VENV)/bin/python
+	$(RAY_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
+	cd python && DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere ../$(RAY_VENV)/bin/python -m pytest --quiet tests/ray
+
+$(RAY_READY): python/tests/ray/requirements.txt
+	$(PYTHON) -m venv --clear $(RAY_VENV)
+	@$(RAY_VENV)/bin/python -m pip install --quiet --requirement python/tests/ray/requirements.txt || \
+		{ echo "Ray cannot be installed: DOCSPHERE_WITHOUT_RAY=1 leaves its tests out"; exit 1; }
+	@touch $@
+endif
+
 # The page is checked in, so that `cargo build` needs no Node.js. Here it is built anew, and must be
 # the same to the byte.
 explorer: $(EXPLORER_READY)
@@ -167,4 +191,4 @@ memory:
 
 clean:
 	cargo clean
-	rm -rf $(VENV) $(PYTHON_VENV) $(NODE_VENV) explorer/node_modules explorer/dist
+	rm -rf $(VENV) $(PYTHON_VENV) $(RAY_VENV) $(NODE_VENV) explorer/node_modules explorer/dist

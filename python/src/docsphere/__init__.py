@@ -24,6 +24,7 @@ array([ True])
 
 from ._docsphere import __version__
 from ._errors import (
+    ClusterError,
     DocsphereError,
     FileError,
     FormatError,
@@ -39,6 +40,7 @@ from ._summary import keywords, representatives
 from ._text import TextVectorizer
 
 __all__ = [
+    "ClusterError",
     "DocsphereError",
     "FileError",
     "FormatError",

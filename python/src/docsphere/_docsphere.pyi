@@ -1,16 +1,19 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CoordinatedFit",
     "Fitted",
     "Model",
+    "ShardWorker",
     "TextModel",
     "__version__",
     "algorithms",
+    "coordinate",
     "fit",
     "fit_texts",
     "read_result",
@@ -27,7 +30,15 @@ _CsrParts: TypeAlias = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]
 # Ids, clusters, similarities; the clusters and the groups as JSON.
 _Loaded: TypeAlias = tuple[list[str], NDArray[np.int32], NDArray[np.float64], str, str | None]
 
+class _Executor(Protocol):
+    @property
+    def n_shards(self) -> int: ...
+    def call(self, requests: Sequence[bytes | None], shared: bytes) -> Iterator[tuple[int, bytes]]: ...
+
 def algorithms() -> list[str]: ...
+def coordinate(
+    executor: _Executor, job: dict[str, Any], callback: Callable[[str], object] | None
+) -> CoordinatedFit: ...
 def fit(
     matrix: _CsrArrays,
     options: dict[str, Any],
@@ -42,6 +53,34 @@ def write_report(
 def write_result(
     model: Model, matrix: _CsrArrays, given: dict[str, Any], path: str | PathLike[str], n_threads: int
 ) -> None: ...
+
+@final
+class CoordinatedFit:
+    @property
+    def model(self) -> Model: ...
+    @property
+    def labels(self) -> NDArray[np.int32]: ...
+    @property
+    def similarities(self) -> NDArray[np.float64]: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def n_empty_clusters(self) -> int: ...
+    @property
+    def n_outliers(self) -> int: ...
+    @property
+    def trace(self) -> str: ...
+
+@final
+class ShardWorker:
+    def __new__(cls, n_threads: int, scratch: str) -> ShardWorker: ...
+    def load_csr(self, matrix: _CsrArrays, weights: NDArray[np.float64] | None) -> None: ...
+    def load_texts(self, texts: Sequence[str], ids: Sequence[str] | None) -> None: ...
+    def handle(self, request: bytes, shared: bytes) -> bytes: ...
 
 @final
 class Fitted:

@@ -27,3 +27,7 @@ class FormatError(DocsphereError, ValueError):
 
 class StoppedError(DocsphereError, RuntimeError):
     """A callback ended the run before there was a result."""
+
+
+class ClusterError(DocsphereError, RuntimeError):
+    """A worker of a cluster is lost, or cannot be started. The message names shard, node and stage."""

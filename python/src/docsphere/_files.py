@@ -68,7 +68,7 @@ def load(path: str | PathLike[str]) -> SphericalKMeans | Pipeline:
     model = _estimator(compiled)
     if compiled.text is None:
         return model
-    return Pipeline([("vectorizer", _vectorizer(compiled.text)), ("kmeans", model)])
+    return Pipeline([("vectorizer", vectorizer_of(compiled.text)), ("kmeans", model)])
 
 
 def _estimator(compiled: _docsphere.Model) -> SphericalKMeans:
@@ -93,7 +93,8 @@ def _estimator(compiled: _docsphere.Model) -> SphericalKMeans:
     return model
 
 
-def _vectorizer(text: _docsphere.TextModel) -> TextVectorizer:
+def vectorizer_of(text: _docsphere.TextModel) -> TextVectorizer:
+    """Return the fitted transformer of a model."""
     words, weights = json.loads(text.options)
     bound = {name: next(iter(weights[name].values())) for name in ("min_df", "max_df")}
     stop_words = words["stop_words"]

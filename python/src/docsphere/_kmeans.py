@@ -226,7 +226,11 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         weights = None
         if sample_weight is not None:
             weights = np.ascontiguousarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
-        fitted = self._run(X, weights)
+        self._keep(self._run(X, weights), weights)
+        return self
+
+    def _keep(self, fitted: _docsphere.Fitted | _docsphere.CoordinatedFit, weights: NDArray[np.float64] | None) -> None:
+        """Set the attributes of a fitted estimator."""
         self._model = fitted.model
         self.labels_ = fitted.labels
         self.similarities_ = fitted.similarities
@@ -240,7 +244,6 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.n_outliers_ = fitted.n_outliers
         self.trace_ = json.loads(fitted.trace)
         self._set_centers()
-        return self
 
     def fit_predict(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
         """Find the clusters, and return the cluster of each row.
@@ -265,19 +268,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def _run(self, X: Any, weights: NDArray[np.float64] | None) -> _docsphere.Fitted:
-        init = self.init
-        if not isinstance(init, str):
-            init = csr_arrays(self._validated_init(init, X))
-        options = {
-            "n_clusters": int(self.n_clusters),
-            "init": init,
-            "n_init": int(self.n_init),
-            "max_iter": int(self.max_iter),
-            "tol": float(self.tol),
-            "seed": self._seed(),
-            "algorithm": self.algorithm,
-            "n_threads": n_threads(self.n_jobs),
-        }
+        options = self._options(X.shape[1], X.dtype) | {"n_threads": n_threads(self.n_jobs)}
         bar = ProgressBar(self.max_iter) if self.verbose else None
         watchers = [watcher for watcher in (bar, self.callback) if watcher is not None]
 
@@ -294,10 +285,25 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             if bar is not None:
                 bar.close()
 
-    def _validated_init(self, init: Any, X: Any) -> Any:
+    def _options(self, n_columns: int, dtype: Any) -> dict[str, Any]:
+        """Return the parameters, checked, as the compiled part takes them."""
+        init = self.init
+        if not isinstance(init, str):
+            init = csr_arrays(self._validated_init(init, n_columns, dtype))
+        return {
+            "n_clusters": int(self.n_clusters),
+            "init": init,
+            "n_init": int(self.n_init),
+            "max_iter": int(self.max_iter),
+            "tol": float(self.tol),
+            "seed": self._seed(),
+            "algorithm": self.algorithm,
+        }
+
+    def _validated_init(self, init: Any, n_columns: int, dtype: Any) -> Any:
         if not sparse.issparse(init):
-            init = np.asarray(init, dtype=X.dtype)
-        expected = (self.n_clusters, X.shape[1])
+            init = np.asarray(init, dtype=dtype)
+        expected = (self.n_clusters, n_columns)
         if init.shape != expected:
             raise ParameterError(f"init must be a matrix of shape {expected}, got shape {init.shape}")
         return check_array(init, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="init")

@@ -22,7 +22,7 @@ class ProgressBar:
             self.run = f"run {event['run'] + 1} of {event['n_init']}: " if event["n_init"] > 1 else ""
         elif event["event"] == "seeding":
             self._show("seeds", event["done"], event["total"])
-        else:
+        elif event["event"] == "iteration":
             self._show("iterations", event["iteration"], self.max_iter)
             self.bar.set_postfix_str(f"moved={event['moved_docs']:,}, objective={event['objective']:.6g}")
 

@@ -187,14 +187,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             rows without entries.
         """
         self.__dict__.pop("_model", None)  # If this fails, the transformer is not fitted.
-        self._validate_params()
-        options = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
-        options["stop_words"] = self._stop_words()
-        options["ngram_range"] = self._ngram_range()
-        for name in ("min_df", "max_df"):
-            value = options[name]
-            options[name] = int(value) if isinstance(value, Integral) else float(value)
-        parts, model = _docsphere.fit_texts(texts_of("raw_documents", raw_documents), options, n_threads(self.n_jobs))
+        options, texts = self._options(), texts_of("raw_documents", raw_documents)
+        parts, model = _docsphere.fit_texts(texts, options, n_threads(self.n_jobs))
         if len(model.idf) == 0:
             raise ParameterError(
                 "no terms are left: every word is one of stop_words, shorter than min_chars, in fewer texts "
@@ -203,6 +197,17 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self._model = model
         self._set_terms()
         return csr_matrix(parts, len(self.vocabulary_))
+
+    def _options(self) -> dict[str, Any]:
+        """Return the parameters, checked, as the compiled part takes them."""
+        self._validate_params()
+        options = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
+        options["stop_words"] = self._stop_words()
+        options["ngram_range"] = self._ngram_range()
+        for name in ("min_df", "max_df"):
+            value = options[name]
+            options[name] = int(value) if isinstance(value, Integral) else float(value)
+        return options
 
     def _ngram_range(self) -> tuple[int, int]:
         given = tuple(self.ngram_range)

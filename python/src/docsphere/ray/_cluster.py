@@ -1,0 +1,253 @@
+"""Files to a result folder: what ``docsphere cluster`` does, on the nodes of a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+from .._checks import natural, positive
+from .._errors import ParameterError
+from .._executors import MakeShard
+from .._progress import ProgressBar
+from .._text import TextVectorizer
+from ._executor import Placement
+from ._nodes import connected, shards_and_threads
+from ._run import TimeLimit, Watcher, run
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from .._docsphere import CoordinatedFit
+
+
+def cluster(
+    paths: str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    n_clusters: int,
+    output: str | PathLike[str],
+    vectorizer: TextVectorizer | None = None,
+    init: str = "k-means++",
+    candidates: int | None = None,
+    n_init: int = 1,
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    random_state: int = 0,
+    algorithm: str = "auto",
+    format: str | None = None,
+    text_field: str | Sequence[str] = "text",
+    id_field: str | None = None,
+    glob: str | None = None,
+    skip_bad_records: bool = False,
+    assignments: str = "csv",
+    n_keywords: int = 10,
+    n_representatives: int = 3,
+    n_least_typical: int = 3,
+    force: bool = False,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int = 10,
+    resume: str | PathLike[str] | None = None,
+    time_limit: float | None = None,
+    address: str | None = "auto",
+    num_shards: int | None = None,
+    n_threads: int | None = None,
+    memory_per_shard: int | None = None,
+    scratch: str | PathLike[str] | None = None,
+    restart_timeout: float = 600.0,
+    verbose: int = 0,
+    callback: Watcher | None = None,
+) -> CoordinatedFit:
+    """Cluster files on a Ray cluster, and write the result into a folder.
+
+    The result is that of ``docsphere cluster`` with the same options, bit by bit, whatever the
+    number of shards and nodes, and whatever fails meanwhile.
+
+    Parameters
+    ----------
+    paths : str, path-like, or list of them
+        Files or folders of documents. Every node must see them under the same
+        names.
+
+    n_clusters : int
+        The number of clusters.
+
+    output : str or path-like
+        The folder for the result, as this process sees it. It appears whole or
+        not at all.
+
+    vectorizer : TextVectorizer or None, default=None
+        How texts become rows; None is ``TextVectorizer()``. It need not be
+        fitted, and is not changed.
+
+    init : {"k-means++", "plain-k-means++", "random"}, default="k-means++"
+        How the initial centroids are chosen.
+
+    candidates : int or None, default=None
+        Candidates per step of "k-means++"; None is 4.
+
+    n_init : int, default=1
+        The number of runs with different seeds; the best one is kept.
+
+    max_iter : int, default=100
+        The maximum number of iterations per run.
+
+    tol : float, default=1e-4
+        A run ends when every centroid moved by a squared distance of less than
+        this.
+
+    random_state : int, default=0
+        The seed of all random numbers.
+
+    algorithm : str, default="auto"
+        The assignment strategy, as in `docsphere.SphericalKMeans`. Never changes
+        the result.
+
+    format : str or None, default=None
+        The format of all inputs: "lines", "jsonl", "csv", "tsv", "parquet" or
+        "folder". None guesses it from the names.
+
+    text_field : str or list of str, default="text"
+        The field, or column, that holds the text. Several are joined.
+
+    id_field : str or None, default=None
+        The field that holds the id; None is "id" if there is one, else the line
+        number.
+
+    glob : str or None, default=None
+        Which files of a folder to read, such as "2024/**/*.md".
+
+    skip_bad_records : bool, default=False
+        Skip and count records that cannot be read, instead of stopping at the
+        first.
+
+    assignments : {"csv", "jsonl", "parquet"}, default="csv"
+        The format of the assignments.
+
+    n_keywords : int, default=10
+        Number of keywords per cluster.
+
+    n_representatives : int, default=3
+        Number of representative documents per cluster.
+
+    n_least_typical : int, default=3
+        Number of least typical documents per cluster.
+
+    force : bool, default=False
+        Replace a result that is there already.
+
+    checkpoint : str, path-like or None, default=None
+        A file for the state of the run, written at intervals. Put it where a
+        driver on another machine can read it.
+
+    checkpoint_every : int, default=10
+        Number of iterations between checkpoints.
+
+    resume : str, path-like or None, default=None
+        Continue from this checkpoint; needs the same input and options. The
+        number of shards may differ.
+
+    time_limit : float or None, default=None
+        Stop after so many seconds, and keep the result so far.
+
+    address : str or None, default="auto"
+        The cluster, as in `ray.init`: "auto" is the one that this machine is part
+        of, "local" starts one on this machine alone. Not used if this process is
+        connected already.
+
+    num_shards : int or None, default=None
+        The number of workers that divide the documents. None is one per node.
+        Never changes the result.
+
+    n_threads : int or None, default=None
+        Threads, and reserved CPUs, per shard. None is as many as there is room
+        for. Never changes the result.
+
+    memory_per_shard : int or None, default=None
+        Bytes of memory that Ray reserves per shard.
+
+    scratch : str, path-like or None, default=None
+        A folder for temporary files, on every node; None is its folder for
+        temporary files.
+
+    restart_timeout : float, default=600.0
+        Seconds to wait until a lost worker is started again, data included.
+
+    verbose : int, default=0
+        With 1 or more, show a progress bar, and lines about what goes wrong.
+
+    callback : callable or None, default=None
+        Called with a dict for every event, as in `docsphere.SphericalKMeans`. If it
+        returns a true value, the run ends with the result so far.
+
+    Returns
+    -------
+    fit : CoordinatedFit
+        The model, the objective, and what happened in the run. `load_result`
+        reads the rest from the folder.
+
+    Raises
+    ------
+    ClusterError
+        A worker is lost for good. Nothing is written but the checkpoint.
+    """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    if checkpoint is None and checkpoint_every != 10:
+        raise ParameterError("checkpoint_every goes with checkpoint")
+    job = {
+        "paths": [os.path.abspath(path) for path in paths],
+        "format": format,
+        "text_fields": [text_field] if isinstance(text_field, str) else list(text_field),
+        "id_field": id_field,
+        "glob": glob,
+        "skip_bad_records": bool(skip_bad_records),
+        "text": text_options(vectorizer),
+        "params": {
+            "n_clusters": positive("n_clusters", n_clusters),
+            "init": init,
+            "candidates": None if candidates is None else positive("candidates", candidates),
+            "n_init": positive("n_init", n_init),
+            "max_iter": positive("max_iter", max_iter),
+            "tol": float(tol),
+            "seed": _seed(random_state),
+            "algorithm": algorithm,
+        },
+        "output": os.path.abspath(output),
+        "assignments": assignments,
+        "n_keywords": natural("n_keywords", n_keywords),
+        "n_representatives": natural("n_representatives", n_representatives),
+        "n_least_typical": natural("n_least_typical", n_least_typical),
+        "force": bool(force),
+        "checkpoint": None if checkpoint is None else os.path.abspath(checkpoint),
+        "checkpoint_every": positive("checkpoint_every", checkpoint_every),
+        "resume": None if resume is None else os.path.abspath(resume),
+    }
+    watchers: list[Watcher] = [] if callback is None else [callback]
+    if time_limit is not None:
+        watchers.append(TimeLimit(time_limit))
+    bar = ProgressBar(max_iter) if verbose else None
+    with connected(address):
+        num_shards, n_threads = shards_and_threads(num_shards, n_threads)
+        make = MakeShard(n_threads, None if scratch is None else os.fspath(scratch))
+        placement = Placement(n_threads, memory_per_shard, restart_timeout=restart_timeout)
+        watchers = watchers if bar is None else [bar, *watchers]
+        return run([make] * num_shards, job, placement, watchers, bar=bar, tell=told(verbose))
+
+
+def text_options(vectorizer: TextVectorizer | None) -> dict[str, Any]:
+    """Return the options of a vectorizer, checked, for the compiled part."""
+    return (vectorizer or TextVectorizer())._options()
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, Integral) and 0 <= int(random_state) < 2**64:
+        return int(random_state)
+    raise ParameterError(f"random_state must be an int from 0 to 2**64 - 1, got {random_state!r}")
+
+
+def told(verbose: int) -> Callable[[str], object]:
+    """Return what is done with a line for a person."""
+    from tqdm.auto import tqdm
+
+    return tqdm.write if verbose else lambda line: None
