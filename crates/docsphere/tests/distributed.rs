@@ -215,3 +215,226 @@ proptest! {
         prop_assert_eq!(found, facts(&expected.trace, expected.objective, expected.n_iter, expected.stop));
     }
 }
+
+/// Workers that read files, and lose everything at some requests.
+struct Readers {
+    workers: Vec<ShardWorker>,
+    n_calls: usize,
+    losses: Vec<Loss>,
+    scratch: tempfile::TempDir,
+    /// Something that happens before a request.
+    incident: Option<(usize, Box<dyn Fn() + Send>)>,
+}
+
+impl Readers {
+    fn new(n_workers: usize, losses: Vec<Loss>) -> Self {
+        let scratch = tempfile::tempdir().unwrap();
+        let workers = (0..n_workers).map(|_| reader(scratch.path())).collect();
+        Readers { workers, n_calls: 0, losses, scratch, incident: None }
+    }
+}
+
+fn reader(scratch: &std::path::Path) -> ShardWorker {
+    let extension = Box::new(|view: docsphere::ShardView<'_>, _: &[u8]| Ok(view.ids.join(" ").into_bytes()));
+    ShardWorker::new(1, scratch, extension).unwrap()
+}
+
+impl Transport for Readers {
+    fn n_workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    fn call(
+        &mut self,
+        requests: &[Option<Vec<u8>>],
+        shared: &[u8],
+        answer: &mut dyn FnMut(usize, Vec<u8>) -> docsphere::Result<()>,
+    ) -> docsphere::Result<()> {
+        self.n_calls += 1;
+        if let Some((_, happens)) = self.incident.as_ref().filter(|incident| incident.0 == self.n_calls) {
+            happens();
+        }
+        for (number, request) in requests.iter().enumerate() {
+            let Some(request) = request else { continue };
+            let losses = self.losses.iter().filter(|loss| loss.call == self.n_calls && loss.worker == number);
+            for loss in losses {
+                if loss.answered {
+                    self.workers[number].handle(request, shared);
+                }
+                self.workers[number] = reader(self.scratch.path());
+            }
+            answer(number, self.workers[number].handle(request, shared))?;
+        }
+        Ok(())
+    }
+}
+
+/// Documents with ids of their own, and with line numbers; one file is compressed, one is empty.
+fn corpus_files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let subjects =
+        ["cats purr and sleep", "stocks rise and fall", "rain and wind today", "goals in the match"];
+    let text = |n: usize| format!("{} word{} extra{} №{n}", subjects[n % 4], n % 7, n % 13);
+    let write = |name: &str, content: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let lines: String = (0..60).map(|n| format!("{}\n", text(n))).collect();
+    let json: String =
+        (0..50).map(|n| format!("{{\"id\": \"j{n}\", \"text\": \"{}\"}}\n", text(n + 3))).collect();
+    let csv: String = (0..20).map(|n| format!("{n},\"{}\"\n", text(n))).collect();
+    vec![
+        write("a.txt", lines),
+        write("b.jsonl", json),
+        write("empty.txt", String::new()),
+        write("c.csv", format!("id,text\n{csv}")),
+    ]
+}
+
+fn check_reading(n_workers: usize, losses: Vec<Loss>) {
+    use docsphere::{Corpus, CorpusOptions, DistributedText, DocId, TextOptions, TfidfOptions, Vectorizer};
+    let folder = tempfile::tempdir().unwrap();
+    let files = corpus_files(folder.path());
+    let tfidf = TfidfOptions::default().min_df(docsphere::DocumentBound::Count(2));
+    let text = DistributedText::new(TextOptions::default(), tfidf, true);
+    let corpus = Corpus::open(&files, CorpusOptions::default()).unwrap();
+    let whole = Vectorizer::new().tfidf(tfidf).fit(&corpus).unwrap();
+    let params = SphericalKMeans::params(6).n_init(2).n_threads(1).check().unwrap();
+    let expected = params.fit(&whole.rows).unwrap();
+    let place = format!("{n_workers} workers, {losses:?}");
+
+    let mut readers = Readers::new(n_workers, losses);
+    let mut events = 0;
+    let mut observer = |_: &docsphere::Event<'_>| {
+        events += 1;
+        std::ops::ControlFlow::Continue(())
+    };
+    let mut coordinator = Coordinator::new(&mut readers);
+    let read = coordinator.read(&corpus, &text, &mut observer).unwrap();
+    assert_eq!(read.model, whole.model, "{place}");
+    assert_eq!(read.stats.n_documents, whole.stats.n_documents, "{place}");
+    let mut fit = coordinator.fit(&params, FitOptions::default()).unwrap();
+    assert_eq!(fit.labels().unwrap(), expected.labels.as_slice(), "{place}");
+    assert_eq!(fit.model.centroids(), expected.model.centroids(), "{place}");
+    assert_eq!(fit.objective.to_bits(), expected.objective.to_bits(), "{place}");
+    let docs: Vec<DocId> = [129, 0, 60, 59, 110, 61].map(DocId::new).to_vec();
+    let documents = fit.documents(&docs).unwrap();
+    for (doc, (id, text)) in docs.iter().zip(documents) {
+        assert_eq!(id, whole.ids[doc.index()], "{place}");
+        assert!(text.unwrap().contains("word"), "{place}");
+    }
+    let ids = fit.extend("testing", &vec![Vec::new(); n_workers]).unwrap();
+    let ids: Vec<String> = ids.into_iter().map(|ids| String::from_utf8(ids).unwrap()).collect();
+    let ids: Vec<&str> = ids.iter().flat_map(|ids| ids.split_whitespace()).collect();
+    assert_eq!(ids, whole.ids, "{place}");
+    assert!(events >= n_workers, "progress is told");
+    drop(fit);
+    assert_eq!(std::fs::read_dir(readers.scratch.path()).unwrap().count(), 0, "texts have no name");
+}
+
+#[test]
+fn workers_read_the_documents_of_one_process() {
+    for n_workers in [1, 2, 3, 9] {
+        check_reading(n_workers, Vec::new());
+    }
+}
+
+#[test]
+fn a_worker_lost_at_any_request_reads_again() {
+    // Every request of the job with three workers, until none is left.
+    for call in 1..60 {
+        for answered in [false, true] {
+            check_reading(3, vec![Loss { call, worker: call % 3, answered }]);
+        }
+    }
+    // Two at once, and again while they recover.
+    for call in 4..12 {
+        let loss = |call, worker| Loss { call, worker, answered: true };
+        check_reading(3, vec![loss(call, 0), loss(call, 2), loss(call + 1, 1), loss(call + 2, 0)]);
+    }
+}
+
+#[test]
+fn a_worker_that_is_always_lost_ends_the_run_with_an_error_that_names_it() {
+    let rows = random_rows(&docsphere_testkit::random_rows::RandomRows::default());
+    let params = SphericalKMeans::params(2).n_threads(1).check().unwrap();
+    let mut here = Here::new(&rows, None, &[rows.n_rows() / 2]);
+    here.losses = (4..4000).map(|call| Loss { call, worker: 1, answered: true }).collect();
+    let error = Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap_err().to_string();
+    assert!(error.starts_with("worker 1 was lost while "), "{error}");
+}
+
+#[test]
+fn errors_of_workers_name_the_worker_and_the_file() {
+    use docsphere::{Corpus, CorpusOptions, DistributedText};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gone.txt");
+    std::fs::write(&path, "one\ntwo\nthree\nfour\n").unwrap();
+    let corpus = Corpus::open([&path], CorpusOptions::default()).unwrap();
+    let mut readers = Readers::new(2, Vec::new());
+    let mut silent = |event: &docsphere::Event<'_>| {
+        let _ = event;
+        std::ops::ControlFlow::Continue(())
+    };
+    // Two greetings, lines, and then documents.
+    let changed = path.clone();
+    readers.incident = Some((4, Box::new(move || std::fs::remove_file(&changed).unwrap())));
+    let error = Coordinator::new(&mut readers).read(&corpus, &DistributedText::default(), &mut silent);
+    let error = error.unwrap_err().to_string();
+    assert!(error.starts_with("worker 0: ") && error.contains("gone.txt"), "{error}");
+}
+
+#[test]
+fn rows_that_do_not_fit_each_other_are_refused() {
+    let rows = |n_terms: usize| {
+        UnitRows::new(SparseRows::from_parts(n_terms, vec![0u64, 1], vec![0u32], vec![1.0f32]).unwrap())
+    };
+    let params = SphericalKMeans::params(2).check().unwrap();
+    let message = |parts: Vec<(UnitRows<'static>, Option<Vec<f64>>)>| {
+        let workers = parts.iter().map(worker).collect();
+        let mut here = Here { workers, parts, n_calls: 0, losses: Vec::new(), repeated: Vec::new() };
+        Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        message(vec![(rows(2), None), (rows(3), None)]),
+        "the number of terms of the rows must be 2 with every worker, as with the first, got 3"
+    );
+    assert_eq!(
+        message(vec![(rows(2), Some(vec![1.0])), (rows(2), None)]),
+        "row weights must be given to all workers or to none, got to some"
+    );
+    let extension = Box::new(|_: docsphere::ShardView<'_>, _: &[u8]| Ok(Vec::new()));
+    let bare = ShardWorker::new(1, ".", extension).unwrap();
+    assert!(bare.look(|_| ()).is_none());
+    assert!(bare.load_rows(rows(2), Some(vec![-1.0])).is_err());
+}
+
+#[test]
+fn a_run_on_workers_continues_in_one_process_and_back() {
+    use docsphere::{Checkpoint, Event};
+    let rows = random_rows(&docsphere_testkit::random_rows::RandomRows::default());
+    let params = SphericalKMeans::params(3).tol(0.0).n_threads(1).check().unwrap();
+    let whole = params.fit(&rows).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("checkpoint");
+    let stop = |event: &Event<'_>| match event {
+        Event::Iteration(_) => std::ops::ControlFlow::Break(()),
+        _ => std::ops::ControlFlow::Continue(()),
+    };
+    let (mut first, mut second) = (stop, stop);
+    let mut here = Here::new(&rows, None, &[2, 5]);
+    let options = FitOptions::default().checkpoint(&path, 1).observer(&mut first);
+    Coordinator::new(&mut here).fit(&params, options).unwrap();
+    let options = FitOptions::default().resume(Checkpoint::load(&path).unwrap());
+    let continued = params.fit_with(&rows, options).unwrap();
+    assert_eq!(continued.labels, whole.labels);
+    assert_eq!(continued.model.centroids(), whole.model.centroids());
+
+    let options = FitOptions::default().checkpoint(&path, 1).observer(&mut second);
+    params.fit_with(&rows, options).unwrap();
+    let mut here = Here::new(&rows, None, &[3]);
+    here.losses = [5, 9, 14].map(|call| Loss { call, worker: call % 2, answered: false }).to_vec();
+    let options = FitOptions::default().resume(Checkpoint::load(&path).unwrap());
+    let continued = Coordinator::new(&mut here).fit(&params, options).unwrap();
+    assert_eq!(continued.labels().unwrap(), whole.labels.as_slice());
+}

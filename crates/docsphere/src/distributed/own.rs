@@ -51,10 +51,14 @@ impl Own {
             }
             Request::Read(reading) => self.read(&reading, scratch),
             Request::Vectorize { model } => {
-                let model = TextModel::from_bytes(&model.0)?;
-                let counted = self.counted.take().ok_or_else(out_of_turn)?;
-                let part = counted.into_rows(&model)?;
-                (self.rows, self.ids) = (Some(part.rows), part.ids);
+                // All are asked again if one is lost: those that have rows of these documents keep
+                // them.
+                if self.rows.is_none() {
+                    let model = TextModel::from_bytes(&model.0)?;
+                    let counted = self.counted.take().ok_or_else(out_of_turn)?;
+                    let part = counted.into_rows(&model)?;
+                    (self.rows, self.ids) = (Some(part.rows), part.ids);
+                }
                 Ok(Answer::Vectorized(self.shape().ok_or_else(out_of_turn)?))
             }
             Request::Weights { ceiling: None } => {
@@ -155,24 +159,24 @@ impl Own {
     }
 }
 
-/// A store of texts that is being written. Its file loses its name at once where the system allows
-/// it, so that nothing is left behind if the worker is killed.
+/// A store of texts that is being written. Its file loses its name at the end, where the system
+/// allows it, so that nothing is left behind if the worker is killed later.
 struct Store {
     writer: TextStoreWriter,
-    file: tempfile::TempPath,
+    folder: tempfile::TempDir,
 }
 
 impl Store {
     fn create(scratch: &Path) -> Result<Self> {
-        let failed = |error| Error::io("write", error).at_path(scratch);
-        let file = tempfile::NamedTempFile::new_in(scratch).map_err(failed)?.into_temp_path();
-        Ok(Store { writer: TextStoreWriter::create(&file)?, file })
+        let failed = |error| Error::io("make a folder in", error).at_path(scratch);
+        let folder = tempfile::tempdir_in(scratch).map_err(failed)?;
+        Ok(Store { writer: TextStoreWriter::create(folder.path().join("texts"))?, folder })
     }
 
     fn finish(self) -> Result<TextStore> {
         let store = self.writer.finish()?;
         // Where an open file cannot be removed, it stays.
-        let _ = self.file.close();
+        let _ = self.folder.close();
         Ok(store)
     }
 }
