@@ -15,9 +15,9 @@
 //! [`Description`] builds `clusters.json`, `groups.json` and `map.json` from a finished run, and
 //! [`StoredPage`] reads them back. [`write_folder`] writes a folder atomically.
 //!
-//! Assignments are one file, or parts in the folder `assignments`, never both. Parts are whole files
-//! of one format, numbered from 0 without gaps, in document order. [`read_assignments`] reads either
-//! form.
+//! Assignments are one file, or parts in the folder `assignments`, never both. Parts are whole
+//! files of one format, numbered from 0 without gaps, in document order. [`read_assignments`] reads
+//! either form.
 //!
 //! # Example
 //!

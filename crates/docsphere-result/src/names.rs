@@ -21,8 +21,8 @@ pub const DOCUMENTS: &str = "documents.sqlite";
 /// The texts of the documents. Exists only in the folder of a run that has not ended.
 pub const TEXTS: &str = "texts.store";
 
-/// The folder of assignments in parts, which a result may have instead of one file: `part-00000.csv`,
-/// `part-00001.csv` and so on, or with the ending of another format.
+/// The folder of assignments in parts, which a result may have instead of one file:
+/// `part-00000.csv`, `part-00001.csv` and so on, or with the ending of another format.
 pub const ASSIGNMENT_PARTS: &str = "assignments";
 
 /// Whether a file in the folder [`ASSIGNMENT_PARTS`] is a part.
