@@ -147,6 +147,13 @@ fn open_sniffed(path: &Path) -> Result<(Compression, Sniffed)> {
     Ok((Compression::sniff(&start), Cursor::new(start).chain(file)))
 }
 
+/// Whether a file is compressed. Leaves it after its first bytes.
+pub(crate) fn is_packed(file: &File) -> Result<bool> {
+    let mut start = Vec::new();
+    file.take(4).read_to_end(&mut start).map_err(|source| Error::io("read", source))?;
+    Ok(Compression::sniff(&start) != Compression::None)
+}
+
 fn unpack(compression: Compression, file: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
     let packed = BufReader::with_capacity(BUFFER_BYTES, file);
     Ok(match compression {

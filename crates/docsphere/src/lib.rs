@@ -160,7 +160,7 @@ mod interop;
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
-pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusStats, Document};
+pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document};
 pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fail_points::fail_point;
 #[cfg(debug_assertions)]

@@ -49,6 +49,8 @@ pub(super) struct InputContext<'a> {
     pub(super) options: &'a CorpusOptions,
     /// The size of a chunk.
     pub(super) chunk_bytes: usize,
+    /// The number of the line with which text begins; above 1 if it is from the middle of a file.
+    pub(super) first_line: u64,
     /// Bytes read from all files so far, before decompression.
     pub(super) n_bytes: &'a Arc<AtomicU64>,
 }

@@ -1,14 +1,17 @@
 //! A folder as a corpus: every file in it is a document.
 
 use std::fs;
+use std::io::BufRead;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::chunk::{CHUNK_BYTES, Chunk, InputContext, LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES, SendChunk};
 use super::document::{ChunkTally, Document, Emit, lossy_bytes, without_bom};
 use super::glob::Glob;
-use crate::compression::{open_counted, read_whole};
+use super::stamp::Stamp;
+use crate::compression::{open_counted, read_whole, unpack_counted};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A file of a folder.
@@ -17,8 +20,22 @@ pub(super) struct FolderFile {
     pub(super) path: PathBuf,
     /// The path within the folder, with slashes.
     pub(super) id: String,
-    pub(super) n_bytes: u64,
+    pub(super) stamp: Stamp,
+    /// For a file of a piece: its absolute path. It is refused if it has changed.
+    pub(super) divided: Option<PathBuf>,
 }
+
+impl FolderFile {
+    fn open(&self, n_bytes: Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
+        match &self.divided {
+            Some(location) => unpack_counted(self.stamp.open(location)?, n_bytes),
+            None => open_counted(&self.path, n_bytes),
+        }
+    }
+}
+
+/// Bytes that take as long as opening a file.
+pub(super) const FILE_COST: u64 = 256;
 
 /// All matching files below `root`, ordered by id. Hidden files and folders are left out; links to
 /// files are followed, links to folders are not (they may form cycles).
@@ -41,7 +58,7 @@ pub(super) fn list(root: &Path, glob: Option<&Glob>) -> Result<Vec<FolderFile>> 
             }
             let Ok(found) = fs::metadata(entry.path()) else { continue }; // a broken link
             if found.is_file() && glob.is_none_or(|glob| glob.matches(&id)) {
-                files.push(FolderFile { path: entry.path(), id, n_bytes: found.len() });
+                files.push(FolderFile { path: entry.path(), id, stamp: Stamp::new(&found), divided: None });
             }
         }
     }
@@ -59,7 +76,7 @@ pub(super) fn cut(
     while start < files.len() {
         let mut size = 0;
         let full = |file: &FolderFile| {
-            size += file.n_bytes + 256; // opening a file has a cost too
+            size += file.stamp.n_bytes + FILE_COST;
             size >= input.chunk_bytes as u64
         };
         let length = files[start..].iter().position(full).map_or(files.len() - start, |last| last + 1);
@@ -89,7 +106,7 @@ impl Chunk for Files {
         let mut tally = ChunkTally::default();
         for file in &self.files[self.range.clone()] {
             let mut read = || {
-                let reader = open_counted(&file.path, Arc::clone(input.n_bytes))?;
+                let reader = file.open(Arc::clone(input.n_bytes))?;
                 let limit = MAX_RECORD_BYTES as u64;
                 let content = read_whole(reader, limit + 1, LONG_RECORD, memory)?;
                 if content.len() as u64 > limit {

@@ -2,17 +2,21 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::impl_names;
 
 /// A document format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum CorpusFormat {
     /// One document per line.
     Lines,
     /// One JSON object per line.
+    #[serde(rename = "jsonl")]
     JsonLines,
     /// Comma-separated values with a header.
     Csv,
@@ -122,6 +126,7 @@ mod tests {
         );
         for &format in CorpusFormat::ALL {
             assert_eq!(format.to_string().parse::<CorpusFormat>().unwrap(), format);
+            assert_eq!(serde_json::to_string(&format).unwrap(), format!("\"{format}\""));
         }
     }
 }

@@ -14,6 +14,7 @@ use super::folder::{self, FolderFile};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::parquet_input;
+use super::piece::CorpusPiece;
 use crate::compression::{open_counted, unpack_counted};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -69,6 +70,11 @@ pub(super) enum Source {
     Stream(OnceReader),
     /// A stream in a format that needs random access, copied to an unnamed file.
     Copied(File),
+    /// A part of a file or folder; `files` are those of a folder.
+    Piece {
+        piece: CorpusPiece,
+        files: Arc<[FolderFile]>,
+    },
 }
 
 /// A source that can be read once.
@@ -99,6 +105,7 @@ impl Input {
     pub(super) fn text(&self, n_bytes: &Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
         match &self.source {
             Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes)),
+            Source::Piece { piece, .. } => piece.text(n_bytes),
             _ => open_counted(&self.path, Arc::clone(n_bytes)),
         }
     }
@@ -107,9 +114,18 @@ impl Input {
     pub(super) fn seekable(&self) -> Result<File> {
         let file = match &self.source {
             Source::Copied(file) => file.try_clone(),
+            Source::Piece { piece, .. } => return piece.open(),
             _ => File::open(&self.path),
         };
         file.map_err(|error| Error::io("read", error))
+    }
+
+    /// The piece that the input is, unless it is a whole file or folder.
+    pub(super) fn piece(&self) -> Option<&CorpusPiece> {
+        match &self.source {
+            Source::Piece { piece, .. } => Some(piece),
+            _ => None,
+        }
     }
 }
 
@@ -143,7 +159,7 @@ impl Corpus {
         Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES })
     }
 
-    /// The options passed to [`open`](Self::open).
+    /// The options passed to [`open`](Self::open) or [`from_pieces`](Self::from_pieces).
     pub fn options(&self) -> &CorpusOptions {
         &self.options
     }
@@ -172,7 +188,7 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
             return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, message)));
         }
         let files = folder::list(path, options.compiled_glob().as_ref())?;
-        let n_bytes = files.iter().map(|file| file.n_bytes).sum();
+        let n_bytes = files.iter().map(|file| file.stamp.n_bytes).sum();
         let source = Source::Folder(files.into());
         return Ok((
             Input { path: path.to_owned(), format: CorpusFormat::Folder, id_prefix, source },

@@ -27,15 +27,19 @@
 //! A record may have up to 1 GiB. The memory for a record of more than 4 MiB is checked before it
 //! is allocated ([`CorpusOptions::memory`]), and so is the memory for the data kept of the
 //! documents. The expanded size of a compressed file does not matter.
+//!
+//! Several programs can read a corpus together, each some of its [pieces](CorpusPiece).
 
 mod chunk;
 mod delimited;
+mod divide;
 mod document;
 mod folder;
 mod format;
 mod glob;
 mod input;
 mod jsonl;
+mod line_range;
 mod lines;
 mod options;
 #[cfg(feature = "parquet")]
@@ -46,7 +50,9 @@ mod parquet_input;
 #[cfg(not(feature = "parquet"))]
 #[path = "parquet_disabled.rs"]
 mod parquet_input;
+mod piece;
 mod read;
+mod stamp;
 mod stream;
 
 #[cfg(test)]
@@ -56,5 +62,6 @@ pub use document::Document;
 pub use format::CorpusFormat;
 pub use input::Corpus;
 pub use options::CorpusOptions;
+pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;
 pub use read::CorpusStats;

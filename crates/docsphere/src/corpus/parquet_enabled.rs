@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::Ordering;
 
 use super::chunk::{Chunk, InputContext, MAX_RECORD_BYTES, SendChunk};
@@ -67,35 +67,75 @@ pub(super) fn check_build(_: CorpusFormat) -> Result<()> {
     Ok(())
 }
 
-/// Cuts a file.
-pub(super) fn cut(file: &File, input: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
-    cut_rows(file, input, &mut |rows| send(Box::new(rows)))
+/// Cuts a file, or some of its row groups.
+pub(super) fn cut(
+    file: &File,
+    groups: Option<Range<usize>>,
+    input: &InputContext<'_>,
+    send: SendChunk<'_>,
+) -> Result<ControlFlow<()>> {
+    cut_rows(file, groups, input, &mut |rows| send(Box::new(rows)))
+}
+
+/// The size of each row group: its share of the file, by rows.
+pub(super) fn group_sizes(file: &File, options: &CorpusOptions) -> Result<Vec<u64>> {
+    let (footer, progress) = read_footer(file, options)?;
+    let mut n_rows = 0;
+    let size = |group: &RowGroup| {
+        let before = progress.bytes_at(n_rows);
+        n_rows += group.n_rows;
+        progress.bytes_at(n_rows) - before
+    };
+    Ok(footer.row_groups.iter().map(size).collect())
+}
+
+/// The share of a file that has been read. The reader jumps around in the file, so it is measured
+/// in rows.
+struct Progress {
+    file_bytes: u64,
+    n_rows: u64,
+}
+
+impl Progress {
+    fn bytes_at(&self, n_rows: u64) -> u64 {
+        (u128::from(n_rows) * u128::from(self.file_bytes) / u128::from(self.n_rows)) as u64
+    }
+}
+
+fn read_footer(file: &File, options: &CorpusOptions) -> Result<(Footer, Progress)> {
+    let file_bytes = file.metadata().map_err(|source| Error::io("read", source))?.len();
+    let footer = Footer::read(file, file_bytes, &options.memory)?;
+    let n_rows = footer.n_rows().unwrap_or(0).max(1);
+    Ok((footer, Progress { file_bytes, n_rows }))
 }
 
 /// Like [`cut`], for tests that inspect the chunks.
 pub(super) fn cut_rows(
     file: &File,
+    groups: Option<Range<usize>>,
     input: &InputContext<'_>,
     send: &mut dyn FnMut(Rows) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>> {
     let InputContext { options, chunk_bytes, n_bytes, .. } = *input;
-    let file_bytes = file.metadata().map_err(|source| Error::io("read", source))?.len();
-    let footer = Footer::read(file, file_bytes, &options.memory)?;
+    let (footer, progress) = read_footer(file, options)?;
     let wanted = Wanted::new(&footer, options)?;
-    let n_rows = footer.n_rows().unwrap_or(0).max(1);
-    let mut counted = 0;
+    let groups = groups.unwrap_or(0..footer.row_groups.len());
+    let wanted_groups = footer.row_groups.get(groups.clone()).ok_or_else(|| {
+        let found = format!("{} of them", footer.row_groups.len());
+        Error::malformed("Parquet", format!("the row groups {groups:?}"), found)
+    })?;
+    let rows_before: u64 = footer.row_groups[..groups.start].iter().map(|group| group.n_rows).sum();
+    let mut counted = progress.bytes_at(rows_before);
     let mut send = |rows: Rows| {
-        // The reader jumps around in the file, so progress is measured in rows.
-        let rows_done = rows.first_row - 1 + rows.ends.len() as u64;
-        let done = (u128::from(rows_done) * u128::from(file_bytes) / u128::from(n_rows)) as u64;
+        let done = progress.bytes_at(rows.first_row - 1 + rows.ends.len() as u64);
         n_bytes.fetch_add(done.saturating_sub(counted), Ordering::Relaxed);
         counted = counted.max(done);
         send(rows)
     };
     let memory = &options.memory;
     let mut cutter = Cutter { file, footer: &footer, wanted, chunk_bytes, memory, rows: Rows::default() };
-    cutter.rows.first_row = 1;
-    for group in &footer.row_groups {
+    cutter.rows.first_row = rows_before + 1;
+    for group in wanted_groups {
         if cutter.cut_group(group, &mut send)?.is_break() {
             return Ok(ControlFlow::Break(()));
         }

@@ -1,17 +1,19 @@
 //! Reading a corpus: one thread cuts, the pool parses, results come back in order.
 
-use std::ops::ControlFlow;
+use std::ops::{AddAssign, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::document::{ChunkTally, Document};
 use super::format::CorpusFormat;
 use super::input::{Corpus, Input, Source};
+use super::piece::CorpusPiece;
 use super::{delimited, folder, jsonl, lines, parquet_input};
 use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
@@ -24,7 +26,7 @@ const CHUNKS_PER_THREAD: usize = 2;
 const DOCUMENTS: &str = "the documents";
 
 /// Counts of what was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CorpusStats {
     /// Documents read.
@@ -35,6 +37,16 @@ pub struct CorpusStats {
     pub n_invalid_utf8: u64,
     /// Bytes read from the files, before decompression.
     pub bytes_read: u64,
+}
+
+/// The counts of two parts of a corpus together.
+impl AddAssign for CorpusStats {
+    fn add_assign(&mut self, other: CorpusStats) {
+        self.n_documents += other.n_documents;
+        self.n_bad_records += other.n_bad_records;
+        self.n_invalid_utf8 += other.n_invalid_utf8;
+        self.bytes_read += other.bytes_read;
+    }
 }
 
 /// The work done on the documents of a chunk, on a thread of the pool.
@@ -69,8 +81,13 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
         (CorpusFormat::Lines, _) => lines::cut(text()?, context, send),
         (CorpusFormat::JsonLines, _) => jsonl::cut(text()?, context, send),
         (CorpusFormat::Csv | CorpusFormat::Tsv, _) => delimited::cut(input.format, text()?, context, send),
-        (CorpusFormat::Parquet, _) => parquet_input::cut(&input.seekable()?, context, send),
-        (CorpusFormat::Folder, Source::Folder(files)) => folder::cut(files, context, send),
+        (CorpusFormat::Parquet, _) => {
+            let groups = input.piece().and_then(CorpusPiece::row_groups);
+            parquet_input::cut(&input.seekable()?, groups, context, send)
+        }
+        (CorpusFormat::Folder, Source::Folder(files) | Source::Piece { files, .. }) => {
+            folder::cut(files, context, send)
+        }
         (CorpusFormat::Folder, _) => unreachable!("only a folder has this format"),
     }
 }
@@ -154,7 +171,8 @@ impl Corpus {
 
     fn context<'a>(&'a self, input: &'a Input, n_bytes: &'a Arc<AtomicU64>) -> InputContext<'a> {
         let Corpus { options, chunk_bytes, .. } = self;
-        InputContext { id_prefix: &input.id_prefix, options, chunk_bytes: *chunk_bytes, n_bytes }
+        let first_line = input.piece().map_or(1, CorpusPiece::first_line);
+        InputContext { id_prefix: &input.id_prefix, options, chunk_bytes: *chunk_bytes, first_line, n_bytes }
     }
 
     fn run<W: ChunkWork>(

@@ -28,7 +28,7 @@ pub(super) struct TextStream<'a> {
 
 impl<'a> TextStream<'a> {
     pub(super) fn new(input: &'a InputContext<'a>, format: CorpusFormat, ends: RecordEnds) -> Self {
-        TextStream { input, format, ends, line: 1 }
+        TextStream { input, format, ends, line: input.first_line }
     }
 
     /// Cuts the whole stream. `chunk` makes a chunk from whole records and the number of their
@@ -40,7 +40,7 @@ impl<'a> TextStream<'a> {
         mut chunk: impl FnMut(Vec<u8>, u64) -> Result<Option<Box<dyn Chunk>>>,
     ) -> Result<ControlFlow<()>> {
         let mut buffer = Vec::new();
-        let (mut scanned, mut whole, mut at_start) = (0, 0, true);
+        let (mut scanned, mut whole, mut at_start) = (0, 0, self.line == 1);
         loop {
             self.make_room(&mut buffer)?;
             // The first step includes a whole byte order mark.

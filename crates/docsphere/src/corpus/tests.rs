@@ -11,15 +11,15 @@ use crate::compression::write_packed;
 use crate::error::Result;
 use crate::observer::Event;
 
-struct Folder(TempDir);
+pub(super) struct Folder(pub(super) TempDir);
 
 impl Folder {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Folder(tempfile::tempdir().unwrap())
     }
 
     /// Writes a file, compressed according to its extension.
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(super) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         write_packed(&path, |out| {
@@ -31,14 +31,14 @@ impl Folder {
     }
 
     /// A message without the folder's own name.
-    fn strip(&self, error: &crate::Error) -> String {
+    pub(super) fn strip(&self, error: &crate::Error) -> String {
         error.to_string().replace(&format!("{}/", self.0.path().display()), "")
     }
 }
 
-type Pairs = Vec<(String, String)>;
+pub(super) type Pairs = Vec<(String, String)>;
 
-fn read_all(corpus: &Corpus) -> Result<(Pairs, CorpusStats)> {
+pub(super) fn read_all(corpus: &Corpus) -> Result<(Pairs, CorpusStats)> {
     let mut pairs = Vec::new();
     let stats = corpus
         .for_each_document(|document| pairs.push((document.id.to_owned(), document.text.to_owned())))?;
@@ -67,7 +67,7 @@ fn pairs(expected: &[(&str, &str)]) -> Pairs {
     expected.iter().map(|&(id, text)| (id.to_owned(), text.to_owned())).collect()
 }
 
-fn skipping() -> CorpusOptions {
+pub(super) fn skipping() -> CorpusOptions {
     CorpusOptions { skip_bad_records: true, ..CorpusOptions::default() }
 }
 

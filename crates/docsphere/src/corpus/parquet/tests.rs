@@ -469,9 +469,10 @@ fn values_that_repeat_are_cut_into_chunks_of_the_usual_size() {
         let mut n_rows = 0;
         let n_bytes = Arc::new(AtomicU64::new(0));
         let options = options(&["text"], None);
-        let input = InputContext { id_prefix: "", options: &options, chunk_bytes, n_bytes: &n_bytes };
+        let input =
+            InputContext { id_prefix: "", options: &options, chunk_bytes, first_line: 1, n_bytes: &n_bytes };
         let file = fs::File::open(&path).unwrap();
-        let flow = parquet_input::cut_rows(&file, &input, &mut |rows| {
+        let flow = parquet_input::cut_rows(&file, None, &input, &mut |rows| {
             assert!(rows.n_bytes() < chunk_bytes + text.len() + 100, "{} bytes", rows.n_bytes());
             n_rows += rows.n_rows();
             ControlFlow::Continue(())
