@@ -191,7 +191,7 @@ pub use threads::{all_cores, on_threads};
 pub use vectors::formats;
 #[cfg(feature = "text")]
 pub use vectors::{
-    DocumentBound, IdfKind, TextModel, TfidfOptions, Transformed, TransformedCorpus, Vectorized, Vectorizer,
-    Vocabulary,
+    CountedDocuments, DocumentBound, IdfKind, TermCounts, TextModel, TfidfOptions, Transformed,
+    TransformedCorpus, Vectorized, VectorizedPart, Vectorizer, Vocabulary,
 };
 pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};

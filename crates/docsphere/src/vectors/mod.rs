@@ -5,12 +5,18 @@
 //! input of the later stages. [`formats`] reads and writes the common file formats.
 
 #[cfg(feature = "text")]
+mod choosing;
+#[cfg(feature = "text")]
 mod chunk_rows;
+#[cfg(feature = "text")]
+mod counted;
 #[cfg(feature = "text")]
 mod counting;
 #[cfg(feature = "formats")]
 pub mod formats;
 mod rows;
+#[cfg(feature = "text")]
+mod term_counts;
 #[cfg(feature = "text")]
 mod text_model;
 #[cfg(not(feature = "text"))]
@@ -25,7 +31,11 @@ mod vectorizer;
 mod vocabulary;
 mod weights;
 
+#[cfg(feature = "text")]
+pub use counted::{CountedDocuments, VectorizedPart};
 pub use rows::{MAX_ROWS, MAX_TERMS, Row, SparseRows};
+#[cfg(feature = "text")]
+pub use term_counts::TermCounts;
 #[cfg(not(feature = "text"))]
 pub(crate) use text_model::TextModel;
 #[cfg(feature = "text")]

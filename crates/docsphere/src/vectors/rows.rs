@@ -335,7 +335,7 @@ pub(super) fn check_n_terms(n_terms: u64) -> Result<()> {
     check_size("the number of terms", n_terms, MAX_TERMS)
 }
 
-fn check_size(what: &'static str, got: u64, limit: u64) -> Result<()> {
+pub(super) fn check_size(what: &'static str, got: u64, limit: u64) -> Result<()> {
     if got > limit { Err(ErrorKind::TooLarge { what, limit, got }.into()) } else { Ok(()) }
 }
 

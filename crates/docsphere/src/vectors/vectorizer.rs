@@ -8,16 +8,20 @@
 //! `vocabulary.rs`). The texts are not kept in memory: [`Vectorizer::fit_with_texts`] writes them
 //! to a file.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
-use super::chunk_rows::{ChunkRows, MATRIX, TEXTS_PER_CHUNK, join};
-use super::counting::{ChunkCounts, CountedTerm, Counting, Shard};
+use super::choosing::ChosenTerms;
+use super::chunk_rows::TEXTS_PER_CHUNK;
+use super::counted::{CountedDocuments, DROPPED, VectorizedPart, n_provisional};
+use super::counting::{ChunkCounts, Counting};
+use super::rows::{MAX_ROWS, check_size};
+use super::term_counts::TermCounts;
 use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
-use super::vocabulary::Vocabulary;
 use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
 use crate::error::Result;
 use crate::memory::{MemoryLimit, NO_LIMIT};
@@ -25,9 +29,6 @@ use crate::observer::{Observer, Silent};
 use crate::store::{Storing, TextStoreWriter};
 use crate::text::{TextOptions, Tokenizer};
 use crate::threads::on_threads;
-
-/// Marks a provisional number whose term is dropped.
-const DROPPED: u32 = u32::MAX;
 
 /// Turns documents into TF-IDF rows of length one.
 ///
@@ -103,7 +104,7 @@ impl Vectorizer {
     ///
     /// # Errors
     /// Options out of range; all errors of reading, see [`Corpus::for_each_document`]; `min_df`
-    /// above `max_df`; more documents or terms than [`MAX_ROWS`](crate::MAX_ROWS) and
+    /// above `max_df`; more documents or terms than [`MAX_ROWS`] and
     /// [`MAX_TERMS`](crate::MAX_TERMS).
     pub fn fit(&self, corpus: &Corpus) -> Result<Vectorized> {
         self.fit_watched(corpus, &mut Silent)
@@ -115,14 +116,7 @@ impl Vectorizer {
     /// As [`fit`](Self::fit), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer
     /// stops the reading.
     pub fn fit_watched(&self, corpus: &Corpus, observer: &mut dyn Observer) -> Result<Vectorized> {
-        self.run(&corpus.options().memory, move |counting| {
-            let mut chunks = Vec::new();
-            let stats = corpus.map_chunks(observer, counting, |chunk| {
-                chunks.push(chunk);
-                Ok(ControlFlow::Continue(()))
-            })?;
-            Ok((chunks, stats))
-        })
+        self.run(&corpus.options().memory, |counting| read(counting, corpus, None, observer))
     }
 
     /// Like [`fit`](Self::fit), but also writes the texts to a store, so that the corpus need not
@@ -145,16 +139,7 @@ impl Vectorizer {
         texts: &mut TextStoreWriter,
         observer: &mut dyn Observer,
     ) -> Result<Vectorized> {
-        self.run(&corpus.options().memory, move |counting| {
-            let mut chunks = Vec::new();
-            let stats = corpus.map_chunks(observer, &Storing::new(counting), |chunk| {
-                let (counts, blocks) = chunk.into_parts();
-                texts.write_chunk(blocks)?;
-                chunks.push(counts);
-                Ok(ControlFlow::Continue(()))
-            })?;
-            Ok((chunks, stats))
-        })
+        self.run(&corpus.options().memory, |counting| read(counting, corpus, Some(texts), observer))
     }
 
     /// Turns texts into rows. Their ids are their numbers, from 1.
@@ -162,49 +147,121 @@ impl Vectorizer {
     /// # Errors
     /// As [`fit`](Self::fit), except those of reading.
     pub fn fit_texts<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Result<Vectorized> {
-        self.run(&NO_LIMIT, |counting| {
-            let chunk = |(group, texts): (usize, &[S])| {
-                let mut chunk = counting.start();
-                for (position, text) in texts.iter().enumerate() {
-                    let id = (group * TEXTS_PER_CHUNK + position + 1).to_string();
-                    counting.document(&mut chunk, Document { id: &id, text: text.as_ref() })?;
-                }
-                counting.finish(&mut chunk).map(|()| chunk)
-            };
-            let chunks: Result<Vec<_>> = texts.par_chunks(TEXTS_PER_CHUNK).enumerate().map(chunk).collect();
-            let stats = CorpusStats { n_documents: texts.len() as u64, ..CorpusStats::default() };
-            Ok((chunks?, stats))
+        self.run(&NO_LIMIT, |counting| count_all(counting, texts, |index, text| numbered(1, index, text)))
+    }
+
+    /// Reads a corpus, or a part of one, and counts the terms of its documents, without choosing
+    /// terms yet. Also writes the texts to a store, if one is given.
+    ///
+    /// # Errors
+    /// Options out of range; all errors of reading, see [`Corpus::for_each_document`]; a store that
+    /// cannot be written; more terms than [`MAX_TERMS`](crate::MAX_TERMS);
+    /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer stops the reading.
+    pub fn count(
+        &self,
+        corpus: &Corpus,
+        texts: Option<&mut TextStoreWriter>,
+        observer: &mut dyn Observer,
+    ) -> Result<CountedDocuments> {
+        self.run_count(&corpus.options().memory, |counting| read(counting, corpus, texts, observer))
+    }
+
+    /// Like [`count`](Self::count), for given texts. Their ids are their numbers, from
+    /// `first_number`.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count), except those of reading.
+    pub fn count_texts<S: AsRef<str> + Sync>(
+        &self,
+        texts: &[S],
+        first_number: u64,
+    ) -> Result<CountedDocuments> {
+        self.run_count(&NO_LIMIT, |counting| {
+            count_all(counting, texts, |index, text| numbered(first_number, index, text))
         })
     }
 
+    /// Like [`count`](Self::count), for given documents.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count), except those of reading.
+    pub fn count_documents(&self, documents: &[Document<'_>]) -> Result<CountedDocuments> {
+        self.run_count(&NO_LIMIT, |counting| {
+            count_all(counting, documents, |_, document| (Cow::Borrowed(document.id), document.text))
+        })
+    }
+
+    /// The model of a corpus, from the counts of all its parts: chooses terms and weights them.
+    ///
+    /// # Errors
+    /// Options out of range; `min_df` above `max_df`; more documents or kept terms than
+    /// [`MAX_ROWS`] and [`MAX_TERMS`](crate::MAX_TERMS).
+    pub fn model(&self, counts: TermCounts) -> Result<TextModel> {
+        let tokenizer = self.tokenizer()?;
+        let n_docs = counts.n_documents();
+        check_size("the number of rows", n_docs, MAX_ROWS)?;
+        on_threads(self.n_threads, || {
+            let chosen = ChosenTerms::new(&counts, &self.tfidf, n_docs, &NO_LIMIT, 0)?;
+            let (vocabulary, frequencies) = chosen.into_vocabulary()?;
+            Ok(TextModel::new(tokenizer, self.tfidf, vocabulary, frequencies, n_docs))
+        })?
+    }
+
+    /// Checks the options.
+    fn tokenizer(&self) -> Result<Tokenizer> {
+        self.tfidf.check()?;
+        Tokenizer::new(&self.text)
+    }
+
+    fn run_count(
+        &self,
+        memory: &MemoryLimit,
+        count: impl FnOnce(&Counting<'_>) -> Result<Counts> + Send,
+    ) -> Result<CountedDocuments> {
+        let tokenizer = self.tokenizer()?;
+        on_threads(self.n_threads, || self.counted(&tokenizer, memory, count))?
+    }
+
+    /// The first step, on the current pool.
+    fn counted(
+        &self,
+        tokenizer: &Tokenizer,
+        memory: &MemoryLimit,
+        count: impl FnOnce(&Counting<'_>) -> Result<Counts>,
+    ) -> Result<CountedDocuments> {
+        let counting = Counting::new(tokenizer, memory);
+        let (chunks, stats) = count(&counting)?;
+        Ok(CountedDocuments {
+            chunks,
+            shards: counting.into_shards(),
+            stats,
+            text: self.text.clone(),
+            memory: memory.clone(),
+            n_threads: self.n_threads,
+        })
+    }
+
+    /// Both steps. The counts of all documents are here, so each term's column is known from the
+    /// choice, without a search.
     fn run(
         &self,
         memory: &MemoryLimit,
-        count: impl FnOnce(&Counting<'_>) -> Result<(Vec<ChunkCounts>, CorpusStats)> + Send,
+        count: impl FnOnce(&Counting<'_>) -> Result<Counts> + Send,
     ) -> Result<Vectorized> {
-        self.tfidf.check()?;
-        let tokenizer = Tokenizer::new(&self.text)?;
+        let tokenizer = self.tokenizer()?;
         on_threads(self.n_threads, || {
-            let counting = Counting::new(&tokenizer, memory);
-            let (chunks, stats) = count(&counting)?;
-            let shards = counting.into_shards();
-            let n_docs = stats.n_documents;
-            let chosen = choose(&shards, &self.tfidf, n_docs, memory)?;
+            let mut counted = self.counted(&tokenizer, memory, count)?;
+            let shards = std::mem::take(&mut counted.shards);
+            let (n_docs, n_provisional) = (counted.n_documents(), n_provisional(&shards));
+            let chosen = ChosenTerms::new(&shards[..], &self.tfidf, n_docs, memory, 4 * n_provisional)?;
+            let mut final_numbers = vec![DROPPED; n_provisional];
+            for (number, term) in chosen.iter().enumerate() {
+                final_numbers[term.provisional as usize] = number as u32;
+            }
+            let (vocabulary, frequencies) = chosen.into_vocabulary()?;
             drop(shards);
-            let model = TextModel::new(
-                tokenizer.clone(),
-                self.tfidf,
-                chosen.vocabulary,
-                chosen.document_frequencies,
-                n_docs,
-            );
-            memory.check(MATRIX, weighing_bytes(&chunks))?;
-            let chunks = chunks
-                .into_par_iter()
-                .map(|chunk| weigh(chunk, &chosen.final_numbers, &self.tfidf, model.idf()))
-                .collect();
-            drop(chosen.final_numbers);
-            let (rows, ids) = join(chunks, model.vocabulary().len(), memory)?;
+            let model = TextModel::new(tokenizer.clone(), self.tfidf, vocabulary, frequencies, n_docs);
+            let VectorizedPart { rows, ids, stats } = counted.weigh(final_numbers, &model)?;
             memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
             Ok(Vectorized { rows, model, ids, n_repeated_ids, stats })
@@ -212,105 +269,54 @@ impl Vectorizer {
     }
 }
 
-/// The kept terms.
-struct Chosen {
-    vocabulary: Vocabulary,
-    document_frequencies: Vec<u32>,
-    /// Maps provisional number to column.
-    final_numbers: Vec<u32>,
-}
+/// The counts of all chunks, in order.
+type Counts = (Vec<ChunkCounts>, CorpusStats);
 
-/// Bytes per kept term while terms are chosen: twice in a sorted list, in the vocabulary, and in
-/// the model.
-const CHOSEN_TERM_BYTES: usize = 40 + 48 + 8 + 10 + 12;
-
-/// Memory for weighting: the longest row of a document, on each thread.
-fn weighing_bytes(chunks: &[ChunkCounts]) -> u64 {
-    let longest = |chunk: &ChunkCounts| {
-        let starts = [0].into_iter().chain(chunk.row_ends.iter().copied());
-        chunk.row_ends.iter().zip(starts).map(|(end, start)| end - start).max().unwrap_or(0)
+/// Counts the documents of a corpus.
+fn read(
+    counting: &Counting<'_>,
+    corpus: &Corpus,
+    texts: Option<&mut TextStoreWriter>,
+    observer: &mut dyn Observer,
+) -> Result<Counts> {
+    let mut chunks = Vec::new();
+    let stats = match texts {
+        None => corpus.map_chunks(observer, counting, |chunk| {
+            chunks.push(chunk);
+            Ok(ControlFlow::Continue(()))
+        })?,
+        Some(texts) => corpus.map_chunks(observer, &Storing::new(counting), |chunk| {
+            let (counts, blocks) = chunk.into_parts();
+            texts.write_chunk(blocks)?;
+            chunks.push(counts);
+            Ok(ControlFlow::Continue(()))
+        })?,
     };
-    let longest = chunks.iter().map(longest).max().unwrap_or(0);
-    // The list may be twice as long while it grows.
-    (2 * 8 * longest * chunks.len().min(rayon::current_num_threads())) as u64
+    Ok((chunks, stats))
 }
 
-/// Chooses the terms and numbers them in ascending order.
-fn choose(shards: &[Shard], options: &TfidfOptions, n_docs: u64, memory: &MemoryLimit) -> Result<Chosen> {
-    let may_stay = options.document_filter(n_docs)?;
-    let n_kept = |(number, shard): (usize, &Shard)| {
-        shard.counted(number).filter(|counted| may_stay(counted.n_docs)).count()
-    };
-    let n_kept: usize = shards.par_iter().enumerate().map(n_kept).sum();
-    let n_provisional = shards.iter().map(Shard::provisional_end).max().unwrap_or(0);
-    let text_bytes: usize = shards.iter().map(Shard::text_bytes).sum();
-    // The text of the vocabulary may be twice as long while it grows.
-    let needed = CHOSEN_TERM_BYTES * n_kept + 4 * n_provisional + 2 * text_bytes;
-    memory.check("the vocabulary", needed as u64)?;
-    let mut kept: Vec<CountedTerm<'_>> = shards
-        .par_iter()
-        .enumerate()
-        .flat_map_iter(|(number, shard)| shard.counted(number).filter(|counted| may_stay(counted.n_docs)))
-        .collect();
-    if let Some(max_terms) = options.max_terms.filter(|&max_terms| max_terms < kept.len()) {
-        kept.par_sort_unstable_by(|a, b| {
-            b.n_occurrences.cmp(&a.n_occurrences).then_with(|| a.term.cmp(b.term))
-        });
-        kept.truncate(max_terms);
-    }
-    // The first eight bytes decide most comparisons, without access to the text.
-    let mut sorted: Vec<(u64, CountedTerm<'_>)> =
-        kept.into_par_iter().map(|counted| (first_bytes(counted.term), counted)).collect();
-    sorted.par_sort_unstable_by(|(a_first, a), (b_first, b)| {
-        a_first.cmp(b_first).then_with(|| a.term.cmp(b.term))
-    });
-    let mut final_numbers = vec![DROPPED; n_provisional];
-    for (number, (_, counted)) in sorted.iter().enumerate() {
-        final_numbers[counted.provisional as usize] = number as u32;
-    }
-    Ok(Chosen {
-        vocabulary: Vocabulary::from_sorted(sorted.iter().map(|(_, counted)| counted.term))?,
-        // At most MAX_ROWS, which is checked when the rows are joined.
-        document_frequencies: sorted.iter().map(|(_, counted)| counted.n_docs as u32).collect(),
-        final_numbers,
-    })
-}
-
-/// The first eight bytes as a number, so that numbers are ordered like the terms.
-fn first_bytes(term: &str) -> u64 {
-    let mut first = [0; 8];
-    let length = term.len().min(8);
-    first[..length].copy_from_slice(&term.as_bytes()[..length]);
-    u64::from_be_bytes(first)
-}
-
-/// Turns counts into unit rows, in the memory of the counts.
-fn weigh(chunk: ChunkCounts, final_numbers: &[u32], options: &TfidfOptions, idf: &[f64]) -> ChunkRows {
-    let ChunkCounts { ids, mut row_ends, mut terms, counts: mut values, .. } = chunk;
-    let mut row: Vec<u64> = Vec::new();
-    let (mut start, mut written) = (0, 0);
-    for row_end in &mut row_ends {
-        let found = start..*row_end;
-        row.clear();
-        for (&term, &count) in terms[found.clone()].iter().zip(&values[found]) {
-            let column = final_numbers[term as usize];
-            if column != DROPPED {
-                row.push(u64::from(column) << 32 | u64::from(count));
-            }
+/// Counts given documents. `id_and_text` gets the index and the item.
+fn count_all<'a, T: Sync>(
+    counting: &Counting<'_>,
+    items: &'a [T],
+    id_and_text: impl Fn(usize, &'a T) -> (Cow<'a, str>, &'a str) + Sync,
+) -> Result<Counts> {
+    let chunk = |(group, items): (usize, &'a [T])| {
+        let mut chunk = counting.start();
+        for (position, item) in items.iter().enumerate() {
+            let (id, text) = id_and_text(group * TEXTS_PER_CHUNK + position, item);
+            counting.document(&mut chunk, Document { id: &id, text })?;
         }
-        row.sort_unstable();
-        // A row never grows, so the write position never passes the read position.
-        options.weigh_row(&row, idf, |term, value| {
-            terms[written] = term;
-            values[written] = value.to_bits();
-            written += 1;
-        });
-        start = *row_end;
-        *row_end = written;
-    }
-    terms.truncate(written);
-    values.truncate(written);
-    ChunkRows { ids, row_ends, terms, values }
+        counting.finish(&mut chunk).map(|()| chunk)
+    };
+    let chunks: Result<Vec<_>> = items.par_chunks(TEXTS_PER_CHUNK).enumerate().map(chunk).collect();
+    let stats = CorpusStats { n_documents: items.len() as u64, ..CorpusStats::default() };
+    Ok((chunks?, stats))
+}
+
+/// A text whose id is its number.
+fn numbered<S: AsRef<str>>(first_number: u64, index: usize, text: &S) -> (Cow<'_, str>, &str) {
+    (first_number.saturating_add(index as u64).to_string().into(), text.as_ref())
 }
 
 /// The number of ids that occurred before.

@@ -4,9 +4,10 @@ use std::fs;
 
 use proptest::prelude::*;
 
+use super::super::rows::SparseRows;
 use super::super::tfidf::{DocumentBound, IdfKind};
 use super::*;
-use crate::corpus::CorpusOptions;
+use crate::corpus::{CorpusOptions, CorpusPiece};
 use crate::ids::DocId;
 use crate::text::{Ngrams, StopWords};
 
@@ -117,6 +118,164 @@ fn models_make_the_round_trip_and_damage_is_an_error() {
         "written in format version 9, this build reads up to version 1; update docsphere to read it"
     );
     assert_eq!(message(&[1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]), message(b""));
+}
+
+/// Counts parts of the texts, adds the counts in this order, and makes the rows of each part.
+fn in_parts(vectorizer: &Vectorizer, texts: &[String], cuts: &[usize], order: &[usize]) -> Vectorized {
+    let starts: Vec<usize> = [0].into_iter().chain(cuts.iter().copied()).collect();
+    let ends = cuts.iter().copied().chain([texts.len()]);
+    let part = |(&start, end): (&usize, usize)| {
+        vectorizer.count_texts(&texts[start..end], start as u64 + 1).unwrap()
+    };
+    let parts: Vec<CountedDocuments> = starts.iter().zip(ends).map(part).collect();
+    let mut counts = TermCounts::default();
+    for &part in order {
+        counts.add(TermCounts::from_bytes(&parts[part].term_counts().to_bytes()).unwrap());
+    }
+    let n_docs: u64 = parts.iter().map(CountedDocuments::n_documents).sum();
+    assert_eq!((counts.n_documents(), n_docs), (texts.len() as u64, texts.len() as u64));
+    let model = vectorizer.model(counts).unwrap();
+    joined(parts.into_iter().map(|part| part.into_rows(&model).unwrap()).collect(), model)
+}
+
+/// The parts as one.
+fn joined(parts: Vec<VectorizedPart>, model: TextModel) -> Vectorized {
+    let (mut ids, mut stats) = (Vec::new(), CorpusStats::default());
+    let (mut offsets, mut terms, mut values) = (vec![0], Vec::new(), Vec::new());
+    for part in parts {
+        assert_eq!(part.rows.n_terms(), model.vocabulary().len());
+        for row in 0..part.rows.n_rows() {
+            terms.extend_from_slice(part.rows.row(row).terms);
+            values.extend_from_slice(part.rows.row(row).values);
+            offsets.push(terms.len() as u64);
+        }
+        ids.extend(part.ids);
+        stats += part.stats;
+    }
+    let rows = SparseRows::from_parts(model.vocabulary().len(), offsets, terms, values).unwrap();
+    let n_repeated_ids = count_repeated(&ids);
+    Vectorized { rows: UnitRows::trusted(rows), model, ids, n_repeated_ids, stats }
+}
+
+/// Options that choose and weigh terms in every way.
+fn options() -> impl Strategy<Value = (TextOptions, TfidfOptions)> {
+    let bound = |counts: std::ops::Range<u64>, shares: std::ops::Range<f64>| {
+        prop_oneof![counts.prop_map(DocumentBound::Count), shares.prop_map(DocumentBound::Share)]
+    };
+    let text = (1usize..=3, any::<bool>()).prop_map(|(hi, stems)| TextOptions {
+        ngrams: Ngrams { lo: 1, hi },
+        stemmer: stems.then(|| "en".to_owned()),
+        ..plain()
+    });
+    let idf = prop::sample::select(IdfKind::ALL);
+    let limits = (bound(1..4, 0.0..0.3), bound(40..60, 0.5..1.0), prop::option::of(1usize..30));
+    let tfidf = (idf, any::<bool>(), limits).prop_map(|(idf, sublinear_tf, (min_df, max_df, max_terms))| {
+        TfidfOptions { idf, sublinear_tf, min_df, max_df, max_terms }
+    });
+    (text, tfidf)
+}
+
+#[test]
+fn a_corpus_counted_in_pieces_is_the_corpus_fitted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d.jsonl");
+    let line = |n: usize| format!("{{\"text\":\"w{} w{} shared running w{}\"}}\n", n % 7, n % 11, n % 997);
+    fs::write(&path, (0..3000).map(line).collect::<String>()).unwrap();
+    let corpus = Corpus::open([&path], CorpusOptions::default()).unwrap();
+    let vectorizer = Vectorizer::new().n_threads(2);
+    let mut store = TextStoreWriter::create(folder.path().join("whole")).unwrap();
+    let expected = vectorizer.fit_with_texts(&corpus, &mut store).unwrap();
+    let expected_texts = store.finish().unwrap();
+    for n in [1, 3, 8] {
+        let mut pieces = corpus.pieces(n).unwrap();
+        let n_lines: Vec<_> = pieces.iter().map(|piece| piece.count_lines().unwrap()).collect();
+        CorpusPiece::number_lines(&mut pieces, &n_lines).unwrap();
+        let mut texts = TextStoreWriter::create(folder.path().join(n.to_string())).unwrap();
+        let mut parts = Vec::new();
+        let mut counts = TermCounts::default();
+        for piece in pieces {
+            let part = Corpus::from_pieces(&[piece], CorpusOptions::default()).unwrap();
+            let counted = vectorizer.count(&part, Some(&mut texts), &mut Silent).unwrap();
+            assert_eq!(counted.stats().n_documents, counted.n_documents());
+            counts.add(counted.term_counts());
+            parts.push(counted);
+        }
+        let model = vectorizer.model(counts).unwrap();
+        let found = joined(parts.into_iter().map(|part| part.into_rows(&model).unwrap()).collect(), model);
+        assert_eq!(found, expected, "{n} pieces");
+        let texts = texts.finish().unwrap();
+        for document in [0, 1234, 2999] {
+            let id = DocId::new(document);
+            assert_eq!(texts.get(id).unwrap(), expected_texts.get(id).unwrap());
+        }
+    }
+    let unread = vectorizer.count(&corpus, None, &mut Silent).unwrap();
+    assert_eq!(unread.into_rows(&expected.model).unwrap().rows, expected.rows);
+}
+
+#[test]
+fn given_documents_keep_their_ids() {
+    let documents = [Document { id: "x", text: "cats purr" }, Document { id: "x", text: "dogs bark" }];
+    let counted = Vectorizer::new().count_documents(&documents).unwrap();
+    assert_eq!(format!("{:?}", counted.term_counts()), "TermCounts(4 terms of 2 documents)");
+    let model = Vectorizer::new().model(counted.term_counts()).unwrap();
+    let part = counted.into_rows(&model).unwrap();
+    assert_eq!(part.ids, ["x", "x"]);
+    assert_eq!(part.rows, Vectorizer::new().fit_texts(&["cats purr", "dogs bark"]).unwrap().rows);
+}
+
+#[test]
+fn mistakes_in_two_steps_are_errors() {
+    let vectorizer = Vectorizer::new();
+    let other = Vectorizer::new().text(plain()).fit_texts(&["cats purr"]).unwrap().model;
+    let counted = vectorizer.count_texts(&["cats purr", "dogs"], 1).unwrap();
+    let counts = counted.term_counts();
+    assert_eq!(
+        counted.into_rows(&other).unwrap_err().to_string(),
+        "the text options of the model must be those with which the documents were counted, got others"
+    );
+    let tfidf = TfidfOptions {
+        min_df: DocumentBound::Count(2),
+        max_df: DocumentBound::Count(1),
+        ..TfidfOptions::default()
+    };
+    assert_eq!(
+        Vectorizer::new().tfidf(tfidf).model(counts).unwrap_err().to_string(),
+        "max_df must be at least min_df, which is 2 of 2 documents, got 1"
+    );
+    let mut bytes = TermCounts::default().to_bytes();
+    bytes[7] = 1;
+    let counts = TermCounts::from_bytes(&bytes).unwrap();
+    let message = vectorizer.model(counts).unwrap_err().to_string();
+    assert!(message.starts_with("the number of rows is limited to "), "{message}");
+    let tfidf = TfidfOptions { max_terms: Some(0), ..TfidfOptions::default() };
+    let message = Vectorizer::new().tfidf(tfidf).count_texts(&["a"], 1).unwrap_err().to_string();
+    assert_eq!(message, "max_terms must be at least 1, got 0");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn parts_give_the_bits_of_the_whole(
+        documents in prop::collection::vec("([a-dé]{1,3}|cats|cat|running|runs)?( ([a-d]{1,2}|cats|runs)){0,9}", 0..60),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+        (text, tfidf) in options(),
+        shuffle in any::<u64>(),
+    ) {
+        let vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(2);
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(documents.len() + 1)).collect();
+        cuts.sort_unstable();
+        let Ok(expected) = vectorizer.fit_texts(&documents) else {
+            // No number of documents is within the bounds.
+            let counts = vectorizer.count_texts(&documents, 1).unwrap().term_counts();
+            prop_assert!(vectorizer.model(counts).is_err());
+            return Ok(());
+        };
+        let mut order: Vec<usize> = (0..=cuts.len()).collect();
+        order.sort_by_key(|&part| (part as u64 + 1).wrapping_mul(shuffle | 1).rotate_left(17));
+        let found = in_parts(&vectorizer, &documents, &cuts, &order);
+        prop_assert_eq!(found, expected);
+    }
 }
 
 proptest! {
