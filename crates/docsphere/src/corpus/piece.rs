@@ -37,7 +37,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// let mut documents = Vec::new();
 /// for piece in pieces {
 ///     let part = Corpus::from_pieces(&[piece], CorpusOptions::default())?;
-///     part.for_each_document(|document| documents.push(format!("{}: {}", document.id, document.text)))?;
+///     part.for_each_document(|document| {
+///         documents.push(format!("{}: {}", document.id, document.text));
+///     })?;
 /// }
 /// assert_eq!(documents, ["1: cats purr", "2: dogs bark", "3: cows moo"]);
 /// # Ok::<(), docsphere::Error>(())
@@ -86,7 +88,8 @@ pub(super) struct PieceFile {
 }
 
 impl CorpusPiece {
-    /// The input to which the piece belongs, as the caller of [`Corpus::open`] named it.
+    /// The input to which the piece belongs, as the caller of
+    /// [`Corpus::open`](crate::Corpus::open) named it.
     pub fn path(&self) -> &Path {
         &self.path
     }

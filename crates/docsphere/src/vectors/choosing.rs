@@ -6,12 +6,10 @@
 use rayon::prelude::*;
 
 use super::counting::{CountedTerm, Shard};
-use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
 use super::vocabulary::Vocabulary;
 use crate::error::Result;
 use crate::memory::MemoryLimit;
-use crate::text::Tokenizer;
 
 /// Bytes per kept term while terms are chosen: twice in a sorted list, in the vocabulary, and in
 /// the model.
@@ -94,17 +92,12 @@ impl<'a> ChosenTerms<'a> {
         self.0.iter().map(|(_, counted)| counted)
     }
 
-    /// The model of a corpus of `n_docs` documents with these terms.
-    pub(super) fn model(
-        &self,
-        tokenizer: Tokenizer,
-        options: TfidfOptions,
-        n_docs: u64,
-    ) -> Result<TextModel> {
+    /// The terms as a vocabulary, and the number of documents of each.
+    pub(super) fn into_vocabulary(self) -> Result<(Vocabulary, Vec<u32>)> {
         let vocabulary = Vocabulary::from_sorted(self.iter().map(|counted| counted.term))?;
         // At most MAX_ROWS: the rows of a single run are limited when they are joined.
         let frequencies = self.iter().map(|counted| counted.n_docs as u32).collect();
-        Ok(TextModel::new(tokenizer, options, vocabulary, frequencies, n_docs))
+        Ok((vocabulary, frequencies))
     }
 }
 

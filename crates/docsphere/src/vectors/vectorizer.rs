@@ -104,7 +104,7 @@ impl Vectorizer {
     ///
     /// # Errors
     /// Options out of range; all errors of reading, see [`Corpus::for_each_document`]; `min_df`
-    /// above `max_df`; more documents or terms than [`MAX_ROWS`](crate::MAX_ROWS) and
+    /// above `max_df`; more documents or terms than [`MAX_ROWS`] and
     /// [`MAX_TERMS`](crate::MAX_TERMS).
     pub fn fit(&self, corpus: &Corpus) -> Result<Vectorized> {
         self.fit_watched(corpus, &mut Silent)
@@ -195,14 +195,15 @@ impl Vectorizer {
     ///
     /// # Errors
     /// Options out of range; `min_df` above `max_df`; more documents or kept terms than
-    /// [`MAX_ROWS`](crate::MAX_ROWS) and [`MAX_TERMS`](crate::MAX_TERMS).
+    /// [`MAX_ROWS`] and [`MAX_TERMS`](crate::MAX_TERMS).
     pub fn model(&self, counts: TermCounts) -> Result<TextModel> {
         let tokenizer = self.tokenizer()?;
         let n_docs = counts.n_documents();
         check_size("the number of rows", n_docs, MAX_ROWS)?;
         on_threads(self.n_threads, || {
             let chosen = ChosenTerms::new(&counts, &self.tfidf, n_docs, &NO_LIMIT, 0)?;
-            chosen.model(tokenizer, self.tfidf, n_docs)
+            let (vocabulary, frequencies) = chosen.into_vocabulary()?;
+            Ok(TextModel::new(tokenizer, self.tfidf, vocabulary, frequencies, n_docs))
         })?
     }
 
@@ -257,9 +258,9 @@ impl Vectorizer {
             for (number, term) in chosen.iter().enumerate() {
                 final_numbers[term.provisional as usize] = number as u32;
             }
-            let model = chosen.model(tokenizer.clone(), self.tfidf, n_docs)?;
-            drop(chosen);
+            let (vocabulary, frequencies) = chosen.into_vocabulary()?;
             drop(shards);
+            let model = TextModel::new(tokenizer.clone(), self.tfidf, vocabulary, frequencies, n_docs);
             let VectorizedPart { rows, ids, stats } = counted.weigh(final_numbers, &model)?;
             memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
