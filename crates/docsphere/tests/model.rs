@@ -207,7 +207,7 @@ fn saving_replaces_the_file_whole_and_leaves_nothing_beside_it() {
 
 #[test]
 fn the_first_format_still_loads() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data/v1.docsphere");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docsphere/tests/compat_data/v1.docsphere");
     let model = Model::load(&path).unwrap();
     assert_eq!(model.centroids().n_clusters(), 3);
     let rows = rows_from(5, &[&[(4, 1.0)], &[(0, 1.0)], &[(1, 1.0)], &[]]);
@@ -218,7 +218,8 @@ fn the_first_format_still_loads() {
 /// does not lose its text part.
 #[test]
 fn the_first_format_still_loads_with_a_text_part() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data/v1-text.docsphere");
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docsphere/tests/compat_data/v1-text.docsphere");
     let model = Model::load(&path).unwrap();
     // Terms: cats, fall, purr, rise, stocks.
     let rows = rows_from(5, &[&[(0, 1.0), (2, 1.0)], &[(4, 1.0), (1, 1.0)]]);
@@ -238,7 +239,7 @@ fn write_compat_data_with_text() {
     let texts = ["cats purr", "purr cats purr", "stocks fall", "stocks rise"];
     let text = docsphere::Vectorizer::new().fit_texts(&texts).unwrap();
     let fit = SphericalKMeans::params(2).seed(1).fit(&text.rows).unwrap();
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docsphere/tests/compat_data");
     let model = fit.model.with_text(text.model).unwrap();
     model.save(folder.join(format!("v{FORMAT_VERSION}-text.docsphere"))).unwrap();
 }
@@ -251,7 +252,7 @@ fn write_compat_data() {
     let rows = rows_from(5, &[&[(0, 1.0), (2, 1.0)], &[(4, 3.0), (2, 1.0)], &[(1, 1.0)]]);
     let centroids = Centroids::from_rows(rows.as_sparse().clone());
     let fit = SphericalKMeans::params(3).init(Init::Given(centroids)).fit(&rows).unwrap();
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/compat_data");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docsphere/tests/compat_data");
     fs::create_dir_all(&folder).unwrap();
     fit.model.save(folder.join(format!("v{FORMAT_VERSION}.docsphere"))).unwrap();
 }

@@ -20,7 +20,7 @@
 //! left out, ties included.
 //!
 //! For the other centroids, [`columns.rs`](columns) bounds all similarities at once in small
-//! integers, and [`batch.rs`](batch) leaves out those below `own`, or below a lower bound of the
+//! integers, and [`batch`] leaves out those below `own`, or below a lower bound of the
 //! best of them. The remaining ones are *candidates*: their similarities are computed as in the
 //! reference ([`comparer.rs`](comparer)), and the tie rule decides among them and the own centroid.
 //! Every centroid is then in one of four classes, each with a bound: not scanned (`U + G_j`),

@@ -16,8 +16,8 @@ pub(super) const LENGTH_STEPS: f64 = 254.0;
 /// Never left out.
 const NEVER: u8 = N_LEVELS as u8 + 1;
 
-/// A length per step of a document's length, increased by 5e-6 of it: f32 sums of [`N_COMMON`](super::split::N_COMMON)
-/// squares err by less.
+/// A length per step of a document's length, increased by 5e-6 of it: f32 sums of
+/// [`N_COMMON`](super::split::N_COMMON) squares err by less.
 pub(super) const PER_STEP: f32 = ((1.0 + 5e-6) / LENGTH_STEPS) as f32;
 
 /// The length of a part of a seed with this sum of squares, per step of a document's length.
@@ -67,8 +67,8 @@ pub(super) fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
     doc_frequency.iter().map(first_level).collect()
 }
 
-/// For each level from 1 on, for each document of a block: the length of the left-out part in steps,
-/// rounded up.
+/// For each level from 1 on, for each document of a block: the length of the left-out part, in
+/// steps, rounded up.
 pub(super) fn lengths_out(rows: &UnitRows<'_>, first_doc: usize, first_level_without: &[u8]) -> Vec<Vec<u8>> {
     let docs = docs_of(rows, first_doc);
     let mut lengths = vec![vec![0; docs.len()]; N_LEVELS];

@@ -1,0 +1,1 @@
+//! Tests of docsphere without any of its features: see `crates/docsphere/tests/bare.rs`.
