@@ -169,7 +169,7 @@ def test_a_file_that_vanishes_is_an_error_that_names_it(cluster, inputs, tmp_pat
         kill_process(executor)
 
     Watched(monkeypatch, vanish, [n_calls // 2])
-    with pytest.raises(docsphere.DocsphereError, match="b.jsonl"):
+    with pytest.raises(docsphere.DocsphereError, match=r"b\.jsonl"):
         run(copies, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -200,7 +200,7 @@ def test_mistakes_are_refused_before_any_work(cluster, inputs, tmp_path):
     (tmp_path / "taken" / "mine.txt").write_text("mine")
     with pytest.raises(docsphere.FileError, match="taken"):
         run(inputs, tmp_path / "taken")
-    with pytest.raises(docsphere.FileError, match="missing.jsonl"):
+    with pytest.raises(docsphere.FileError, match=r"missing\.jsonl"):
         run([tmp_path / "missing.jsonl"], tmp_path / "out")
     with pytest.raises(docsphere.FileError, match="not a checkpoint"):
         run(inputs, tmp_path / "out", checkpoint=inputs[0])
