@@ -569,11 +569,11 @@ impl Finished<'_, '_> {
             objective: self.fit.objective,
         };
         let fit = &mut *self.fit;
-        let documents = |numbers: &[u64]| {
+        let documents = |numbers: &[u64]| -> docsphere::Result<Vec<ShownDocument>> {
             // Numbers of rows, so they fit.
             let docs: Vec<DocId> = numbers.iter().map(|&number| DocId::new(number as u32)).collect();
             let shown = |(id, text)| ShownDocument { id, text };
-            docsphere::Result::Ok(fit.documents(&docs)?.into_iter().map(shown).collect())
+            Ok(fit.documents(&docs)?.into_iter().map(shown).collect())
         };
         let model = &self.model;
         let n_threads = self.params.n_threads;

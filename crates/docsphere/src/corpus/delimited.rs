@@ -1,6 +1,6 @@
 //! CSV and TSV with a header.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -104,14 +104,17 @@ impl Chunk for Records {
         let (table, bytes) = (&*self.table, &self.bytes[..]);
         let mut tally = ChunkTally::default();
         let mut numbered = NumberedId::new(input.id_prefix);
-        let mut reader = reader(table.format, bytes);
+        // The parser drops a byte order mark at its start, which within a file is text. It also
+        // skips blank lines.
+        let n_before = usize::from(bytes.starts_with("\u{feff}".as_bytes()));
+        let mut reader = reader(table.format, b"\n"[..n_before].chain(bytes));
         let mut record = csv::ByteRecord::new();
         let mut text = Vec::new();
         while reader
             .read_byte_record(&mut record)
             .map_err(|error| bad_record(table.format, "a record", error))?
         {
-            let (number, start) = self.start_of(&record, bytes);
+            let (number, start) = self.start_of(&record, n_before);
             if record.len() == 1 && field(&record, 0).is_empty() && bytes[start] == b'\r' {
                 continue; // a blank line; the reader skips those without a carriage return
             }
@@ -140,13 +143,17 @@ impl Chunk for Records {
 }
 
 impl Records {
-    /// The line of the file on which a record begins, and its first byte in the chunk.
-    fn start_of(&self, record: &csv::ByteRecord, bytes: &[u8]) -> (u64, usize) {
+    /// The line of the file on which a record begins, and its first byte in the chunk. The reader
+    /// saw `n_before` blank lines before the chunk.
+    fn start_of(&self, record: &csv::ByteRecord, n_before: usize) -> (u64, usize) {
         let position = record.position().expect("read by a reader");
         // The reader's position is before the blank lines that it skipped.
-        let from = position.byte() as usize;
-        let n_blank = bytes[from..].iter().take_while(|&&byte| byte == b'\n').count();
-        (self.first_line + position.line() - 1 + n_blank as u64, from + n_blank)
+        let (from, line) = match position.byte() as usize {
+            0 => (0, 0),
+            from => (from - n_before, position.line() - 1 - n_before as u64),
+        };
+        let n_blank = self.bytes[from..].iter().take_while(|&&byte| byte == b'\n').count();
+        (self.first_line + line + n_blank as u64, from + n_blank)
     }
 }
 
@@ -155,7 +162,7 @@ fn delimiter(format: CorpusFormat) -> u8 {
 }
 
 /// A reader of records that end in line feeds; a carriage return before one is left to [`field`].
-fn reader(format: CorpusFormat, bytes: &[u8]) -> csv::Reader<&[u8]> {
+fn reader<R: Read>(format: CorpusFormat, bytes: R) -> csv::Reader<R> {
     csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)

@@ -14,7 +14,7 @@ use super::folder::{self, FolderFile};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::parquet_input;
-use super::pieces::CorpusPiece;
+use super::piece::CorpusPiece;
 use crate::compression::{open_counted, unpack_counted};
 use crate::error::{Error, ErrorKind, Result};
 

@@ -32,6 +32,7 @@
 
 mod chunk;
 mod delimited;
+mod divide;
 mod document;
 mod folder;
 mod format;
@@ -49,7 +50,7 @@ mod parquet_input;
 #[cfg(not(feature = "parquet"))]
 #[path = "parquet_disabled.rs"]
 mod parquet_input;
-mod pieces;
+mod piece;
 mod read;
 mod stamp;
 mod stream;
@@ -61,6 +62,6 @@ pub use document::Document;
 pub use format::CorpusFormat;
 pub use input::Corpus;
 pub use options::CorpusOptions;
-pub use pieces::CorpusPiece;
+pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;
 pub use read::CorpusStats;

@@ -13,7 +13,7 @@ use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::document::{ChunkTally, Document};
 use super::format::CorpusFormat;
 use super::input::{Corpus, Input, Source};
-use super::pieces::CorpusPiece;
+use super::piece::CorpusPiece;
 use super::{delimited, folder, jsonl, lines, parquet_input};
 use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};

@@ -274,6 +274,16 @@ fn quotes_within_a_field_that_does_not_begin_with_one_are_plain() {
 }
 
 #[test]
+fn a_byte_order_mark_within_a_table_is_text() {
+    let folder = Folder::new();
+    let csv = "text\n\u{feff}one\n\n\u{feff}\"two\"\n\u{feff}\nthree\n";
+    let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
+    let expected =
+        pairs(&[("2", "\u{feff}one"), ("4", "\u{feff}\"two\""), ("5", "\u{feff}"), ("6", "three")]);
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_folder_is_read_by_path_in_order() {
     let folder = Folder::new();
     for (name, text) in [

@@ -40,7 +40,7 @@ pub type Extension = Box<dyn Fn(ShardView<'_>, &[u8]) -> Result<Vec<u8>, String>
 
 /// What reaches the thread of a worker.
 enum Mail {
-    Load(Own, Sender<()>),
+    Load(Box<Own>, Sender<()>),
     Look(Look),
     Request { head: Vec<u8>, body: Vec<u8>, answer: Sender<Vec<u8>> },
 }
@@ -94,7 +94,7 @@ impl ShardWorker {
 
     fn load(&self, own: Own) {
         let (done, loaded) = channel();
-        if self.mailbox.send(Mail::Load(own, done)).is_ok() {
+        if self.mailbox.send(Mail::Load(Box::new(own), done)).is_ok() {
             // An error means that the thread has ended, as the next request will tell.
             let _ = loaded.recv();
         }
@@ -140,7 +140,7 @@ struct Life {
 
 /// What a worker has to do next.
 enum Next {
-    Load(Own, Sender<()>),
+    Load(Box<Own>, Sender<()>),
     Look(Look),
     Request(Request),
 }
@@ -158,7 +158,7 @@ impl Life {
         while let Some(now) = next.take() {
             next = match now {
                 Next::Load(loaded, done) => {
-                    own = loaded;
+                    own = *loaded;
                     let _ = done.send(());
                     self.next()
                 }

@@ -6,7 +6,6 @@
 use rayon::prelude::*;
 
 use super::counting::{CountedTerm, Shard};
-use super::term_counts::TermCounts;
 use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
 use super::vocabulary::Vocabulary;
@@ -42,24 +41,6 @@ impl TermSource for [Shard] {
         self.iter().map(Shard::text_bytes).sum()
     }
 }
-
-impl TermSource for TermCounts {
-    fn n_parts(&self) -> usize {
-        self.n_terms().div_ceil(TERMS_PER_PART)
-    }
-
-    fn part(&self, part: usize) -> impl Iterator<Item = CountedTerm<'_>> {
-        let start = part * TERMS_PER_PART;
-        self.range(start..self.n_terms().min(start + TERMS_PER_PART))
-    }
-
-    fn text_bytes(&self) -> usize {
-        self.text_bytes()
-    }
-}
-
-/// Number of terms that a thread goes through at a time.
-const TERMS_PER_PART: usize = 1 << 14;
 
 /// The kept terms, in ascending order.
 pub(super) struct ChosenTerms<'a>(Vec<SortedTerm<'a>>);

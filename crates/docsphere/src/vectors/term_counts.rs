@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
 
-use super::choosing::ChosenTerms;
+use super::choosing::{ChosenTerms, TermSource};
 use super::counting::CountedTerm;
 use crate::error::{Error, Result};
 
@@ -18,6 +18,9 @@ const FORMAT: &str = "term counts";
 
 /// The least bytes of a term: its length, its documents, its further occurrences.
 const MIN_TERM_BYTES: usize = 3;
+
+/// Number of terms that a thread goes through at a time.
+const TERMS_PER_PART: usize = 1 << 14;
 
 /// Terms with the number of documents and occurrences of each, and the number of documents.
 ///
@@ -184,6 +187,21 @@ impl TermCounts {
             return Err(damaged("the end of the bytes", format!("{} more", rest.0.len())));
         }
         Ok(counts)
+    }
+}
+
+impl TermSource for TermCounts {
+    fn n_parts(&self) -> usize {
+        self.n_terms().div_ceil(TERMS_PER_PART)
+    }
+
+    fn part(&self, part: usize) -> impl Iterator<Item = CountedTerm<'_>> {
+        let start = part * TERMS_PER_PART;
+        self.range(start..self.n_terms().min(start + TERMS_PER_PART))
+    }
+
+    fn text_bytes(&self) -> usize {
+        self.text_bytes()
     }
 }
 
