@@ -231,11 +231,13 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _keep(self, fitted: _docsphere.Fitted | _docsphere.CoordinatedFit, weights: NDArray[np.float64] | None) -> None:
         """Set the attributes of a fitted estimator."""
+        labels, similarities = fitted.labels, fitted.similarities
+        assert labels is not None and similarities is not None
         self._model = fitted.model
-        self.labels_ = fitted.labels
-        self.similarities_ = fitted.similarities
+        self.labels_ = labels
+        self.similarities_ = similarities
         self.similarity_ = fitted.objective
-        has_direction = fitted.labels >= 0
+        has_direction = labels >= 0
         total = float(has_direction.sum() if weights is None else weights[has_direction].sum())
         self.inertia_ = max(0.0, 2.0 * (total - fitted.objective))
         self.n_iter_ = fitted.n_iter

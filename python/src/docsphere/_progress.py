@@ -26,7 +26,18 @@ class ProgressBar:
             self._show("iterations", event["iteration"], self.max_iter)
             self.bar.set_postfix_str(f"moved={event['moved_docs']:,}, objective={event['objective']:.6g}")
 
-    def _show(self, what: str, done: int, total: int) -> None:
+        elif event["event"] == "reading":
+            self._show("documents", event["n_documents"], None)
+        elif event["event"] == "recovered":
+            self.say(f"{event['error']}; the run goes on")
+        elif event["event"] == "checkpoint_failed":
+            self.say(f"warning: no checkpoint: {event['error']}")
+
+    def say(self, line: str) -> None:
+        """Show a line for a person, and go on with the bar below it."""
+        tqdm.write(line)
+
+    def _show(self, what: str, done: int, total: int | None) -> None:
         description = self.run + what
         if self.bar is None or self.shown != description:
             self.finish()

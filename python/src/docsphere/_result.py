@@ -330,14 +330,14 @@ def _given(
         "objective": objective,
         "ids": given_ids,
         "texts": given_texts,
-        "settings": _settings(title, vectorizer, model),
+        "settings": settings_of(title, vectorizer, model),
         "algorithm": model.algorithm,
         "trace": json.dumps(model.trace_) if hasattr(model, "trace_") else None,
     }
     return _Given(compiled, matrix, values | limits, threads)
 
 
-def _settings(title: str | None, *steps: Any) -> list[tuple[str, list[str]]]:
+def settings_of(title: str | None, *steps: Any) -> list[tuple[str, list[str]]]:
     """Return what the page shows as settings: the parameters that are set."""
     settings = [] if title is None else [("INPUT", [title])]
     for step in steps:

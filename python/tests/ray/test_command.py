@@ -17,10 +17,6 @@ LEFT_OUT = {
     "vocabulary",  # Matrix files are not divided.
     "lambdas",
     "index-min-changed",
-    "runner-up",
-    "no-report",
-    "report-chars",
-    "report-size",
     "index",
     "show",
     "json",

@@ -58,7 +58,7 @@ def main(given: list[str] | None = None) -> int:
         return _FAILED
     if not options.quiet:
         ended = "converged" if fit.converged else "stopped"
-        print(f"{options.output}: {fit.n_iter} iterations, {ended}, objective {fit.objective:.6g}")
+        print(f"{options.output}: {fit.n_documents:,} documents, {fit.n_iter} iterations, {ended}")
     return 0
 
 

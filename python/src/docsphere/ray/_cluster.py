@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from .._checks import n_threads as threads_of
 from .._checks import natural, positive
-from .._errors import ParameterError
+from .._errors import FileError, ParameterError
 from .._executors import MakeShard
+from .._kmeans import SphericalKMeans
 from .._progress import ProgressBar
+from .._result import settings_of
 from .._text import TextVectorizer
 from ._executor import Placement
 from ._nodes import connected, shards_and_threads
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from .._docsphere import CoordinatedFit
+
+# The first bytes of every checkpoint.
+_CHECKPOINT_MARK = b"\x89DOCSCK\n"
 
 
 def cluster(
@@ -41,9 +46,13 @@ def cluster(
     glob: str | None = None,
     skip_bad_records: bool = False,
     assignments: str = "csv",
+    runner_up: bool = False,
+    report: bool = True,
     n_keywords: int = 10,
     n_representatives: int = 3,
     n_least_typical: int = 3,
+    max_chars: int = 400,
+    max_bytes: int = 10_000_000,
     force: bool = False,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_every: int = 10,
@@ -73,8 +82,8 @@ def cluster(
         The number of clusters.
 
     output : str or path-like
-        The folder for the result, as this process sees it. It appears whole or
-        not at all.
+        The folder for the result. Every node must see it under the same name. It
+        appears whole or not at all.
 
     vectorizer : TextVectorizer or None, default=None
         How texts become rows; None is ``TextVectorizer()``. It need not be
@@ -122,7 +131,14 @@ def cluster(
         first.
 
     assignments : {"csv", "jsonl", "parquet"}, default="csv"
-        The format of the assignments.
+        The format of the assignments. Every worker writes a part of them, in the
+        folder ``assignments``.
+
+    runner_up : bool, default=False
+        Also write the second-nearest cluster of each document.
+
+    report : bool, default=True
+        Write the report page.
 
     n_keywords : int, default=10
         Number of keywords per cluster.
@@ -132,6 +148,12 @@ def cluster(
 
     n_least_typical : int, default=3
         Number of least typical documents per cluster.
+
+    max_chars : int, default=400
+        Number of characters of each document that the page shows.
+
+    max_bytes : int, default=10000000
+        The page shows fewer characters if it would become larger than this.
 
     force : bool, default=False
         Replace a result that is there already.
@@ -193,61 +215,67 @@ def cluster(
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    if checkpoint is None and checkpoint_every != 10:
-        raise ParameterError("checkpoint_every goes with checkpoint")
-    job = {
+    vectorizer = vectorizer or TextVectorizer()
+    model = SphericalKMeans(
+        n_clusters, init=init, n_init=n_init, max_iter=max_iter, tol=tol, random_state=random_state, algorithm=algorithm
+    )
+    model._validate_params()
+    files = {
         "paths": [os.path.abspath(path) for path in paths],
         "format": format,
         "text_fields": [text_field] if isinstance(text_field, str) else list(text_field),
         "id_field": id_field,
         "glob": glob,
         "skip_bad_records": bool(skip_bad_records),
-        "text": text_options(vectorizer),
-        "params": {
-            "n_clusters": positive("n_clusters", n_clusters),
-            "init": init,
-            "candidates": None if candidates is None else positive("candidates", candidates),
-            "n_init": positive("n_init", n_init),
-            "max_iter": positive("max_iter", max_iter),
-            "tol": float(tol),
-            "seed": _seed(random_state),
-            "algorithm": algorithm,
-        },
         "output": os.path.abspath(output),
         "assignments": assignments,
+        "runner_up": bool(runner_up),
+        "report": bool(report),
         "n_keywords": natural("n_keywords", n_keywords),
         "n_representatives": natural("n_representatives", n_representatives),
         "n_least_typical": natural("n_least_typical", n_least_typical),
+        "max_chars": natural("max_chars", max_chars),
+        "max_bytes": natural("max_bytes", max_bytes),
         "force": bool(force),
-        "checkpoint": None if checkpoint is None else os.path.abspath(checkpoint),
+        "checkpoint": checked_checkpoint(checkpoint, resume, output),
         "checkpoint_every": positive("checkpoint_every", checkpoint_every),
         "resume": None if resume is None else os.path.abspath(resume),
+        "settings": settings_of(", ".join(os.fspath(path) for path in paths), vectorizer, model),
+    }
+    job = {
+        "text": vectorizer._options(),
+        # Threads of this process, which only adds what workers send.
+        "params": model._options(0, None) | {"n_threads": threads_of(-1)},
+        "candidates": None if candidates is None else positive("candidates", candidates),
+        "files": files,
     }
     watchers: list[Watcher] = [] if callback is None else [callback]
     if time_limit is not None:
         watchers.append(TimeLimit(time_limit))
-    bar = ProgressBar(max_iter) if verbose else None
     with connected(address):
         num_shards, n_threads = shards_and_threads(num_shards, n_threads)
         make = MakeShard(n_threads, None if scratch is None else os.fspath(scratch))
         placement = Placement(n_threads, memory_per_shard, restart_timeout=restart_timeout)
-        watchers = watchers if bar is None else [bar, *watchers]
-        return run([make] * num_shards, job, placement, watchers, bar=bar, tell=told(verbose))
+        bar = ProgressBar(max_iter) if verbose else None
+        return run([make] * num_shards, job, placement, watchers, bar)
 
 
-def text_options(vectorizer: TextVectorizer | None) -> dict[str, Any]:
-    """Return the options of a vectorizer, checked, for the compiled part."""
-    return (vectorizer or TextVectorizer())._options()
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, Integral) and 0 <= int(random_state) < 2**64:
-        return int(random_state)
-    raise ParameterError(f"random_state must be an int from 0 to 2**64 - 1, got {random_state!r}")
-
-
-def told(verbose: int) -> Callable[[str], object]:
-    """Return what is done with a line for a person."""
-    from tqdm.auto import tqdm
-
-    return tqdm.write if verbose else lambda line: None
+def checked_checkpoint(
+    checkpoint: str | PathLike[str] | None, resume: str | PathLike[str] | None, output: str | PathLike[str]
+) -> str | None:
+    """Return where checkpoints are written, if nothing but a checkpoint is overwritten there."""
+    if checkpoint is None:
+        return None
+    path = os.path.abspath(checkpoint)
+    if not os.path.isdir(os.path.dirname(path)):
+        raise FileError(f"checkpoint {path}: the folder {os.path.dirname(path)} does not exist; make it first")
+    if os.path.commonpath([path, os.path.abspath(output)]) == os.path.abspath(output):
+        raise ParameterError(f"checkpoint {path}: lies in the folder of the result; choose a name outside of it")
+    if os.path.exists(path) and not (resume is not None and os.path.samefile(path, resume)):
+        if not os.path.isfile(path):
+            raise FileError(f"checkpoint {path}: is not a regular file; choose another name")
+        with open(path, "rb") as file:
+            start = file.read(len(_CHECKPOINT_MARK))
+        if start not in (b"", _CHECKPOINT_MARK):
+            raise FileError(f"checkpoint {path}: is there already and is not a checkpoint; choose another name")
+    return path

@@ -10,12 +10,12 @@ import ray
 from numpy.typing import ArrayLike
 
 from .. import _kmeans
+from .._checks import n_threads as threads_of
 from .._errors import ParameterError
 from .._executors import MakeShard
 from .._files import vectorizer_of
 from .._progress import ProgressBar
 from .._text import TextVectorizer
-from ._cluster import text_options, told
 from ._executor import Placement
 from ._nodes import connected, shards_and_threads
 from ._run import Watcher, run
@@ -56,7 +56,8 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
         The assignment strategy. Affects time and memory, never the result.
 
     n_jobs : int or None, default=None
-        Threads of `predict`, `score` and `transform`, which run in this process.
+        Threads of this process, for `predict`, `score` and `transform`, and for
+        adding what workers send.
 
     verbose : int, default=0
         With 1 or more, show a progress bar.
@@ -204,9 +205,9 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
             job = self._job(source)
             placement = Placement(n_threads, self.memory_per_shard, restart_timeout=self.restart_timeout)
             bar = ProgressBar(self.max_iter) if self.verbose else None
-            watchers: list[Watcher] = [watcher for watcher in (bar, self.callback) if watcher is not None]
+            watchers: list[Watcher] = [] if self.callback is None else [self.callback]
             makers = [MakeShard(n_threads, load=load) for load in source.loaders]
-            fitted = run(makers, job, placement, watchers, bar=bar, tell=told(self.verbose))
+            fitted = run(makers, job, placement, watchers, bar)
             weights = source.weights()
         self._keep(fitted, weights)
         self.n_features_in_ = self._model.n_terms
@@ -229,8 +230,8 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
 
     def _job(self, source: Source) -> dict[str, Any]:
         """Return what the compiled part is to do."""
-        if source.n_features is None:
-            if not isinstance(self.init, str):
-                raise ParameterError("init must be a name if rows are made of texts")
-            return {"text": text_options(self.vectorizer), "params": self._options(0, np.float32)}
-        return {"text": None, "params": self._options(source.n_features, np.float32)}
+        if source.n_features is None and not isinstance(self.init, str):
+            raise ParameterError("init must be a name if rows are made of texts")
+        text = (self.vectorizer or TextVectorizer())._options() if source.n_features is None else None
+        params = self._options(source.n_features or 0, np.float64) | {"n_threads": threads_of(self.n_jobs)}
+        return {"text": text, "params": params, "candidates": None, "files": None}

@@ -114,6 +114,7 @@ def _output(command: argparse.ArgumentParser) -> None:
         default="csv",
         help="format of the assignments [default: %(default)s]",
     )
+    add("--runner-up", action="store_true", help="also write the second-nearest cluster of each document")
     add("--keywords", metavar="N", type=int, default=10, help="keywords per cluster [default: %(default)s]")
     add(
         "--representatives",
@@ -128,6 +129,21 @@ def _output(command: argparse.ArgumentParser) -> None:
         type=int,
         default=3,
         help="least typical documents per cluster [default: %(default)s]",
+    )
+    add("--no-report", action="store_true", help="do not write the report, report.html")
+    add(
+        "--report-chars",
+        metavar="N",
+        type=int,
+        default=400,
+        help="number of characters shown of each document [default: %(default)s]",
+    )
+    add(
+        "--report-size",
+        metavar="SIZE",
+        type=size,
+        default=10_000_000,
+        help='maximum size of the report ("500K", "10M") [default: 10M]',
     )
     add("-q", "--quiet", action="store_true", help="print nothing but errors")
 
@@ -230,10 +246,13 @@ def arguments(given: argparse.Namespace) -> dict[str, Any]:
         "keywords": "n_keywords",
         "representatives": "n_representatives",
         "least_typical": "n_least_typical",
+        "report_chars": "max_chars",
+        "report_size": "max_bytes",
         "shards": "num_shards",
         "threads": "n_threads",
         "memory": "memory_per_shard",
     }
     values = {name: value for name, value in vars(given).items() if name in signature(cluster).parameters}
     values |= {ours: getattr(given, theirs) for theirs, ours in renamed.items()}
+    values["report"] = not given.no_report
     return values | {"vectorizer": vectorizer, "text_field": given.text_field or "text"}

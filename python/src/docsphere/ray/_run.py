@@ -34,16 +34,16 @@ def run(
     job: dict[str, Any],
     placement: Placement,
     watchers: Sequence[Watcher],
-    *,
     bar: ProgressBar | None = None,
-    tell: Callable[[str], object],
 ) -> CoordinatedFit:
-    """Start a worker per shard, run the job, and end the workers."""
-    executor = RayExecutor(makers, placement, tell)
+    """Start a worker per shard, run the job, and end the workers. With a bar, tell what goes wrong."""
+    executor = RayExecutor(makers, placement, (lambda line: None) if bar is None else bar.say)
+    if bar is not None:
+        watchers = [bar, *watchers]
 
     def watch(event: str) -> bool:
         record = json.loads(event)
-        executor.stage = stage_of(record)
+        executor.stage = stage_of(record, executor.stage)
         return any([bool(watcher(record)) for watcher in watchers])
 
     try:
@@ -57,8 +57,8 @@ def run(
         executor.close()
 
 
-def stage_of(event: dict[str, Any]) -> str:
+def stage_of(event: dict[str, Any], before: str) -> str:
     """Return what a run does after an event, for messages."""
     if event["event"] == "iteration":
-        return f"iteration {event['iteration'] + 1}"
-    return str(event["event"])
+        return f"after iteration {event['iteration']}"
+    return event["event"] if event["event"] in ("reading", "seeding") else before
