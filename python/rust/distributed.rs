@@ -1,7 +1,8 @@
 //! Workers and the coordinator of a cluster.
 //!
 //! Python carries the messages: `coordinate` runs on threads of its own, and the calling thread
-//! hands every request to the executor, takes its answers, calls the callback, and looks for Ctrl-C.
+//! hands every request to the executor, takes its answers, calls the callback, and looks for
+//! Ctrl-C.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

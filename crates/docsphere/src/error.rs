@@ -149,8 +149,8 @@ pub enum ErrorKind {
         /// The newest version that this build reads.
         supported: u32,
     },
-    /// A worker of a cluster lost its rows again and again: its process was killed, or its machine is
-    /// gone. Often it ran out of memory: use more shards, or machines with more memory.
+    /// A worker of a cluster lost its rows again and again: its process was killed, or its machine
+    /// is gone. Often it ran out of memory: use more shards, or machines with more memory.
     #[error(
         "worker {worker} was lost while {stage}; if it ran out of memory, use more shards or larger machines"
     )]

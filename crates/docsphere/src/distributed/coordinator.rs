@@ -25,9 +25,9 @@ const PIECES_PER_WORKER: usize = 8;
 
 /// Runs a job on workers: reads documents, makes rows, clusters them.
 ///
-/// Memory: the vocabulary while documents are read; centroids and their sums, and the deltas of some
-/// clusters, in the loop. Labels are in a temporary file, 4 bytes per document. Neither rows nor
-/// texts are ever here.
+/// Memory: the vocabulary while documents are read; centroids and their sums, and the deltas of
+/// some clusters, in the loop. Labels are in a temporary file, 4 bytes per document. Neither rows
+/// nor texts are ever here.
 pub struct Coordinator<'a> {
     team: Team<'a>,
     /// The rows of each worker, once they are known.
@@ -74,11 +74,12 @@ impl<'a> Coordinator<'a> {
         Coordinator { team: Team::new(Link::new(transport)), shapes: None }
     }
 
-    /// Divides a corpus among the workers, which must see the same files, and lets them turn it into
-    /// rows.
+    /// Divides a corpus among the workers, which must see the same files, and lets them turn it
+    /// into rows.
     ///
     /// # Errors
-    /// As [`Vectorizer::fit`]; inputs that cannot be divided; a worker that is lost again and again.
+    /// As [`Vectorizer::fit`]; inputs that cannot be divided; a worker that is lost again and
+    /// again.
     pub fn read(
         &mut self,
         corpus: &Corpus,
@@ -199,8 +200,8 @@ impl<'a> Coordinator<'a> {
     /// Clusters the rows of the workers: those that they were given, or made from documents.
     ///
     /// # Errors
-    /// As [`ValidParams::fit_with`]; workers whose rows do not fit each other; a worker that is lost
-    /// again and again.
+    /// As [`ValidParams::fit_with`]; workers whose rows do not fit each other; a worker that is
+    /// lost again and again.
     pub fn fit(mut self, params: &ValidParams, options: FitOptions<'_>) -> Result<DistributedFit<'a>> {
         let params = params.params();
         let shapes = match self.shapes.take() {
@@ -302,8 +303,8 @@ impl DistributedFit<'_> {
         self.surely(|shards| shards.documents(&docs))
     }
 
-    /// Sends bytes to the [`Extension`](super::Extension) of each worker, by its number, and returns
-    /// the answers. May be repeated for a worker that was lost.
+    /// Sends bytes to the [`Extension`](super::Extension) of each worker, by its number, and
+    /// returns the answers. May be repeated for a worker that was lost.
     ///
     /// # Errors
     /// Those of the extension; a worker that is lost again and again.

@@ -1,7 +1,7 @@
 //! Stage 13: the same job on many machines.
 //!
-//! A [`Coordinator`] holds centroids and sums and runs the only loop, with [`ShardWorker`]s in place
-//! of rows. It knows nothing of networks: a [`Transport`] carries bytes.
+//! A [`Coordinator`] holds centroids and sums and runs the only loop, with [`ShardWorker`]s in
+//! place of rows. It knows nothing of networks: a [`Transport`] carries bytes.
 //!
 //! ```text
 //! coordinator                                             worker (one per shard)
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Every answer is an integer or a fact about one document, so that the division of the documents
-//! changes no bit. `docs/distributed.md` has the messages, their sizes, and what is done if a worker
-//! is lost.
+//! changes no bit. `docs/distributed.md` has the messages, their sizes, and what is done if a
+//! worker is lost.
 
 mod coordinator;
 mod label_file;

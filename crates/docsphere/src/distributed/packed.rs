@@ -1,8 +1,8 @@
 //! The bulk of messages, packed: numbers in as few bytes as they need, ascending ones as gaps.
 //!
 //! An integer takes 7 bits per byte, the last byte below 128; a signed one alternates in sign first
-//! (0, -1, 1, -2, …); an f32 takes its 4 bytes. A term of a sparse row so takes one or two bytes, an
-//! entry of a centroid five or six, an entry of a delta about seven.
+//! (0, -1, 1, -2, …); an f32 takes its 4 bytes. A term of a sparse row so takes one or two bytes,
+//! an entry of a centroid five or six, an entry of a delta about seven.
 //!
 //! A reader never allocates more than a small multiple of the bytes that are there.
 

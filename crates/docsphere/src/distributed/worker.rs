@@ -1,10 +1,10 @@
 //! A worker: one shard of the rows, and the answers to the coordinator's requests.
 //!
-//! A worker has a thread of its own, which owns its data and lives as long as it; parallel work runs
-//! on a pool of the given size. It knows the number of the last request: if an answer was lost on
-//! its way, the request comes again, and is answered again without being done again. Every worker
-//! has a random number, its *incarnation*: a worker that replaces a lost one has another, so that a
-//! request for the lost one is recognised.
+//! A worker has a thread of its own, which owns its data and lives as long as it; parallel work
+//! runs on a pool of the given size. It knows the number of the last request: if an answer was lost
+//! on its way, the request comes again, and is answered again without being done again. Every
+//! worker has a random number, its *incarnation*: a worker that replaces a lost one has another, so
+//! that a request for the lost one is recognised.
 //!
 //! **Memory.** The shard's rows, labels and strategy as in a run on one machine; all centroids; the
 //! last answer.
@@ -25,8 +25,8 @@ use crate::vectors::{RowWeights, UnitRows};
 
 /// One worker of a cluster.
 ///
-/// It is given its rows, or told by the coordinator which documents to read; from then on, everything
-/// goes through [`handle`](Self::handle).
+/// It is given its rows, or told by the coordinator which documents to read; from then on,
+/// everything goes through [`handle`](Self::handle).
 #[derive(Debug)]
 pub struct ShardWorker {
     mailbox: Sender<Mail>,
@@ -77,8 +77,8 @@ impl ShardWorker {
         Ok(())
     }
 
-    /// Gives the worker its documents as texts, with their ids if there are any. Otherwise their ids
-    /// are their numbers among the documents of all workers, from 1.
+    /// Gives the worker its documents as texts, with their ids if there are any. Otherwise their
+    /// ids are their numbers among the documents of all workers, from 1.
     ///
     /// # Errors
     /// Ids that are not one per text.
@@ -100,8 +100,8 @@ impl ShardWorker {
         }
     }
 
-    /// Does something with the documents and their clusters, on the worker's threads. `None` if there
-    /// has been no run.
+    /// Does something with the documents and their clusters, on the worker's threads. `None` if
+    /// there has been no run.
     pub fn look<T: Send + 'static>(
         &self,
         work: impl FnOnce(ShardView<'_>) -> T + Send + 'static,

@@ -97,8 +97,8 @@ pub(crate) fn restore(shards: &mut dyn Shards, centroids: &Centroids, iteration:
     assign_again(shards, &Step::new(iteration, centroids, None, None), &labels)
 }
 
-/// Finds the similarities of a run that has ended, and keeps it. Labels stay: each is among the best
-/// for its centroids.
+/// Finds the similarities of a run that has ended, and keeps it. Labels stay: each is among the
+/// best for its centroids.
 fn assign_again(shards: &mut dyn Shards, last_step: &Step<'_>, labels: &[u32]) -> Result<()> {
     shards.start(Some(labels))?;
     shards.pass(last_step)?;
@@ -179,7 +179,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Where to start again if the error was a loss of rows, which are back now; otherwise the error.
+    /// Where to start again if the error was a loss of rows, which are back now; otherwise the
+    /// error.
     fn start_after_loss(&mut self, mut error: Error) -> Result<Start> {
         if !self.shards.may_be_lost() {
             return Err(error);

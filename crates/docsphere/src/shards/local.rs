@@ -436,8 +436,8 @@ impl<'a> LocalShard<'a> {
         })
     }
 
-    /// The documents whose labels may differ from those of the pass before the last, ascending, with
-    /// their labels. Positions in the shard.
+    /// The documents whose labels may differ from those of the pass before the last, ascending,
+    /// with their labels. Positions in the shard.
     pub(crate) fn relabelled(&self) -> Vec<(u32, u32)> {
         let mut docs: Vec<u32> = self.changes.docs().chain(self.passed_refills.iter().copied()).collect();
         docs.par_sort_unstable();
@@ -445,8 +445,8 @@ impl<'a> LocalShard<'a> {
         docs.into_iter().map(|doc| (doc, self.assignment.labels[doc as usize])).collect()
     }
 
-    /// Nonzeros of the documents that moved in the last pass and the refills since: at least as many
-    /// as the entries of all deltas.
+    /// Nonzeros of the documents that moved in the last pass and the refills since: at least as
+    /// many as the entries of all deltas.
     pub(crate) fn moved_nnz(&self) -> usize {
         self.changes.docs().map(|doc| self.rows.row(doc as usize).nnz()).sum()
     }

@@ -66,8 +66,8 @@ impl Sums {
     /// document in it is new.
     ///
     /// Works in batches of clusters, so that old and new sums coexist only for a few of them:
-    /// `delta` returns the changes for a range of clusters, with up to `batch` touched ones. Only the
-    /// clusters in `touched`, which ascend, change.
+    /// `delta` returns the changes for a range of clusters, with up to `batch` touched ones. Only
+    /// the clusters in `touched`, which ascend, change.
     pub(crate) fn apply(
         &mut self,
         touched: &[Touched],
