@@ -1,7 +1,7 @@
 //! The whole job, as the coordinator sees it.
 
 use super::link::{Link, Traffic, Transport};
-use super::message::{Answer, Begin, Documents, ReadCounts, Reading, Request, Shape, to_json};
+use super::message::{Answer, Begin, Documents, Reading, Request, Shape, to_json};
 use super::packed::{Packed, damaged};
 use super::remote::RemoteShards;
 use super::team::Team;
@@ -173,17 +173,13 @@ impl<'a> Coordinator<'a> {
         text: &DistributedText,
         observer: &mut dyn Observer,
     ) -> Result<DistributedRead> {
-        let (mut counts, mut stats) = (TermCounts::default(), CorpusStats::default());
+        let (mut counts, mut stats) = (CountTree::default(), CorpusStats::default());
         let bytes_total = bytes.iter().sum();
         let mut bytes_read = 0;
         self.team.read(readings, |worker, answer| {
             let Answer::Counted { read, terms } = answer else { return Err(damaged()) };
             counts.add(TermCounts::from_bytes(&terms.0)?);
-            let ReadCounts { n_documents, n_bad_records, n_invalid_utf8, .. } = read;
-            stats.n_documents += n_documents;
-            stats.n_bad_records += n_bad_records;
-            stats.n_invalid_utf8 += n_invalid_utf8;
-            stats.bytes_read += read.bytes_read;
+            stats += read;
             bytes_read += bytes[worker];
             let event = Event::Reading { bytes_read, bytes_total, n_documents: stats.n_documents };
             if observer.observe(&event).is_break() {
@@ -192,7 +188,7 @@ impl<'a> Coordinator<'a> {
             Ok(())
         })?;
         let vectorizer = Vectorizer::new().text(text.text.clone()).tfidf(text.tfidf);
-        let model = vectorizer.model(counts)?;
+        let model = vectorizer.model(counts.total())?;
         self.shapes = Some(self.team.vectorize(Packed(model.to_bytes()))?);
         Ok(DistributedRead { model, stats })
     }
@@ -352,6 +348,35 @@ impl DistributedFit<'_> {
 impl std::fmt::Debug for DistributedFit<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DistributedFit").field("objective", &self.objective).finish_non_exhaustive()
+    }
+}
+
+/// Term counts that are added up in pairs of similar size: each term is merged as often as the
+/// number of workers has bits.
+#[derive(Default)]
+struct CountTree {
+    /// Place i is empty or has the counts of `2^i` workers.
+    levels: Vec<Option<TermCounts>>,
+}
+
+impl CountTree {
+    fn add(&mut self, mut counts: TermCounts) {
+        for level in &mut self.levels {
+            match level.take() {
+                Some(other) => counts.add(other),
+                None => {
+                    *level = Some(counts);
+                    return;
+                }
+            }
+        }
+        self.levels.push(Some(counts));
+    }
+
+    fn total(self) -> TermCounts {
+        let mut total = TermCounts::default();
+        self.levels.into_iter().flatten().for_each(|counts| total.add(counts));
+        total
     }
 }
 

@@ -168,7 +168,7 @@ impl<'a> Link<'a> {
         traffic.bytes_down += heads.iter().flatten().map(|head| head.len() as u64).sum::<u64>();
         let mut waiting: Vec<bool> = heads.iter().map(Option::is_some).collect();
         let mut lost = None;
-        let mut failed = None;
+        let mut failed: Option<(usize, String)> = None;
         transport.call(&heads, body, &mut |worker, bytes| {
             traffic.bytes_up += bytes.len() as u64;
             if !std::mem::replace(waiting.get_mut(worker).ok_or_else(damaged)?, false) {
@@ -181,8 +181,11 @@ impl<'a> Link<'a> {
                     lost.get_or_insert(worker);
                     Ok(())
                 }
+                // The first in the order of the documents, as on one machine.
                 Answer::Failed { message } => {
-                    failed.get_or_insert((worker, message));
+                    if failed.as_ref().is_none_or(|(other, _)| worker < *other) {
+                        failed = Some((worker, message));
+                    }
                     Ok(())
                 }
                 _ if lost.is_some() || failed.is_some() => Ok(()),

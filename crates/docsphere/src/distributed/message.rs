@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::packed::{Packed, damaged};
+use crate::corpus::CorpusStats;
 use crate::error::{ErrorKind, Result};
 use crate::record::{Counters, IndexUse, Strategy};
 use crate::shards::RowFacts;
@@ -156,15 +157,6 @@ pub(super) enum Documents {
     Pieces { pieces: Json, text_fields: Vec<String>, id_field: Option<String>, skip_bad_records: bool },
     /// They were given to the worker. Without ids, they are numbered from this number.
     Given { first_number: u64 },
-}
-
-/// Counts of what was read; see [`CorpusStats`](crate::CorpusStats).
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct ReadCounts {
-    pub(super) n_documents: u64,
-    pub(super) n_bad_records: u64,
-    pub(super) n_invalid_utf8: u64,
-    pub(super) bytes_read: u64,
 }
 
 /// The facts of a cluster that are sums over its documents.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::message::{Answer, Begin, Documents, ReadCounts, Reading, Request, Shape, from_json};
+use super::message::{Answer, Begin, Documents, Reading, Request, Shape, from_json};
 use super::packed::Packed;
 use crate::assign::AssignerSettings;
 use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, Document};
@@ -109,13 +109,7 @@ impl Own {
                 }
             }
         };
-        let stats = counted.stats();
-        let read = ReadCounts {
-            n_documents: stats.n_documents,
-            n_bad_records: stats.n_bad_records,
-            n_invalid_utf8: stats.n_invalid_utf8,
-            bytes_read: stats.bytes_read,
-        };
+        let read = *counted.stats();
         let terms = Packed(counted.term_counts().to_bytes());
         self.counted = Some(counted);
         Ok(Answer::Counted { read, terms })

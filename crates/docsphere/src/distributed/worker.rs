@@ -47,7 +47,7 @@ enum Mail {
 
 impl ShardWorker {
     /// A worker without rows, on `n_threads` threads. Texts are kept in files in `scratch`.
-    /// `extension` answers [`Coordinator::extend`](super::Coordinator::extend).
+    /// `extension` answers [`DistributedFit::extend`](super::DistributedFit::extend).
     ///
     /// # Errors
     /// If the system refuses to start a thread.
