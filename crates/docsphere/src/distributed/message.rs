@@ -229,7 +229,7 @@ pub(super) enum Answer {
     Lines(Vec<Option<u64>>),
     /// Counts of what was read, and of the terms.
     Counted {
-        read: ReadCounts,
+        read: CorpusStats,
         terms: Packed,
     },
     Vectorized(Shape),

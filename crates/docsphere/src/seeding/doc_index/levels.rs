@@ -14,7 +14,7 @@ const LEVEL_SHARE: f64 = 0.7;
 pub(super) const LENGTH_STEPS: f64 = 254.0;
 
 /// Never left out.
-const NEVER: u8 = N_LEVELS as u8 + 1;
+pub(super) const NEVER: u8 = N_LEVELS as u8 + 1;
 
 /// A length per step of a document's length, increased by 5e-6 of it: f32 sums of
 /// [`N_COMMON`](super::split::N_COMMON) squares err by less.
