@@ -242,9 +242,8 @@ enum Ask {
     Call { requests: Vec<Option<Vec<u8>>>, shared: Vec<u8> },
 }
 
-/// What the calling thread answers.
+/// What the calling thread answers to requests.
 enum Reply {
-    Seen,
     Answer(usize, Vec<u8>),
     /// All answers are there.
     Done,
@@ -256,11 +255,21 @@ enum Reply {
 struct Desk {
     asks: mpsc::Sender<Ask>,
     replies: Mutex<mpsc::Receiver<Reply>>,
+    /// Events that have been handled. Apart from the replies: an event may be told between two
+    /// answers to one request.
+    seen: Mutex<mpsc::Receiver<()>>,
 }
 
 impl Desk {
     fn reply(&self) -> Option<Reply> {
         self.replies.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+    }
+
+    /// Reports an event, and waits until it has been handled.
+    fn tell(&self, event: String) {
+        if self.asks.send(Ask::Event(event)).is_ok() {
+            let _ = self.seen.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        }
     }
 }
 
@@ -292,7 +301,7 @@ impl Transport for Carrier<'_> {
             match self.desk.reply() {
                 // All answers are taken, also after an error: the next call has its own.
                 Some(Reply::Answer(worker, bytes)) if taken.is_ok() => taken = answer(worker, bytes),
-                Some(Reply::Answer(..) | Reply::Seen) => {}
+                Some(Reply::Answer(..)) => {}
                 Some(Reply::Done) => return taken,
                 Some(Reply::Raised) | None => return Err(given_up()),
             }
@@ -314,11 +323,12 @@ pub(crate) fn coordinate(
     let (stop, cancel) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let (asks, asked) = mpsc::channel::<Ask>();
     let (replies, replied) = mpsc::channel::<Reply>();
-    let watch = Watch { executor: executor.unbind(), callback, stop, cancel, replies };
+    let (handled, seen) = mpsc::channel::<()>();
+    let watch = Watch { executor: executor.unbind(), callback, stop, cancel, replies, handled };
     py.detach(move || {
         std::thread::scope(|scope| {
             let run = scope.spawn(move || {
-                let desk = Desk { asks, replies: Mutex::new(replied) };
+                let desk = Desk { asks, replies: Mutex::new(replied), seen: Mutex::new(seen) };
                 work.run(Carrier { n_workers, desk: &desk }, stop, cancel)
             });
             let watched = watch.until_the_end(&asked);
@@ -338,6 +348,8 @@ struct Watch<'a> {
     stop: &'a AtomicBool,
     cancel: &'a AtomicBool,
     replies: mpsc::Sender<Reply>,
+    /// Signals that an event has been handled.
+    handled: mpsc::Sender<()>,
 }
 
 impl Watch<'_> {
@@ -350,21 +362,20 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return raised,
             };
-            let is_call = matches!(ask, Some(Ask::Call { .. }));
-            let waits = ask.is_some();
+            let is_call = ask.as_ref().map(|ask| matches!(ask, Ask::Call { .. }));
             if raised.is_ok() {
                 raised = Python::attach(|py| self.attend(py, ask));
                 self.cancel.store(raised.is_err(), Relaxed);
             }
-            if waits {
-                let reply = match (&raised, is_call) {
-                    (Err(_), _) => Reply::Raised,
-                    (Ok(()), true) => Reply::Done,
-                    (Ok(()), false) => Reply::Seen,
-                };
-                // The run may have panicked in the meantime.
-                let _ = self.replies.send(reply);
-            }
+            // The run may have panicked in the meantime.
+            let _ = match is_call {
+                Some(true) => {
+                    let reply = if raised.is_ok() { Reply::Done } else { Reply::Raised };
+                    self.replies.send(reply).is_ok()
+                }
+                Some(false) => self.handled.send(()).is_ok(),
+                None => true,
+            };
         }
     }
 
@@ -430,10 +441,8 @@ impl Work {
         let (start, desk) = (Instant::now(), carrier.desk);
         let mut teller = Teller::new(true);
         let mut observer = |event: &Event<'_>| {
-            if let Some(json) = teller.told(event)
-                && desk.asks.send(Ask::Event(json)).is_ok()
-            {
-                desk.reply();
+            if let Some(json) = teller.told(event) {
+                desk.tell(json);
             }
             if stop.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };

@@ -186,6 +186,21 @@ fn seeding_compares_ways() {
 }
 
 #[test]
+fn workers_count_bytes_and_give_the_bits_of_one_process() {
+    let done = ok("workers --docs 300 --k 6 --workers 1,3 --own-threads 1 --out OUT");
+    assert!(done.stdout.contains("identical to the bit"));
+    assert_eq!(done.files(), ["workers-iterations.csv", "workers.csv", "workers.md"]);
+    assert_eq!(done.column("workers.csv", "workers"), ["one process", "1", "3"]);
+    let iterations = done.column("workers.csv", "iterations");
+    assert_eq!(iterations[0], iterations[2]);
+    // Iteration 0 included, once per number of workers.
+    let n_iterations: usize = iterations[0].parse().unwrap();
+    let down = done.column("workers-iterations.csv", "bytes_down");
+    assert_eq!(down.len(), 2 * (n_iterations + 1));
+    assert!(down.iter().all(|bytes| bytes.parse::<u64>().unwrap() > 0));
+}
+
+#[test]
 fn paper_repeats_the_evaluation() {
     let done = ok(
         "paper --corpus generated:8 --corpus generated:20 --docs 400,300 --k 5,120 --runs 3 --seed 7 --threads 2 --out OUT",

@@ -92,6 +92,7 @@
 //! |---|---|---|
 //! | `text` | yes | documents to rows: `Corpus`, `Tokenizer`, `Vectorizer`, `TextModel` |
 //! | `formats` | yes | matrix files: the module `formats` |
+//! | `distributed` | no | workers and their coordinator: `ShardWorker`, `Coordinator`; includes `text` |
 //! | `map` | no | positions of clusters on a map: `cluster_places` |
 //! | `parquet` | no | Parquet files as corpora; includes `text` |
 //! | `sprs` | no | [`SparseRows`] from and sprs matrices; [`Centroids`] to them |

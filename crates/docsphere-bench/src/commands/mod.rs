@@ -7,6 +7,7 @@ mod paper;
 mod runs;
 mod seeding;
 mod speed;
+mod workers;
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
@@ -19,6 +20,7 @@ pub(crate) enum Command {
     Growth(growth::Args),
     Seeding(seeding::Args),
     Paper(paper::Args),
+    Workers(workers::Args),
 }
 
 impl Command {
@@ -29,6 +31,7 @@ impl Command {
             Command::Growth(args) => growth::run(args),
             Command::Seeding(args) => seeding::run(args),
             Command::Paper(args) => paper::run(args),
+            Command::Workers(args) => workers::run(args),
         }
     }
 }

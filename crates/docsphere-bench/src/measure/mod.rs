@@ -12,6 +12,7 @@ mod turns;
 
 pub(crate) use cap::{EXTRAPOLATION, Timing};
 pub(crate) use journal::{Journal, RunKey};
+pub(crate) use resources::cpu_seconds;
 pub(crate) use turns::{Clock, Outcome, Turns, finished};
 
 use std::collections::BTreeMap;

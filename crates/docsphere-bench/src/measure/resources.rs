@@ -6,7 +6,7 @@ use std::fs;
 use rustix::time::{ClockId, clock_gettime};
 
 /// CPU seconds of all threads of this process so far, in user and system mode.
-pub(super) fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
