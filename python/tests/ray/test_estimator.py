@@ -91,7 +91,7 @@ def test_a_dataset_of_sparse_rows(cluster, rows):
 def test_a_dataset_of_texts(cluster, texts):
     vectorizer = docsphere.TextVectorizer(min_df=2, ngram_range=(1, 2))
     expected = docsphere.SphericalKMeans(20, random_state=0).fit(vectorizer.fit_transform(texts))
-    dataset = ray.data.from_items([{"body": text} for text in texts])
+    dataset = ray.data.from_items([{"body": text} for text in texts], override_num_blocks=3)
     unfitted = docsphere.TextVectorizer(min_df=2, ngram_range=(1, 2))
     model = SphericalKMeans(20, random_state=0, vectorizer=unfitted, text_column="body", num_shards=2).fit(dataset)
     assert_same(model, expected)

@@ -74,7 +74,7 @@ def test_a_dataset_of_sparse_rows(cluster, rows, weights, n_blocks, n_shards):
 
 
 def test_rows_without_entries_keep_their_place(cluster):
-    dataset = ray.data.from_items([{"i": [], "v": []}, {"i": [2, 0], "v": [1, 2]}, {"i": [], "v": []}])
+    dataset = ray.data.from_items([{"i": [], "v": []}, {"i": [2, 0], "v": [1, 2]}, {"i": [], "v": []}], override_num_blocks=1)
     source = from_dataset(dataset, columns(indices="i", values="v", n_features=5), 1)
     assert Loaded(source.loaders[0]).matrix.toarray().tolist() == [[0] * 5, [2, 0, 1, 0, 0], [0] * 5]
 
@@ -110,7 +110,7 @@ def test_no_shard_is_without_rows(cluster, rows):
 
 
 def test_mistakes_are_refused_with_their_cause(cluster, rows):
-    dataset = ray.data.from_items([{"i": [1], "v": [1.0, 2.0], "text": None}])
+    dataset = ray.data.from_items([{"i": [1], "v": [1.0, 2.0], "text": None}], override_num_blocks=1)
     with pytest.raises(docsphere.ParameterError, match='no column "body", only i, v, text'):
         from_dataset(dataset, columns(text="body"), 1)
     with pytest.raises(docsphere.ParameterError, match="go together"):
