@@ -88,15 +88,16 @@ class Watched:
     """Counts the calls of the workers, and does something before some of them."""
 
     def __init__(self, monkeypatch, strike=None, at=()):
-        self.n_calls = 0
-        self.struck = []
+        # For each call what the run is doing.
+        self.stages = []
+        self.n_struck = 0
         call = _run.RayExecutor.call
 
         def watched(executor, requests, shared):
-            if self.n_calls in at:
-                self.struck.append((self.n_calls, executor.stage))
+            self.stages.append(executor.stage)
+            if len(self.stages) - 1 in at:
+                self.n_struck += 1
                 strike(executor)
-            self.n_calls += 1
             return call(executor, requests, shared)
 
         monkeypatch.setattr(_run.RayExecutor, "call", watched)
@@ -107,26 +108,39 @@ def kill_process(executor):
 
 
 @pytest.fixture(scope="module")
-def n_calls(cluster, inputs, tmp_path_factory):
-    """How many calls a run makes if nothing dies."""
+def stages(cluster, inputs, tmp_path_factory):
+    """What a run does in each call if nothing dies."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         watched = Watched(monkeypatch)
         run(inputs, tmp_path_factory.mktemp("calls") / "out")
-        return watched.n_calls
+        return watched.stages
 
 
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.04, 0.3, 0.9, 0.99])
-def test_a_node_lost_in_any_stage_changes_no_bit(cluster, inputs, expected, n_calls, tmp_path, monkeypatch, share):
-    watched = Watched(monkeypatch, lambda executor: cluster.kill_node(executor.nodes[0]), [int(share * n_calls)])
+# The number of a call in each stage.
+MOMENTS = {
+    "start": lambda stages: 0,
+    "counting": lambda stages: 2,
+    "rows": lambda stages: 4,
+    "seeding": lambda stages: stages.index("seeding") + 20,
+    "loop": lambda stages: stages.index("after iteration 2"),
+    "summary": lambda stages: len(stages) - 4,
+    "writing": lambda stages: len(stages) - 1,
+}
+
+
+@pytest.mark.parametrize("moment", list(MOMENTS))
+def test_a_node_lost_in_any_stage_changes_no_bit(cluster, inputs, expected, stages, tmp_path, monkeypatch, moment):
+    number = MOMENTS[moment](stages)
+    watched = Watched(monkeypatch, lambda executor: cluster.kill_node(executor.nodes[0]), [number])
     run(inputs, tmp_path / "out")
-    assert len(watched.struck) == 1
+    assert watched.n_struck == 1 and watched.stages[number] == stages[number]
     assert_same(tmp_path / "out", expected)
 
 
-def test_many_lost_processes_change_no_bit(cluster, inputs, expected, n_calls, tmp_path, monkeypatch):
-    watched = Watched(monkeypatch, kill_process, [3, n_calls // 2, n_calls])
+def test_many_lost_processes_change_no_bit(cluster, inputs, expected, stages, tmp_path, monkeypatch):
+    watched = Watched(monkeypatch, kill_process, [3, len(stages) // 2, len(stages)])
     run(inputs, tmp_path / "out")
-    assert len(watched.struck) == 3
+    assert watched.n_struck == 3
     assert_same(tmp_path / "out", expected)
 
 
@@ -134,7 +148,7 @@ def test_a_worker_that_is_lost_again_and_again_is_an_error(cluster, inputs, tmp_
     watched = Watched(monkeypatch, kill_process, range(20, 10_000))
     with pytest.raises(docsphere.ClusterError, match="more shards"):
         run(inputs, tmp_path / "out")
-    assert watched.struck
+    assert watched.n_struck > 3
     assert list(tmp_path.iterdir()) == []
 
 
@@ -164,14 +178,14 @@ def test_a_new_driver_resumes_from_the_checkpoint(cluster, inputs, expected, tmp
     assert_same(out, expected)
 
 
-def test_a_file_that_vanishes_is_an_error_that_names_it(cluster, inputs, tmp_path, monkeypatch, n_calls):
+def test_a_file_that_vanishes_is_an_error_that_names_it(cluster, inputs, tmp_path, monkeypatch, stages):
     copies = [Path(shutil.copy(path, tmp_path)) for path in inputs]
 
     def vanish(executor):
         copies[1].unlink()
         kill_process(executor)
 
-    Watched(monkeypatch, vanish, [n_calls // 2])
+    Watched(monkeypatch, vanish, [len(stages) // 2])
     with pytest.raises(docsphere.DocsphereError, match=r"b\.jsonl"):
         run(copies, tmp_path / "out")
     assert not (tmp_path / "out").exists()
