@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import ray
 
 import docsphere
 import docsphere.ray
@@ -123,10 +124,9 @@ def test_a_node_lost_in_any_stage_changes_no_bit(cluster, inputs, expected, n_ca
 
 
 def test_many_lost_processes_change_no_bit(cluster, inputs, expected, n_calls, tmp_path, monkeypatch):
-    at = range(3, n_calls, n_calls // 6)
-    watched = Watched(monkeypatch, kill_process, at)
+    watched = Watched(monkeypatch, kill_process, [3, n_calls // 2, n_calls])
     run(inputs, tmp_path / "out")
-    assert len(watched.struck) >= 6
+    assert len(watched.struck) == 3
     assert_same(tmp_path / "out", expected)
 
 
@@ -215,7 +215,11 @@ def test_mistakes_are_refused_before_any_work(cluster, inputs, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_no_cluster_is_an_error_that_says_what_to_do(inputs, tmp_path):
-    program = "import docsphere.ray; docsphere.ray.cluster('a', n_clusters=2, output='b', address='127.0.0.1:1')"
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
-    assert ended.returncode == 1 and "no Ray cluster at address='127.0.0.1:1'" in ended.stderr
+def test_no_cluster_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
+    def refused(**options):
+        raise ConnectionError("nobody is there")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refused)
+    with pytest.raises(docsphere.ClusterError, match=r"no Ray cluster at address='auto': nobody(.|\n)*ray start"):
+        run("a.jsonl", tmp_path / "out")

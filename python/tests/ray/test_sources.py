@@ -74,7 +74,9 @@ def test_a_dataset_of_sparse_rows(cluster, rows, weights, n_blocks, n_shards):
 
 
 def test_rows_without_entries_keep_their_place(cluster):
-    dataset = ray.data.from_items([{"i": [], "v": []}, {"i": [2, 0], "v": [1, 2]}, {"i": [], "v": []}], override_num_blocks=1)
+    dataset = ray.data.from_items(
+        [{"i": [], "v": []}, {"i": [2, 0], "v": [1, 2]}, {"i": [], "v": []}], override_num_blocks=1
+    )
     source = from_dataset(dataset, columns(indices="i", values="v", n_features=5), 1)
     assert Loaded(source.loaders[0]).matrix.toarray().tolist() == [[0] * 5, [2, 0, 1, 0, 0], [0] * 5]
 

@@ -267,10 +267,10 @@ def checked_checkpoint(
     if checkpoint is None:
         return None
     path = os.path.abspath(checkpoint)
-    if not os.path.isdir(os.path.dirname(path)):
-        raise FileError(f"checkpoint {path}: the folder {os.path.dirname(path)} does not exist; make it first")
     if os.path.commonpath([path, os.path.abspath(output)]) == os.path.abspath(output):
         raise ParameterError(f"checkpoint {path}: lies in the folder of the result; choose a name outside of it")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise FileError(f"checkpoint {path}: the folder {os.path.dirname(path)} does not exist; make it first")
     if os.path.exists(path) and not (resume is not None and os.path.samefile(path, resume)):
         if not os.path.isfile(path):
             raise FileError(f"checkpoint {path}: is not a regular file; choose another name")
