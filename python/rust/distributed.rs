@@ -113,8 +113,8 @@ fn extended(view: ShardView<'_>, task: &[u8]) -> Result<Vec<u8>, String> {
                     folder.display()
                 ));
             }
-            assignments.write_part(&folder, format, part).map_err(|error| error.to_string())?;
-            Ok(Vec::new())
+            let n_bytes = assignments.write_part(&folder, format, part).map_err(|error| error.to_string())?;
+            Ok(n_bytes.to_le_bytes().to_vec())
         }
     }
 }
@@ -364,7 +364,7 @@ impl Watch<'_> {
             };
             let is_call = ask.as_ref().map(|ask| matches!(ask, Ask::Call { .. }));
             if raised.is_ok() {
-                raised = Python::attach(|py| self.attend(py, ask));
+                raised = Python::attach(|py| self.attend(py, ask, asked));
                 self.cancel.store(raised.is_err(), Relaxed);
             }
             // The run may have panicked in the meantime.
@@ -379,18 +379,11 @@ impl Watch<'_> {
         }
     }
 
-    fn attend(&self, py: Python<'_>, ask: Option<Ask>) -> PyResult<()> {
+    fn attend(&self, py: Python<'_>, ask: Option<Ask>, asked: &mpsc::Receiver<Ask>) -> PyResult<()> {
         py.check_signals()?;
         match ask {
             None => Ok(()),
-            Some(Ask::Event(event)) => {
-                if let Some(callback) = &self.callback
-                    && callback.call1(py, (event,))?.is_truthy(py)?
-                {
-                    self.stop.store(true, Relaxed);
-                }
-                Ok(())
-            }
+            Some(Ask::Event(event)) => self.tell(py, event),
             Some(Ask::Call { requests, shared }) => {
                 let bytes = |bytes: &Vec<u8>| PyBytes::new(py, bytes);
                 let requests: Vec<Option<Bound<'_, PyBytes>>> =
@@ -400,10 +393,26 @@ impl Watch<'_> {
                 for answer in answers.try_iter()? {
                     let (worker, bytes): (usize, Bound<'_, PyBytes>) = answer?.extract()?;
                     let _ = self.replies.send(Reply::Answer(worker, bytes.as_bytes().to_vec()));
+                    // Events about this answer, before the next one has arrived. There is no other
+                    // call meanwhile.
+                    while let Ok(Ask::Event(event)) = asked.try_recv() {
+                        let told = self.tell(py, event);
+                        let _ = self.handled.send(());
+                        told?;
+                    }
                 }
                 Ok(())
             }
         }
+    }
+
+    fn tell(&self, py: Python<'_>, event: String) -> PyResult<()> {
+        if let Some(callback) = &self.callback
+            && callback.call1(py, (event,))?.is_truthy(py)?
+        {
+            self.stop.store(true, Relaxed);
+        }
+        Ok(())
     }
 }
 
@@ -632,13 +641,14 @@ impl Finished<'_, '_> {
             json(&Task::Write { folder, format, part, model })
         };
         let tasks: Vec<Vec<u8>> = (0..n_workers).map(task).collect();
-        self.fit.extend("writing assignments", &tasks)?;
+        let lengths = self.fit.extend("writing assignments", &tasks)?;
         let parts = folder.join(names::ASSIGNMENT_PARTS);
-        for part in 0..n_workers {
+        for (part, length) in (0..n_workers).zip(lengths) {
             let path = parts.join(format.part_name(part));
-            if !path.is_file() {
+            let found = path.metadata().map(|found| found.len().to_le_bytes());
+            if !found.is_ok_and(|found| found[..] == length[..]) {
                 let message = format!(
-                    "has written {}, but it is not here; the output must be on a file system that all nodes share",
+                    "has written {}, but it is not here, or not whole; the output must be on a file system that all nodes share",
                     path.display()
                 );
                 return Err(ErrorKind::Worker { worker: part as usize, message }.into());

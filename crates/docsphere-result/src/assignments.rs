@@ -282,14 +282,37 @@ impl<'a> Assignments<'a> {
 
     /// Writes them into a folder as one of several parts, numbered from 0: a file in its folder
     /// [`names::ASSIGNMENT_PARTS`], which is created if it is missing. The documents of a part
-    /// follow those of the part before. The file is not synced.
+    /// follow those of the part before. Returns the length of the file in bytes.
+    ///
+    /// The file is synced, and appears whole or not at all: another machine may read it, and a
+    /// second process may write the same part.
     ///
     /// # Errors
     /// If the system cannot write it, or the format is not in this build.
-    pub fn write_part(&self, folder: &Path, format: AssignmentsFormat, number: u32) -> Result<()> {
+    pub fn write_part(&self, folder: &Path, format: AssignmentsFormat, number: u32) -> Result<u64> {
         let parts = folder.join(names::ASSIGNMENT_PARTS);
+        let path = parts.join(format.part_name(number));
         fs::create_dir_all(&parts).map_err(|error| Error::writing(error, &parts))?;
-        self.write_file(&parts.join(format.part_name(number)), format)
+        let failed = |error: io::Error| Error::writing(error, &path);
+        let prefix = docsphere::temporary_prefix(std::process::id());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).suffix(docsphere::TEMPORARY_SUFFIX);
+        #[cfg(unix)]
+        {
+            // Temporary files are private by default; this one becomes an ordinary file, so let the
+            // umask decide.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        let staged = builder.tempfile_in(&parts).map_err(failed)?.into_temp_path();
+        self.write_file(&staged, format)?;
+        let n_bytes = File::open(&staged).and_then(|file| {
+            file.sync_all()?;
+            Ok(file.metadata()?.len())
+        });
+        let n_bytes = n_bytes.map_err(failed)?;
+        staged.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(n_bytes)
     }
 
     fn write_file(&self, path: &Path, format: AssignmentsFormat) -> Result<()> {

@@ -31,7 +31,7 @@ pub fn write_folder(target: &Path, write: impl FnOnce(&Path) -> Result<()>) -> R
 pub fn replace_folder(target: &Path, force: bool, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     check_output(target, force)?;
     let failed = |error: io::Error| Error::writing(error, target);
-    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = parent_of(target);
     let mut builder = tempfile::Builder::new();
     let prefix = docsphere::temporary_prefix(std::process::id());
     builder.prefix(&prefix).suffix(docsphere::TEMPORARY_SUFFIX);
@@ -73,9 +73,8 @@ struct Aside<'a> {
 impl<'a> Aside<'a> {
     fn put(target: &'a Path, builder: &tempfile::Builder<'_, '_>) -> Result<Self> {
         let failed = |error: io::Error| Error::writing(error, target);
-        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
         // An empty folder, which the old result replaces.
-        let folder = builder.tempdir_in(parent.unwrap_or(Path::new("."))).map_err(failed)?.keep();
+        let folder = builder.tempdir_in(parent_of(target)).map_err(failed)?.keep();
         fs::rename(target, &folder).map_err(failed)?;
         Ok(Aside { folder, target })
     }
@@ -113,8 +112,15 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 /// another result and nothing else.
 ///
 /// # Errors
-/// [`ErrorKind::Taken`] otherwise.
+/// [`ErrorKind::Taken`] otherwise; those of the system if nothing can be made beside it.
 pub fn check_output(target: &Path, force: bool) -> Result<()> {
+    let parent = parent_of(target);
+    // With a trial: a folder in which nothing can be made is noticed before the work begins.
+    let trial = tempfile::Builder::new()
+        .prefix(&docsphere::temporary_prefix(std::process::id()))
+        .suffix(docsphere::TEMPORARY_SUFFIX)
+        .tempdir_in(parent);
+    trial.map_err(|error| Error::writing(error, target))?;
     if is_free(target) {
         return Ok(());
     }
@@ -122,7 +128,11 @@ pub fn check_output(target: &Path, force: bool) -> Result<()> {
         return Err(taken(target));
     }
     let refused = |problem: String| Err(Error::from(ErrorKind::Taken { problem }).at_path(target));
-    if !target.join(names::CLUSTERS).is_file() || target.is_symlink() {
+    if target.is_symlink() {
+        let problem = "is a link; give the name of the folder itself, or another one";
+        return refused(problem.to_owned());
+    }
+    if !target.join(names::CLUSTERS).is_file() {
         let missing = format!("there is no {}", names::CLUSTERS);
         return refused(format!(
             "is there already and is no result ({missing}), so it is not replaced; choose another name"
@@ -135,6 +145,10 @@ pub fn check_output(target: &Path, force: bool) -> Result<()> {
             name.display()
         )),
     }
+}
+
+fn parent_of(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether nothing is there, or an empty folder.

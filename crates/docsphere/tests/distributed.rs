@@ -21,6 +21,10 @@ struct Here {
     losses: Vec<Loss>,
     /// Requests that are delivered twice.
     repeated: Vec<usize>,
+    /// Requests that are delivered once more after the next one.
+    late: Vec<usize>,
+    /// The last request to each worker.
+    last: Vec<Option<(Vec<u8>, Vec<u8>)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +43,15 @@ impl Here {
         };
         let parts: Vec<_> = bounds.windows(2).map(part).collect();
         let workers = parts.iter().map(worker).collect();
-        Here { workers, parts, n_calls: 0, losses: Vec::new(), repeated: Vec::new() }
+        Here {
+            last: vec![None; parts.len()],
+            workers,
+            parts,
+            n_calls: 0,
+            losses: Vec::new(),
+            repeated: Vec::new(),
+            late: Vec::new(),
+        }
     }
 
     fn labels(&self) -> Vec<i32> {
@@ -100,7 +112,12 @@ impl Transport for Here {
             if self.repeated.contains(&self.n_calls) {
                 self.workers[number].handle(request, shared);
             }
-            answer(number, self.workers[number].handle(request, shared))?;
+            let answered = self.workers[number].handle(request, shared);
+            let before = self.last[number].replace((request.clone(), shared.to_vec()));
+            if let Some((head, body)) = before.filter(|_| self.late.contains(&self.n_calls)) {
+                self.workers[number].handle(&head, &body);
+            }
+            answer(number, answered)?;
         }
         Ok(())
     }
@@ -155,6 +172,7 @@ proptest! {
         places in prop::collection::vec(any::<prop::sample::Index>(), 0..5),
         which in any::<prop::sample::Index>(),
         repeated in prop::collection::vec(1usize..60, 0..6),
+        late in prop::collection::vec(1usize..60, 0..6),
     ) {
         let rows = random_rows(&shape);
         let Some(params) = fitted_to(&rows, &params) else { return Ok(()) };
@@ -162,7 +180,7 @@ proptest! {
         let Some(checked) = checked(&params, strategy) else { return Ok(()) };
         let expected = fit_like(&rows, &params, strategy, 1);
         let mut here = Here::new(&rows, params.weights.as_deref(), &cuts_at(&places, rows.n_rows()));
-        here.repeated = repeated;
+        (here.repeated, here.late) = (repeated, late);
         let found = {
             let mut fit = Coordinator::new(&mut here).fit(&checked, FitOptions::default()).unwrap();
             let summaries = fit.summarize(&expected.model, SummaryOptions::default()).unwrap();
@@ -392,7 +410,15 @@ fn rows_that_do_not_fit_each_other_are_refused() {
     let params = SphericalKMeans::params(2).check().unwrap();
     let message = |parts: Vec<(UnitRows<'static>, Option<Vec<f64>>)>| {
         let workers = parts.iter().map(worker).collect();
-        let mut here = Here { workers, parts, n_calls: 0, losses: Vec::new(), repeated: Vec::new() };
+        let mut here = Here {
+            last: vec![None; parts.len()],
+            workers,
+            parts,
+            n_calls: 0,
+            losses: Vec::new(),
+            repeated: Vec::new(),
+            late: Vec::new(),
+        };
         Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap_err().to_string()
     };
     assert_eq!(
@@ -437,4 +463,113 @@ fn a_run_on_workers_continues_in_one_process_and_back() {
     let options = FitOptions::default().resume(Checkpoint::load(&path).unwrap());
     let continued = Coordinator::new(&mut here).fit(&params, options).unwrap();
     assert_eq!(continued.labels().unwrap(), whole.labels.as_slice());
+}
+
+/// Rows on which a run takes several iterations.
+fn lively_rows() -> UnitRows<'static> {
+    let shape = docsphere_testkit::random_rows::RandomRows {
+        n_docs: 60,
+        n_terms: 30,
+        density: 0.15,
+        seed: 5,
+        ..Default::default()
+    };
+    random_rows(&shape)
+}
+
+#[test]
+fn a_resumed_job_of_several_runs_survives_a_loss_at_every_request() {
+    use docsphere::{Checkpoint, Event};
+    let rows = lively_rows();
+    let params = |max_iter| SphericalKMeans::params(6).n_init(3).max_iter(max_iter).tol(0.0).n_threads(1);
+    let folder = tempfile::tempdir().unwrap();
+    for (max_iter, stop_after) in [(2, 3), (2, 4), (30, 2), (30, 9)] {
+        let params = params(max_iter).check().unwrap();
+        let whole = params.fit(&rows).unwrap();
+        let path = folder.path().join("checkpoint");
+        let mut n_iterations = 0;
+        let mut stop = |event: &Event<'_>| {
+            n_iterations += usize::from(matches!(event, Event::Iteration(_)));
+            if n_iterations >= stop_after {
+                std::ops::ControlFlow::Break(())
+            } else {
+                std::ops::ControlFlow::Continue(())
+            }
+        };
+        let options = FitOptions::default().checkpoint(&path, 1).observer(&mut stop);
+        params.fit_with(&rows, options).unwrap();
+        let Ok(checkpoint) = Checkpoint::load(&path) else { continue };
+        for call in 1..120 {
+            let mut here = Here::new(&rows, None, &[20, 41]);
+            here.losses = vec![Loss { call, worker: call % 3, answered: call % 2 == 0 }];
+            let options = FitOptions::default().resume(checkpoint.clone()).checkpoint(&path, 1);
+            let continued = Coordinator::new(&mut here).fit(&params, options).unwrap();
+            let place = format!("max_iter {max_iter}, stopped after {stop_after}, lost at {call}");
+            assert_eq!(continued.labels().unwrap(), whole.labels.as_slice(), "{place}");
+            assert_eq!(continued.objective.to_bits(), whole.objective.to_bits(), "{place}");
+            assert_eq!(continued.trace.runs.len(), 3, "{place}");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_worker_that_is_always_lost_in_a_later_step_ends_the_run() {
+    let rows = lively_rows();
+    let params = SphericalKMeans::params(6).tol(0.0).n_threads(1).check().unwrap();
+    let n_calls = {
+        let mut here = Here::new(&rows, None, &[20, 41]);
+        Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap();
+        here.n_calls
+    };
+    for first in (4..n_calls).step_by(3) {
+        let mut here = Here::new(&rows, None, &[20, 41]);
+        // Not while it recovers: then it would be counted anyway.
+        here.losses = (first..4000).step_by(7).map(|call| Loss { call, worker: 2, answered: true }).collect();
+        match Coordinator::new(&mut here).fit(&params, FitOptions::default()) {
+            Ok(_) => {}
+            Err(error) => assert!(error.to_string().starts_with("worker 2 was lost"), "{error}"),
+        }
+        assert!(here.n_calls < 4000, "the run ends");
+    }
+}
+
+#[test]
+fn a_wish_to_stop_during_a_recovery_keeps_the_result() {
+    use docsphere::Event;
+    let rows = lively_rows();
+    let params = SphericalKMeans::params(6).tol(0.0).n_threads(1).check().unwrap();
+    let mut n_runs = 0;
+    let mut is_recovered = false;
+    let mut observer = |event: &Event<'_>| {
+        n_runs += usize::from(matches!(event, Event::RunStarted { .. }));
+        is_recovered |= matches!(event, Event::Recovered { .. });
+        if is_recovered { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+    };
+    let n_calls = {
+        let mut here = Here::new(&rows, None, &[30]);
+        let fit = Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap();
+        assert!(fit.n_iter >= 2, "the call is one of an iteration that follows another");
+        drop(fit);
+        here.n_calls
+    };
+    let mut here = Here::new(&rows, None, &[30]);
+    here.losses = vec![Loss { call: n_calls - 2, worker: 1, answered: true }];
+    let options = FitOptions::default().observer(&mut observer);
+    let fit = Coordinator::new(&mut here).fit(&params, options).unwrap();
+    assert_eq!(fit.stop, StopReason::Observer);
+    assert!(fit.n_iter > 0);
+    drop(fit);
+    assert_eq!((n_runs, is_recovered), (1, true));
+}
+
+#[test]
+fn a_worker_that_comes_back_with_other_rows_is_refused() {
+    let rows = lively_rows();
+    let params = SphericalKMeans::params(6).tol(0.0).n_threads(1).check().unwrap();
+    let mut here = Here::new(&rows, None, &[30]);
+    here.losses = vec![Loss { call: 12, worker: 1, answered: false }];
+    here.parts[1].0 = owned(&rows, 0..30);
+    let error = Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap_err().to_string();
+    assert!(error.starts_with("worker 1: has other rows than before it was lost"), "{error}");
 }

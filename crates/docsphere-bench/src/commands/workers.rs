@@ -96,7 +96,15 @@ pub(super) fn run(args: &Args) -> Result<()> {
         "MB up",
         "MB of the last iteration",
     ]);
-    let mut iterations = Table::new(["workers", "iteration", "moved_docs", "changed_clusters", "bytes_down", "bytes_up", "seconds"]);
+    let mut iterations = Table::new([
+        "workers",
+        "iteration",
+        "moved_docs",
+        "changed_clusters",
+        "bytes_down",
+        "bytes_up",
+        "seconds",
+    ]);
     let alone = alone(&loaded.rows, &params)?;
     push(&mut table, "one process", args.own_threads, &alone, None);
     for &n_workers in &args.workers {

@@ -3,7 +3,7 @@
 use super::link::{Link, Traffic, Transport};
 use super::message::{Answer, Begin, Documents, Reading, Request, Shape, to_json};
 use super::packed::{Packed, damaged};
-use super::remote::RemoteShards;
+use super::remote::{DELTA_ENTRIES, RemoteShards};
 use super::team::Team;
 use crate::corpus::{Corpus, CorpusPiece, CorpusStats};
 use crate::error::{ErrorKind, Result};
@@ -332,7 +332,10 @@ impl DistributedFit<'_> {
         let mut result = step(&mut self.shards);
         loop {
             let error = match result {
-                Ok(done) => return Ok(done),
+                Ok(done) => {
+                    self.shards.progressed();
+                    return Ok(done);
+                }
                 Err(error) => error,
             };
             if !self.shards.recover(&error)? {
@@ -420,6 +423,7 @@ fn begins(shapes: &[Shape], params: &Params, scale: Option<WeightScale>) -> Resu
             index_min_changed: params.index_min_changed as u64,
             simd: params.simd,
             scale,
+            small_delta: DELTA_ENTRIES / shapes.len() as u64,
         };
         first_doc += shape.n_docs;
         begin

@@ -188,7 +188,8 @@ impl<'a> Link<'a> {
                     }
                     Ok(())
                 }
-                _ if lost.is_some() || failed.is_some() => Ok(()),
+                _ if failed.is_some() => Ok(()),
+                // Also if another is lost: some steps need not be repeated for this one.
                 answer => take(worker, answer),
             }
         })?;

@@ -81,7 +81,6 @@ pub(super) enum Request {
         doc: u32,
     },
     EndSeeding,
-    Checksums,
     /// Labels of the documents of this worker.
     Start {
         labels: Option<Packed>,
@@ -196,6 +195,18 @@ pub(super) struct Begin {
     pub(super) simd: Simd,
     /// `None` if no weights were given.
     pub(super) scale: Option<WeightScale>,
+    /// A delta with at most this many entries is sent with the answer to a pass.
+    pub(super) small_delta: u64,
+}
+
+/// The rows of a worker that is ready. A worker that replaces a lost one must have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct BegunRows {
+    pub(super) facts: RowFacts,
+    /// The checksum of the rows, and the number of bytes that it covers.
+    pub(super) rows: (u32, u64),
+    /// The same of the weights.
+    pub(super) weights: (u32, u64),
 }
 
 /// Centroids for a pass.
@@ -236,10 +247,10 @@ pub(super) enum Answer {
     /// `None` if the rows have no weights.
     Ceiling(Option<i32>),
     Weights(WeightTotal),
-    Begun(RowFacts),
+    Begun(BegunRows),
     /// The total seed weight of each bucket.
     Totals(Packed),
-    /// For each bucket its documents in order; see [`super::worker`].
+    /// For each bucket its documents in order; see [`super::serving`].
     Picked(Vec<Packed>),
     Row(Packed),
     Lowered(Packed),
@@ -253,11 +264,6 @@ pub(super) enum Answer {
     Absorbed {
         lowered: Option<Packed>,
         row: Option<Packed>,
-    },
-    /// Two checksums and the numbers of bytes that they cover.
-    Checksums {
-        rows: (u32, u64),
-        weights: (u32, u64),
     },
     Passed(Box<PassedDocuments>),
     /// Documents with similarity, label and row.

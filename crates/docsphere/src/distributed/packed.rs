@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::labels::Assignment;
 use crate::seeding::{Lowered, Seed};
 use crate::update::{ClusterDelta, Delta};
-use crate::vectors::Row;
+use crate::vectors::{MAX_ROWS, Row};
 
 /// Bytes of a message that are copied as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,6 +78,19 @@ impl Packed {
     pub(super) fn of_numbers(numbers: impl IntoIterator<Item = u64>) -> Self {
         let mut packed = Packed::default();
         numbers.into_iter().for_each(|number| packed.push(number));
+        packed
+    }
+
+    /// The totals of buckets, many of which may be 0.
+    pub(super) fn of_totals(totals: &[u64]) -> Self {
+        let mut packed = Packed::default();
+        packed.push(totals.len() as u64);
+        let mut before = 0;
+        for (bucket, &total) in totals.iter().enumerate().filter(|(_, total)| **total > 0) {
+            packed.push((bucket - before) as u64);
+            packed.push(total);
+            before = bucket;
+        }
         packed
     }
 
@@ -230,8 +243,20 @@ impl Unpacking<'_> {
         Ok(Delta { clusters })
     }
 
-    pub(super) fn numbers(mut self) -> Result<Vec<u64>> {
-        self.until_the_end(Self::number)
+    /// Adds totals of buckets to those of other workers.
+    pub(super) fn add_totals(mut self, totals: &mut Vec<u64>) -> Result<()> {
+        let n_buckets = self.number()?;
+        if n_buckets > MAX_ROWS || (!totals.is_empty() && totals.len() as u64 != n_buckets) {
+            return Err(damaged());
+        }
+        totals.resize(n_buckets as usize, 0);
+        let mut bucket = 0u64;
+        while !self.is_empty() {
+            bucket = bucket.checked_add(self.number()?).ok_or_else(damaged)?;
+            let total = totals.get_mut(bucket as usize).ok_or_else(damaged)?;
+            *total = total.checked_add(self.number()?).ok_or_else(damaged)?;
+        }
+        Ok(())
     }
 
     pub(super) fn labels(mut self) -> Result<Vec<(u32, u32)>> {
@@ -323,7 +348,12 @@ mod tests {
         ) {
             let labels: Vec<(u32, u32)> = labels.into_iter().collect();
             prop_assert_eq!(Packed::of_labels(&labels).reader().labels().unwrap(), labels.clone());
-            prop_assert_eq!(Packed::of_numbers(numbers.iter().copied()).reader().numbers().unwrap(), numbers);
+            let halves: Vec<u64> = numbers.iter().map(|number| number / 2 * (number % 3)/ 3).collect();
+            let mut totals = Vec::new();
+            Packed::of_totals(&halves).reader().add_totals(&mut totals).unwrap();
+            prop_assert_eq!(&totals, &halves);
+            Packed::of_totals(&halves).reader().add_totals(&mut totals).unwrap();
+            prop_assert!(totals.iter().zip(&halves).all(|(total, half)| *total == 2 * half));
             let all: Vec<u32> = labels.into_iter().map(|label| label.1).collect();
             prop_assert_eq!(unpack_all_labels(&pack_all_labels(&all)).unwrap(), all);
         }
@@ -332,7 +362,7 @@ mod tests {
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let packed = Packed(bytes);
             let _ = (packed.reader().rows(), packed.reader().seeds(), packed.reader().delta());
-            let _ = (packed.reader().labels(), packed.reader().numbers(), packed.reader().lowered());
+            let _ = (packed.reader().labels(), packed.reader().add_totals(&mut Vec::new()), packed.reader().lowered());
         }
     }
 

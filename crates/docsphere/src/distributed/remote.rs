@@ -24,8 +24,8 @@ const BUCKET_DOCS: u64 = 16;
 /// Members of a greedy pool that are judged together with others: a round trip costs more.
 const JUDGED_AHEAD: usize = 8;
 
-/// Entries of deltas that are asked for at a time.
-const DELTA_ENTRIES: u64 = 1 << 22;
+/// Entries of deltas that the coordinator takes at a time.
+pub(super) const DELTA_ENTRIES: u64 = 1 << 22;
 
 /// See the [module](self).
 pub(super) struct RemoteShards<'a> {
@@ -52,12 +52,9 @@ pub(super) struct RemoteShards<'a> {
 impl<'a> RemoteShards<'a> {
     /// Begins with workers that have their rows.
     pub(super) fn new(mut team: Team<'a>, begins: Vec<Begin>) -> Result<Self> {
-        let begun = |answer| match answer {
-            Answer::Begun(facts) => Ok(facts),
-            _ => Err(damaged()),
-        };
-        let facts: Result<Vec<RowFacts>> = team.begin(begins)?.into_iter().map(begun).collect();
-        let facts = facts?.into_iter().reduce(RowFacts::plus).ok_or_else(damaged)?;
+        team.begin(begins)?;
+        let facts = team.begun().iter().map(|begun| begun.facts).reduce(RowFacts::plus);
+        let facts = facts.ok_or_else(damaged)?;
         Ok(RemoteShards {
             labels: LabelFile::new(facts.n_rows)?,
             first_docs: team.begins().iter().map(|begin| begin.first_doc as usize).collect(),
@@ -210,10 +207,7 @@ impl SeedSource for RemoteShards<'_> {
         let request = Request::BeginSeeding { bucket_docs: BUCKET_DOCS, search };
         self.ask_all(&request, |_, answer| {
             let Answer::Totals(found) = answer else { return Err(damaged()) };
-            let found = found.reader().numbers()?;
-            totals.resize(found.len(), 0);
-            totals.iter_mut().zip(found).for_each(|(total, found)| *total += found);
-            Ok(())
+            found.reader().add_totals(&mut totals)
         })?;
         Ok(totals)
     }
@@ -324,16 +318,10 @@ impl Shards for RemoteShards<'_> {
     }
 
     fn checksums(&self) -> Result<Checksums> {
-        let mut parts = vec![None; self.first_docs.len()];
-        self.ask_all(&Request::Checksums, |worker, answer| {
-            let Answer::Checksums { rows, weights } = answer else { return Err(damaged()) };
-            parts[worker] = Some((rows, weights));
-            Ok(())
-        })?;
         let [mut rows, mut weights] = [crc32fast::Hasher::new(), crc32fast::Hasher::new()];
-        for (of_rows, of_weights) in parts.into_iter().flatten() {
-            rows.combine(&crc32fast::Hasher::new_with_initial_len(of_rows.0, of_rows.1));
-            weights.combine(&crc32fast::Hasher::new_with_initial_len(of_weights.0, of_weights.1));
+        for begun in self.team.borrow().begun() {
+            rows.combine(&crc32fast::Hasher::new_with_initial_len(begun.rows.0, begun.rows.1));
+            weights.combine(&crc32fast::Hasher::new_with_initial_len(begun.weights.0, begun.weights.1));
         }
         Ok(Checksums { rows: rows.finalize(), weights: weights.finalize() })
     }
@@ -373,7 +361,11 @@ impl Shards for RemoteShards<'_> {
         (self.delta, self.moved_nnz) = (Some(Delta::default()), 0);
         for (worker, part) in parts.into_iter().enumerate() {
             let part = part.ok_or_else(damaged)?;
-            self.labels.set(self.first_docs[worker], &part.relabelled.reader().labels()?)?;
+            let relabelled = part.relabelled.reader().labels()?;
+            if relabelled.last().is_some_and(|last| last.0 as usize >= self.docs_of(worker).len()) {
+                return Err(damaged());
+            }
+            self.labels.set(self.first_docs[worker], &relabelled)?;
             self.moved_nnz += part.moved_nnz;
             self.delta = match (self.delta.take(), &part.delta) {
                 (Some(mut delta), Some(part)) => {
@@ -391,7 +383,6 @@ impl Shards for RemoteShards<'_> {
                 None => all = Some(passed),
             }
         }
-        self.team.get_mut().succeeded();
         self.set_stage("updating centroids");
         let mut all = all.ok_or_else(damaged)?;
         // Workers work at the same time: the slowest counts, and messages are part of the update.
@@ -471,6 +462,10 @@ impl Shards for RemoteShards<'_> {
 
     fn may_be_lost(&self) -> bool {
         true
+    }
+
+    fn progressed(&mut self) {
+        self.team.get_mut().succeeded();
     }
 
     fn recover(&mut self, error: &Error) -> Result<bool> {

@@ -1,6 +1,8 @@
 //! A shard during runs: answers to the questions of the loop, of seeding and of summaries.
 
-use super::message::{Answer, Begin, Centers, ExtremesMessage, FactsMessage, PassedDocuments, Request};
+use super::message::{
+    Answer, Begin, BegunRows, Centers, ExtremesMessage, FactsMessage, PassedDocuments, Request,
+};
 use super::own::{Own, out_of_turn};
 use super::packed::{Packed, damaged, unpack_all_labels};
 use crate::assign::Step;
@@ -8,13 +10,10 @@ use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 use crate::labels::{Assignment, Labels};
 use crate::seeding::{Buckets, Lowered};
-use crate::shards::LocalShard;
+use crate::shards::{LocalShard, RowFacts};
 use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
 use crate::update::{Candidate, Fitting, Refill, Touched};
 use crate::vectors::{Row, UnitRows};
-
-/// A delta with at most this many entries is sent with the answer to a pass.
-const SMALL_DELTA: usize = 1 << 20;
 
 /// The documents of a worker and their clusters, after a run.
 #[derive(Clone, Debug)]
@@ -53,13 +52,24 @@ impl<'a> Serving<'a> {
         Serving { shard, own, rows, begin, centroids: None, members: None }
     }
 
+    /// The rows, and their checksums.
+    pub(super) fn begun(&self, facts: RowFacts) -> BegunRows {
+        let [rows, weights] = self.shard.checksums();
+        let n_rows = 8 * self.rows.n_rows() as u64;
+        BegunRows {
+            facts,
+            rows: (rows.finalize(), n_rows + 8 * self.rows.nnz() as u64),
+            weights: (weights.finalize(), n_rows),
+        }
+    }
+
     pub(super) fn answer(&mut self, request: Request) -> Result<Answer> {
         match request {
             Request::BeginSeeding { bucket_docs, search } => {
                 self.shard.clear();
                 self.centroids = None;
                 let buckets = Buckets::of_size(self.begin.n_docs as usize, bucket_docs as usize);
-                Ok(Answer::Totals(Packed::of_numbers(self.shard.begin_seeding(buckets, search))))
+                Ok(Answer::Totals(Packed::of_totals(&self.shard.begin_seeding(buckets, search))))
             }
             Request::Pick { buckets } => {
                 Ok(Answer::Picked(buckets.into_iter().map(|bucket| self.picked(bucket as usize)).collect()))
@@ -93,14 +103,6 @@ impl<'a> Serving<'a> {
             Request::EndSeeding => {
                 self.shard.end_seeding();
                 Ok(Answer::Done)
-            }
-            Request::Checksums => {
-                let [rows, weights] = self.shard.checksums();
-                let n_rows = 8 * self.rows.n_rows() as u64;
-                Ok(Answer::Checksums {
-                    rows: (rows.finalize(), n_rows + 8 * self.rows.nnz() as u64),
-                    weights: (weights.finalize(), n_rows),
-                })
             }
             Request::Start { labels } => {
                 let labels = labels.as_ref().map(unpack_all_labels).transpose()?;
@@ -281,7 +283,8 @@ impl<'a> Serving<'a> {
         let passed = self.shard.pass(&step)?;
         let moved_nnz = self.shard.moved_nnz();
         let all = 0..=n_clusters.saturating_sub(1) as u32;
-        let delta = (moved_nnz <= SMALL_DELTA).then(|| Packed::of_delta(&self.shard.delta(all)));
+        let delta =
+            (moved_nnz as u64 <= self.begin.small_delta).then(|| Packed::of_delta(&self.shard.delta(all)));
         let seconds = [passed.seconds.prepare, passed.seconds.assign, passed.seconds.compare];
         Ok(Answer::Passed(Box::new(PassedDocuments {
             touched: pairs(&passed.touched),

@@ -2,7 +2,7 @@
 //! lost one can be told again.
 
 use super::link::Link;
-use super::message::{Answer, Begin, Reading, Request, Shape};
+use super::message::{Answer, Begin, BegunRows, Reading, Request, Shape};
 use super::packed::{Packed, damaged};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -18,6 +18,8 @@ pub(super) struct Team<'a> {
     model: Option<Packed>,
     /// How each worker begins runs, once that is known.
     begins: Vec<Begin>,
+    /// The rows of each worker, from then on.
+    begun: Vec<BegunRows>,
     /// How often each worker was lost since the last success.
     losses: Vec<u32>,
 }
@@ -25,7 +27,7 @@ pub(super) struct Team<'a> {
 impl<'a> Team<'a> {
     pub(super) fn new(link: Link<'a>) -> Self {
         let losses = vec![0; link.n_workers()];
-        Team { link, readings: None, model: None, begins: Vec::new(), losses }
+        Team { link, readings: None, model: None, begins: Vec::new(), begun: Vec::new(), losses }
     }
 
     pub(super) fn n_workers(&self) -> usize {
@@ -34,6 +36,10 @@ impl<'a> Team<'a> {
 
     pub(super) fn begins(&self) -> &[Begin] {
         &self.begins
+    }
+
+    pub(super) fn begun(&self) -> &[BegunRows] {
+        &self.begun
     }
 
     /// Asks every worker for its rows.
@@ -93,13 +99,6 @@ impl<'a> Team<'a> {
         Ok(())
     }
 
-    fn read_again(&mut self, worker: usize, reading: &Reading) -> Result<()> {
-        match self.link.ask_one(worker, &Request::Read(reading.clone()))? {
-            Answer::Counted { .. } => Ok(()),
-            _ => Err(damaged()),
-        }
-    }
-
     /// Lets every worker make rows over the terms of the model.
     pub(super) fn vectorize(&mut self, model: Packed) -> Result<Vec<Shape>> {
         self.link.stage = "making rows";
@@ -118,21 +117,21 @@ impl<'a> Team<'a> {
         Ok(shapes)
     }
 
-    /// Lets every worker prepare for runs, and returns what each answers.
-    pub(super) fn begin(&mut self, begins: Vec<Begin>) -> Result<Vec<Answer>> {
+    /// Lets every worker prepare for runs.
+    pub(super) fn begin(&mut self, begins: Vec<Begin>) -> Result<()> {
         self.link.stage = "preparing the rows";
-        let answers = self.surely(|team| {
-            let mut answers: Vec<Option<Answer>> = Vec::new();
-            answers.resize_with(team.n_workers(), || None);
+        self.begun = self.surely(|team| {
+            let mut begun = vec![None; team.n_workers()];
             let requests = begins.iter().map(|begin| Some(Request::Begin(begin.clone()))).collect();
             team.link.ask_each(requests, |worker, answer| {
-                answers[worker] = Some(answer);
+                let Answer::Begun(rows) = answer else { return Err(damaged()) };
+                begun[worker] = Some(rows);
                 Ok(())
             })?;
-            answers.into_iter().collect::<Option<Vec<Answer>>>().ok_or_else(damaged)
+            begun.into_iter().collect::<Option<Vec<BegunRows>>>().ok_or_else(damaged)
         })?;
         self.begins = begins;
-        Ok(answers)
+        Ok(())
     }
 
     /// Tells new workers in the place of lost ones everything again. Returns whether the error was
@@ -145,7 +144,7 @@ impl<'a> Team<'a> {
             if self.losses[lost] > MAX_LOSSES {
                 return Err(ErrorKind::WorkerLost { worker: lost, stage }.into());
             }
-            match self.link.unknown().into_iter().try_for_each(|worker| self.tell_again(worker)) {
+            match self.tell_again(&self.link.unknown()) {
                 Ok(()) => return Ok(true),
                 Err(error) => match *error.kind() {
                     ErrorKind::WorkerLost { worker, .. } => lost = worker,
@@ -155,20 +154,54 @@ impl<'a> Team<'a> {
         }
     }
 
-    fn tell_again(&mut self, worker: usize) -> Result<()> {
-        self.link.greet(worker)?;
-        if let Some(readings) = &self.readings {
-            let reading = readings[worker].clone();
-            self.read_again(worker, &reading)?;
+    /// Tells some new workers everything, all of them at once.
+    fn tell_again(&mut self, workers: &[usize]) -> Result<()> {
+        workers.iter().try_for_each(|&worker| self.link.greet(worker).map(drop))?;
+        if let Some(readings) = self.readings.clone() {
+            self.ask_some(
+                workers,
+                |worker| Request::Read(readings[worker].clone()),
+                |_, answer| matches!(answer, Answer::Counted { .. }),
+            )?;
         }
-        if let Some(model) = &self.model {
-            let request = Request::Vectorize { model: model.clone() };
-            let Answer::Vectorized(_) = self.link.ask_one(worker, &request)? else { return Err(damaged()) };
+        if let Some(model) = self.model.clone() {
+            let request = |_| Request::Vectorize { model: model.clone() };
+            self.ask_some(workers, request, |_, answer| matches!(answer, Answer::Vectorized(_)))?;
         }
-        if let Some(begin) = self.begins.get(worker) {
-            let request = Request::Begin(begin.clone());
-            let Answer::Begun(_) = self.link.ask_one(worker, &request)? else { return Err(damaged()) };
+        if self.begins.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let (begins, begun) = (self.begins.clone(), self.begun.clone());
+        let mut other = None;
+        self.ask_some(
+            workers,
+            |worker| Request::Begin(begins[worker].clone()),
+            |worker, answer| {
+                if !matches!(answer, Answer::Begun(rows) if rows == begun[worker]) {
+                    other = Some(worker);
+                }
+                true
+            },
+        )?;
+        let Some(worker) = other else { return Ok(()) };
+        let message = "has other rows than before it was lost; data that is loaded again must be the same";
+        Err(ErrorKind::Worker { worker, message: message.to_owned() }.into())
+    }
+
+    /// Asks some workers, and checks their answers.
+    fn ask_some(
+        &mut self,
+        workers: &[usize],
+        request: impl Fn(usize) -> Request,
+        mut is_right: impl FnMut(usize, Answer) -> bool,
+    ) -> Result<()> {
+        let own = |worker: usize| workers.contains(&worker).then(|| request(worker));
+        let requests = (0..self.n_workers()).map(own).collect();
+        self.link.ask_each(
+            requests,
+            |worker, answer| {
+                if is_right(worker, answer) { Ok(()) } else { Err(damaged()) }
+            },
+        )
     }
 }

@@ -168,7 +168,7 @@ impl Life {
                 }
                 Next::Request(Request::Begin(begin)) => self.serve(&own, &begin),
                 Next::Request(Request::Hello) => {
-                    self.reply(Ok(Answer::Hello { incarnation: self.incarnation, shape: own.shape() }));
+                    self.greet(&own);
                     self.next()
                 }
                 Next::Request(request) => {
@@ -200,10 +200,12 @@ impl Life {
                 Ok(head) if ![0, self.incarnation].contains(&head.incarnation) => Some(Answer::Lost),
                 Ok(head) => {
                     if let Some((sequence, bytes)) = &self.last
-                        && *sequence == head.sequence
+                        && *sequence >= head.sequence
                         && head.incarnation == self.incarnation
                     {
-                        let _ = answer.send(bytes.clone());
+                        // The same again; or one that came late, and that nobody waits for.
+                        let is_same = *sequence == head.sequence;
+                        let _ = answer.send(if is_same { bytes.clone() } else { encode(&Answer::Lost) });
                         continue;
                     }
                     match head.own.map_or_else(|| decode(&body), Ok) {
@@ -233,6 +235,14 @@ impl Life {
         }
     }
 
+    /// Answers a greeting. It changes nothing, and may come late: it is not remembered.
+    fn greet(&mut self, own: &Own) {
+        let hello = Answer::Hello { incarnation: self.incarnation, shape: own.shape() };
+        if let Some((_, asking)) = self.asking.take() {
+            let _ = asking.send(encode(&hello));
+        }
+    }
+
     /// Serves runs over the rows until something else is to be done.
     fn serve(&mut self, own: &Own, begin: &Begin) -> Option<Next> {
         let (rows, weights, settings) = match own.ready(begin) {
@@ -246,7 +256,7 @@ impl Life {
             LocalShard::new(begin.first_doc as usize, rows.part(0..rows.n_rows()), weights, &settings);
         let facts = RowFacts::of(rows, &weights);
         let mut serving = Serving::new(shard, own, rows, begin);
-        self.reply(Ok(Answer::Begun(facts)));
+        self.reply(Ok(Answer::Begun(serving.begun(facts))));
         loop {
             match self.next()? {
                 Next::Look(look) => look(serving.view()),
@@ -260,7 +270,8 @@ impl Life {
                         Err(message) => Answer::Failed { message },
                     }));
                 }
-                Next::Request(request) if !matches!(request, Request::Begin(_) | Request::Hello) => {
+                Next::Request(Request::Hello) => self.greet(own),
+                Next::Request(request) if !matches!(request, Request::Begin(_)) => {
                     let answer = serving.answer(request);
                     self.reply(answer);
                 }

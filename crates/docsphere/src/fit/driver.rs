@@ -166,50 +166,47 @@ impl Driver<'_> {
         if let Some(Checkpoint { finished, best, current, .. }) = resume {
             self.records = finished;
             if let Some(best) = best {
-                self.keep_again(best.head.number, Start::from(best))?;
+                self.keep_again(best.head.number, &Start::from(best))?;
             }
             start = Start::from(current);
         }
+        let mut is_told = false;
         loop {
             self.again = self.shards.may_be_lost().then(|| start.clone());
-            match self.remaining_runs(start) {
+            match self.remaining_runs(start, is_told) {
                 Ok(()) => return Ok(()),
                 Err(error) => start = self.start_after_loss(error)?,
             }
+            // The observer knows of a run that goes on.
+            is_told = matches!(&start, Start::Continue { history, .. } if !history.iterations.is_empty());
         }
     }
 
     /// Where to start again if the error was a loss of rows, which are back now; otherwise the
     /// error.
-    fn start_after_loss(&mut self, mut error: Error) -> Result<Start> {
-        if !self.shards.may_be_lost() {
+    fn start_after_loss(&mut self, error: Error) -> Result<Start> {
+        if !self.recover(&error)? {
             return Err(error);
         }
         let start = match self.resting_point.take() {
             Some(point) => point.start(self.shards.labels()?),
             None => self.again.take().unwrap_or(Start::Seeds),
         };
-        let kept = match &self.best {
-            Some(best) => Some((best.number, RestingPoint::of(best).start(self.shards.kept_labels()?))),
-            None => None,
-        };
-        loop {
-            if !self.recover(&error)? {
-                return Err(error);
-            }
-            let Some((number, kept)) = kept.clone() else { return Ok(start) };
-            match self.keep_again(number, kept) {
-                Ok(()) => return Ok(start),
-                Err(other) => error = other,
-            }
+        if let Some(best) = &self.best {
+            let kept = RestingPoint::of(best).start(self.shards.kept_labels()?);
+            self.keep_again(best.number, &kept)?;
         }
+        Ok(start)
     }
 
-    /// Executes the runs that have not ended, the first of them from here.
-    fn remaining_runs(&mut self, mut start: Start) -> Result<()> {
+    /// Executes the runs that have not ended, the first of them from here; `is_told` if the
+    /// observer knows that it has started.
+    fn remaining_runs(&mut self, mut start: Start, mut is_told: bool) -> Result<()> {
         for number in self.records.len()..self.params.n_init {
             let start = std::mem::replace(&mut start, Start::Seeds);
-            let mut run = match self.started(number, start) {
+            let is_told = std::mem::replace(&mut is_told, false);
+            let started = if is_told { self.begun(number, start) } else { self.started(number, start) };
+            let mut run = match started {
                 Ok(run) => run,
                 Err(error)
                     if self.best.is_some()
@@ -226,7 +223,7 @@ impl Driver<'_> {
                 self.keep_surely(&run)?;
                 self.best = Some(run.ended());
             }
-            self.resting_point = None;
+            (self.resting_point, self.again) = (None, None);
             if asked_to_stop {
                 break;
             }
@@ -235,11 +232,20 @@ impl Driver<'_> {
     }
 
     /// Keeps a run that had ended before.
-    fn keep_again(&mut self, number: usize, start: Start) -> Result<()> {
-        let run = self.begun(number, start)?;
-        self.shards.keep()?;
-        self.best = Some(run.ended());
-        Ok(())
+    fn keep_again(&mut self, number: usize, start: &Start) -> Result<()> {
+        loop {
+            let kept = self.begun(number, start.clone()).and_then(|run| {
+                self.shards.keep()?;
+                Ok(run)
+            });
+            match kept {
+                Ok(run) => {
+                    self.best = Some(run.ended());
+                    return Ok(());
+                }
+                Err(error) => self.recover(&error)?.then_some(()).ok_or(error)?,
+            }
+        }
     }
 
     /// Keeps a run that has just ended, and must not iterate again if its rows are lost now.
@@ -319,6 +325,7 @@ impl Driver<'_> {
             }
             let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.history.iterations.push(record);
+            self.shards.progressed();
             if self.shards.may_be_lost() {
                 self.resting_point = Some(RestingPoint::of(run));
                 self.again = None;

@@ -306,6 +306,7 @@ impl<'a> LocalShard<'a> {
         self.refilled = Vec::new();
         self.passed_refills = Vec::new();
         self.scratch = DeltaScratch::default();
+        self.search = None;
     }
 
     /// The place of a document among those of the shard.

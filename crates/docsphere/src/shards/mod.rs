@@ -171,6 +171,9 @@ pub(crate) trait Shards: SeedSource + Send {
         false
     }
 
+    /// An iteration has ended: losses from now on count anew.
+    fn progressed(&mut self) {}
+
     /// Brings rows back after an error. Returns whether the error was such a loss; then the run
     /// must [start](Shards::start) again from the labels and centroids of its last pass. What was
     /// kept is lost as well, but [`Shards::labels`] and [`Shards::kept_labels`] are as before.
