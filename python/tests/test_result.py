@@ -132,11 +132,19 @@ def test_assignments_in_parts_are_read(pipeline, tmp_path):
         docsphere.load_result(out)
 
 
-def test_parquet_is_not_in_the_package(pipeline, tmp_path):
-    docsphere.write_result(pipeline, TEXTS, path=tmp_path / "out")
-    (tmp_path / "out" / "assignments.csv").rename(tmp_path / "out" / "assignments.parquet")
-    with pytest.raises(docsphere.FormatError, match=r"assignments\.parquet: Parquet is not in this build"):
-        docsphere.load_result(tmp_path / "out")
+def test_assignments_in_parquet(command, tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
+    results = []
+    for kind in ("csv", "parquet"):
+        out = tmp_path / kind
+        arguments = ["cluster", tmp_path / "texts.txt", "-k", "2", "-o", out, "--assignments", kind, "--quiet"]
+        subprocess.run([command, *arguments], check=True)
+        results.append(docsphere.load_result(out))
+    assert results[0].ids == results[1].ids
+    assert_array_equal(results[0].labels, results[1].labels)
+    (tmp_path / "parquet" / "assignments.parquet").write_text("damaged")
+    with pytest.raises(docsphere.FormatError, match=r"assignments\.parquet: not valid Parquet"):
+        docsphere.load_result(tmp_path / "parquet")
 
 
 def test_what_was_written_is_read(pipeline, tmp_path):

@@ -240,8 +240,8 @@ def load_result(path: str | PathLike[str]) -> Result:
     Parameters
     ----------
     path : str or path-like
-        The folder. Assignments may be in CSV or JSON Lines, in one file or in
-        parts.
+        The folder. Assignments may be in CSV, JSON Lines or Parquet, in one file
+        or in parts.
 
     Returns
     -------
