@@ -4,8 +4,8 @@
 //! place of rows. It knows nothing of networks: a [`Transport`] carries bytes.
 //!
 //! ```text
-//! coordinator                                        worker, one per shard
-//! fit/driver ─► remote.rs ─► link.rs ─► Transport ══► worker.rs ─► shards/local.rs
+//! coordinator                                       worker, one per shard
+//! fit/driver -> remote.rs -> link.rs -> Transport => worker.rs -> shards/local.rs
 //! ```
 //!
 //! Every answer is an integer or a fact about one document, so that the division of the documents
