@@ -135,16 +135,19 @@ mod store;
 #[cfg(feature = "text")]
 mod text;
 
+#[cfg_attr(not(feature = "distributed"), allow(dead_code, unused_imports, reason = "for workers"))]
 mod vectors;
 
 mod centroids;
 
 mod seeding;
 
+#[cfg_attr(not(feature = "distributed"), allow(dead_code, unused_imports, reason = "for workers"))]
 mod update;
 
 mod assign;
 
+#[cfg_attr(not(feature = "distributed"), allow(dead_code, unused_imports, reason = "for workers"))]
 mod shards;
 
 mod model;
