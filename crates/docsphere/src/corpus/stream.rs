@@ -174,10 +174,26 @@ impl State {
             (State::Quoted, _) => State::Quoted,
             (State::QuoteSeen, b'"') => State::Quoted,
             (State::FieldStart, b'"') => State::Quoted,
-            (_, b'\n') => State::FieldStart,
+            // A carriage return alone ends a record, too. Chunks are cut at line feeds only.
+            (_, b'\n' | b'\r') => State::FieldStart,
             (_, byte) if byte == delimiter => State::FieldStart,
             _ => State::Unquoted,
         };
         byte == b'\n' && matches!(self, State::FieldStart)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As for the parser: otherwise the quote would not open, and the cut would depend on the size
+    /// of the chunks.
+    #[test]
+    fn a_quote_after_a_carriage_return_opens_a_field() {
+        let end = |bytes: &[u8]| RecordEnds::delimited(b',').first_end(bytes);
+        assert_eq!(end(b"\r\"a\nb\"\nc\n"), Some(7));
+        assert_eq!(end(b"x,y\r\"a\nb\"\nc\n"), Some(10));
+        assert_eq!(end(b"\"a\r\nb\"\r\nc\n"), Some(9));
     }
 }
