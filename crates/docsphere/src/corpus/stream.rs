@@ -194,6 +194,6 @@ mod tests {
         let end = |bytes: &[u8]| RecordEnds::delimited(b',').first_end(bytes);
         assert_eq!(end(b"\r\"a\nb\"\nc\n"), Some(7));
         assert_eq!(end(b"x,y\r\"a\nb\"\nc\n"), Some(10));
-        assert_eq!(end(b"\"a\r\nb\"\r\nc\n"), Some(9));
+        assert_eq!(end(b"\"a\r\nb\"\r\nc\n"), Some(8));
     }
 }
