@@ -124,9 +124,18 @@ def test_another_version_on_a_node_is_an_error_that_says_so(cluster, monkeypatch
         RayExecutor(makers(1))
 
 
+def ask_for_a_minute(actor):
+    """Ray kills in the background: until then the actor answers."""
+    for _ in range(600):
+        ray.get(actor.handle.remote(b"a", b""))
+        time.sleep(0.1)
+
+
 def test_an_actor_that_somebody_killed_is_an_error(cluster):
     executor = RayExecutor(makers(2))
     ray.kill(executor.actors[1])
+    with pytest.raises(ray.exceptions.RayActorError):
+        ask_for_a_minute(executor.actors[1])
     with pytest.raises(docsphere.ClusterError, match=r"shard 1(.|\n)*ray.kill"):
         answers(executor, [b"a", b"b"])
     executor.close()
