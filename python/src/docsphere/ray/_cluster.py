@@ -70,7 +70,7 @@ def cluster(
     """Cluster files on a Ray cluster, and write the result into a folder.
 
     The result is that of ``docsphere cluster`` with the same options, bit by bit, whatever the
-    number of shards and nodes, and whatever fails meanwhile.
+    number of shards and nodes, and also if workers are lost and replaced.
 
     Parameters
     ----------
