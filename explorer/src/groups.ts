@@ -125,8 +125,7 @@ export class Tree {
   }
 }
 
-/** The name of a cluster: its first keywords. */
+/** The name of a cluster. */
 export function clusterName(data: ReportData, id: number): string {
-  const words = data.clusters[id]!.keywords.slice(0, 3).map((keyword) => keyword[0]);
-  return words.length > 0 ? words.join(", ") : `cluster ${id}`;
+  return data.clusters[id]!.name;
 }

@@ -98,7 +98,7 @@ export class List {
           style: `top:${row * ROW}px`,
         },
         el("span", { class: "name", dir: "auto" }, clusterName(state.data, id)),
-        el("span", { class: "facts" }, `${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(2)} · #${id}`),
+        el("span", { class: "facts" }, `${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(2)}${cluster.heap ? " · heap" : ""} · #${id}`),
       );
     });
     this.inner.replaceChildren(...rows);

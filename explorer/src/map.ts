@@ -187,9 +187,12 @@ export class ClusterMap {
       context.arc(x, y, r, 0, 2 * Math.PI);
       context.fill();
       context.globalAlpha = 1;
-      context.lineWidth = isMarked ? 3 : 0.75;
-      context.strokeStyle = isMarked ? theme.text : theme.background;
+      const isHeap = state.data.clusters[circle.id]!.heap && !this.isFaint(circle.id);
+      context.lineWidth = isMarked ? 3 : isHeap ? 1.5 : 0.75;
+      context.strokeStyle = isMarked || isHeap ? theme.text : theme.background;
+      context.setLineDash(isHeap ? [4, 4] : []);
       context.stroke();
+      context.setLineDash([]);
     }
     this.label(theme);
     this.showTip();
@@ -209,10 +212,10 @@ export class ClusterMap {
       const [x, y] = this.transform.apply([circle.x, circle.y]);
       if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
       if (++tried > 400) break;
-      const words = state.data.clusters[circle.id]!.keywords.map((keyword) => keyword[0]);
-      // One word may fit where two do not.
+      const parts = state.data.clusters[circle.id]!.name.split(", ");
+      // One part of the name may fit where two do not.
       for (let n = this.radius(circle) > 30 ? 2 : 1; n > 0; n--) {
-        const text = words.slice(0, n).join(", ");
+        const text = parts.slice(0, n).join(", ");
         const width = context.measureText(text).width + 6;
         const [left, top] = [within(x, width / 2, this.width) - width / 2, within(y, 8, this.height) - 8];
         const box: [number, number, number, number] = [left, top, left + width, top + 16];
@@ -266,7 +269,7 @@ export class ClusterMap {
     const cluster = state.data.clusters[circle.id]!;
     const [x, y] = this.transform.apply([circle.x, circle.y]);
     const group = state.level.groups[state.level.ofCluster[circle.id]!];
-    const facts = [clusterName(state.data, circle.id), `${counted(cluster.size, "document")}, cohesion ${cluster.cohesion.toFixed(2)}`];
+    const facts = [clusterName(state.data, circle.id), `${counted(cluster.size, "document")}, cohesion ${cluster.cohesion.toFixed(2)}${cluster.heap ? ", a heap" : ""}`];
     if (group && state.level.groups.length > 1) facts.push(`group: ${group.name}`);
     tip.textContent = facts.join("\n");
     tip.hidden = x < 0 || y < 0 || x > this.width || y > this.height;

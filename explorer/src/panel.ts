@@ -41,6 +41,7 @@ export class Panel {
       el("p", { class: "back" }, el("a", { href: address(null) }, "← Overview")),
       el("h2", { tabindex: -1, dir: "auto" }, clusterName(data, id)),
       el("p", { class: "facts" }, `cluster ${id} · ${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(3)}`),
+      cluster.heap && el("p", { class: "facts" }, "A heap: its documents have little in common. Its cohesion is far below that of most clusters."),
       this.groupLine,
       ...section("Keywords, by weight and contrast", cluster.keywords.length > 0 && keywords(cluster)),
       ...section("Typical documents", cluster.typical.length > 0 && documents(cluster.typical, cluster, data.stemmed)),
@@ -84,6 +85,7 @@ export class Panel {
       ["Documents without terms", count(totals.withoutTerms)],
       ["Outliers, which share no term with any cluster", count(totals.outliers)],
       ["Empty clusters", count(totals.emptyClusters)],
+      ["Heaps, whose documents have little in common", count(data.clusters.filter((cluster) => cluster.heap).length)],
       ["Seed", totals.seed],
       ["Version", data.version],
     ];
@@ -120,11 +122,11 @@ function keywords(cluster: Cluster): HTMLElement {
     "ul",
     { class: "keywords" },
     ...cluster.keywords.map((keyword) => {
-      const [term, weight, score] = keyword;
+      const [term, weight, score, written] = keyword;
       return el(
         "li",
         { title: `${weight === null ? "" : `weight ${weight.toFixed(3)}, `}score ${score.toFixed(3)}` },
-        el("span", { class: "term", dir: "auto" }, term),
+        el("span", { class: "term", dir: "auto" }, written ?? term),
         el("span", { class: "track" }, el("span", { class: "fill", style: `width:${(100 * value(keyword)) / most}%` })),
         el("span", { class: "number" }, value(keyword).toFixed(2)),
       );
@@ -140,7 +142,7 @@ function documents(docs: Doc[], cluster: Cluster, stemmed: boolean): HTMLElement
     ...docs.map((doc) => {
       const text = el("p", { class: "text", dir: "auto" });
       if (doc.text !== undefined) text.append(marked(doc.text, terms, stemmed ? "stems" : "words"));
-      return el("li", {}, el("span", { class: "facts" }, el("bdi", {}, doc.id), ` · ${doc.similarity.toFixed(3)}`), doc.text !== undefined && text);
+      return el("li", {}, el("span", { class: "facts" }, el("bdi", {}, doc.id), ` · ${doc.similarity.toFixed(3)}${doc.duplicates === undefined ? "" : ` · and ${counted(doc.duplicates, "near-duplicate")}`}`), doc.text !== undefined && text);
     }),
   );
 }

@@ -39,8 +39,12 @@ export interface Totals {
 }
 
 export interface Cluster {
+  /** Its name, or its first keywords in older results. */
+  name: string;
   size: number;
   cohesion: number;
+  /** Whether its documents have little in common. */
+  heap: boolean;
   x: number;
   y: number;
   keywords: Keyword[];
@@ -52,14 +56,16 @@ export interface Cluster {
 }
 
 /**
- * A term, its weight in the centroid (absent from older results), and how well it distinguishes
- * this cluster.
+ * A term, its weight in the centroid (absent from older results), how well it distinguishes this
+ * cluster, and its full form if the term is a stem.
  */
-export type Keyword = [term: string, weight: number | null, score: number];
+export type Keyword = [term: string, weight: number | null, score: number, written: string | null];
 
 export interface Doc {
   id: string;
   similarity: number;
+  /** The number of near-duplicates that are not shown. */
+  duplicates?: number;
   text?: string;
 }
 

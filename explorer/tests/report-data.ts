@@ -40,21 +40,25 @@ export default {
   "stemmed": false,
   "clusters": [
     {
+      "name": "cats",
       "size": 2,
       "cohesion": 0.91,
+      "heap": true,
       "x": 0.5,
       "y": -0.25,
       "keywords": [
         [
-          "cats",
+          "cat",
           0.8,
-          1.0
+          1.0,
+          "cats"
         ]
       ],
       "typical": [
         {
           "id": "a",
           "similarity": 0.95,
+          "duplicates": 2,
           "text": "cats </script> purr"
         }
       ],
@@ -76,15 +80,18 @@ export default {
       ]
     },
     {
+      "name": "dogs",
       "size": 1,
       "cohesion": 1.0,
+      "heap": false,
       "x": -1.0,
       "y": 1.0,
       "keywords": [
         [
           "dogs",
           null,
-          1.0
+          1.0,
+          null
         ]
       ],
       "typical": [
@@ -98,8 +105,10 @@ export default {
       "histogram": []
     },
     {
+      "name": "cluster 2",
       "size": 0,
       "cohesion": 0.0,
+      "heap": false,
       "x": 0.0,
       "y": 0.0,
       "keywords": [],

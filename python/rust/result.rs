@@ -26,7 +26,7 @@ pub(crate) struct Given<'py> {
     similarities: PyReadonlyArray1<'py, f64>,
     objective: f64,
     ids: Vec<String>,
-    /// As a list: only the texts that are shown are converted.
+    /// As a list: only the texts that are shown or name clusters are converted.
     texts: Option<Bound<'py, PyList>>,
     /// Names and values.
     settings: Vec<(String, Vec<String>)>,
@@ -89,13 +89,17 @@ impl Input<'_> {
             model,
             objective: self.objective,
         };
-        let mut found = Ok(BTreeMap::new());
+        // The first exception; later calls return no texts.
+        let mut raised = Ok(());
         let texts = |numbers: &[u64]| {
-            found = self.texts_of(numbers);
-            found.as_mut().map(std::mem::take).unwrap_or_default()
+            let found = if raised.is_ok() { self.texts_of(numbers) } else { Ok(BTreeMap::new()) };
+            found.unwrap_or_else(|error| {
+                raised = Err(error);
+                BTreeMap::new()
+            })
         };
         let description = Description::new(&clustering, self.options, true, texts).or_raise()?;
-        found?;
+        raised?;
         Ok(description)
     }
 

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::assignments::rounded;
 use crate::error::Result;
 use crate::files;
+use crate::heaps::heaps;
 use crate::names;
+use crate::naming::Names;
 
 /// A document that a description shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,13 +57,21 @@ pub struct ClustersFile {
 pub struct ClusterEntry {
     /// Its number.
     pub id: u32,
+    /// Its name: keywords, or phrases with them. No other cluster has the same. Empty for a cluster
+    /// without keywords, and in results of older versions; see [`title`](Self::title).
+    #[serde(default)]
+    pub name: String,
     /// The number of its documents.
     pub size: usize,
     /// The mean similarity of its documents to its centroid.
     pub cohesion: f64,
+    /// Whether it is a heap: its cohesion is below 0.7 times the median of the clusters of at least
+    /// two documents, and it has at least two itself. False in results of older versions.
+    #[serde(default)]
+    pub heap: bool,
     /// The terms that distinguish it from the others, best first.
     pub keywords: Vec<KeywordEntry>,
-    /// The documents nearest to its centroid, nearest first.
+    /// Documents near its centroid that have several of its keywords and differ from each other.
     pub representatives: Vec<DocumentEntry>,
     /// The documents farthest from its centroid, farthest first. Results of older versions have
     /// none.
@@ -79,6 +89,10 @@ pub struct ClusterEntry {
 pub struct KeywordEntry {
     /// The term.
     pub term: String,
+    /// For a stem: its most frequent full form in the texts nearest to the centroid. Absent if the
+    /// term is a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
     /// Its value in the centroid. Absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
@@ -93,9 +107,17 @@ pub struct DocumentEntry {
     pub id: String,
     /// Its similarity to the centroid.
     pub similarity: f64,
+    /// The number of its near-duplicates among the documents nearest to the centroid, which are not
+    /// shown. Absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub near_duplicates: usize,
     /// Its text. Absent if the rows came from a matrix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A cluster near another.
@@ -105,6 +127,31 @@ pub struct NeighbourEntry {
     pub id: u32,
     /// The similarity of the centroids.
     pub similarity: f64,
+}
+
+/// Number of keywords in the title of a cluster that has no name.
+const TITLE_KEYWORDS: usize = 3;
+
+impl ClusterEntry {
+    /// What to call it: its name, or else its first keywords, or else its number.
+    pub fn title(&self) -> String {
+        if !self.name.is_empty() {
+            return self.name.clone();
+        }
+        if self.keywords.is_empty() {
+            return format!("cluster {}", self.id);
+        }
+        let terms: Vec<&str> =
+            self.keywords.iter().take(TITLE_KEYWORDS).map(|keyword| keyword.term.as_str()).collect();
+        terms.join(", ")
+    }
+}
+
+impl KeywordEntry {
+    /// The term as people write it.
+    pub fn shown(&self) -> &str {
+        self.written.as_deref().unwrap_or(&self.term)
+    }
 }
 
 /// Number of neighbours written per cluster.
@@ -134,20 +181,27 @@ pub(crate) fn entries(
     summaries: &[ClusterSummary],
     model: &Model,
     documents: &BTreeMap<u64, ShownDocument>,
+    cluster_names: &Names,
 ) -> Vec<ClusterEntry> {
     let document = |told: &Representative| {
         let ShownDocument { id, text } = documents[&u64::from(told.doc.number())].clone();
-        DocumentEntry { id, similarity: rounded(told.similarity), text }
+        let (similarity, near_duplicates) = (rounded(told.similarity), told.n_duplicates);
+        DocumentEntry { id, similarity, near_duplicates, text }
     };
+    let heaps = heaps(summaries);
     let entry = |summary: &ClusterSummary| ClusterEntry {
         id: summary.cluster.number(),
+        name: cluster_names.of_clusters[summary.cluster.index()].clone(),
         size: summary.size,
         cohesion: rounded(summary.cohesion),
+        heap: heaps[summary.cluster.index()],
         keywords: summary
             .keywords
             .iter()
-            .map(|keyword| KeywordEntry {
+            .zip(&cluster_names.written[summary.cluster.index()])
+            .map(|(keyword, written)| KeywordEntry {
                 term: term_name(model, keyword.term),
+                written: written.clone(),
                 weight: Some(rounded(keyword.weight)),
                 score: rounded(keyword.score),
             })

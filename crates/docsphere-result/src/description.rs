@@ -11,6 +11,7 @@ use crate::clusters::{self, ClustersFile, ShownDocument};
 use crate::error::Result;
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
+use crate::naming::{Names, Sample, Stems, sample_size};
 
 /// Documents and their clusters.
 #[derive(Clone, Copy, Debug)]
@@ -53,8 +54,8 @@ pub struct Description {
 }
 
 impl Description {
-    /// Describes a clustering. `texts` is called once with the ascending numbers of the documents
-    /// that are shown, and returns the texts that are known.
+    /// Describes a clustering. `texts` is called with the ascending numbers of some documents that
+    /// are shown or that name clusters, and returns the texts that are known.
     ///
     /// # Errors
     /// If the parts of the clustering do not belong together.
@@ -62,10 +63,10 @@ impl Description {
         clustering: &Clustering<'_>,
         options: SummaryOptions,
         wants_map: bool,
-        texts: impl FnOnce(&[u64]) -> BTreeMap<u64, String>,
+        mut texts: impl FnMut(&[u64]) -> BTreeMap<u64, String>,
     ) -> docsphere::Result<Self> {
         let Clustering { rows, ids, labels, similarities, model, objective } = *clustering;
-        let options = Self::summary_options(options, wants_map);
+        let options = Self::summary_options(options, model.centroids().n_clusters(), wants_map);
         let summaries = summarize(rows, labels, similarities, model, options)?;
         let totals =
             Totals { n_documents: rows.n_rows(), n_without_terms: rows.zero_rows().len(), objective };
@@ -81,16 +82,21 @@ impl Description {
     }
 
     /// The options of the summaries from which [`Description::from_summaries`] makes a description:
-    /// a map needs more neighbours of each cluster.
+    /// a map needs more neighbours of each cluster, names need a sample of its documents. There is
+    /// no sample if no documents are shown: then names are made of keywords alone, and no text is
+    /// needed.
     #[must_use]
-    pub fn summary_options(options: SummaryOptions, wants_map: bool) -> SummaryOptions {
+    pub fn summary_options(options: SummaryOptions, n_clusters: usize, wants_map: bool) -> SummaryOptions {
+        let shows_documents = options.n_representatives > 0 || options.n_least_typical > 0;
+        let options = options.n_sample(if shows_documents { sample_size(n_clusters) } else { 0 });
         if wants_map { options.n_neighbours(MAP_NEIGHBOURS) } else { options }
     }
 
     /// Describes a clustering whose documents may be elsewhere. The summaries are those of all
     /// clusters of the model, in order, made with [`Description::summary_options`]. `documents` is
-    /// called once with the ascending numbers of the documents that are shown, and returns these
-    /// documents in the same order.
+    /// called with the ascending numbers of some documents, those that are shown or that name
+    /// clusters, and returns these documents in the same order. The numbers of a call follow those
+    /// of the call before; a call asks for a few megabytes.
     ///
     /// # Errors
     /// Those of `documents`; also if the parts of the clustering do not belong together.
@@ -102,7 +108,7 @@ impl Description {
         model: &Model,
         totals: Totals,
         wants_map: bool,
-        documents: impl FnOnce(&[u64]) -> Result<Vec<ShownDocument>, E>,
+        documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
     ) -> Result<Self, E> {
         let Totals { n_documents, n_without_terms, objective } = totals;
         let (info, n_clusters) = (model.info(), summaries.len());
@@ -114,10 +120,10 @@ impl Description {
             let least = n_labelled + n_without_terms;
             (format!("at least {least}, those in clusters and those without terms"), n_documents)
         })?;
-        let numbers = shown_documents(summaries);
-        let shown = documents(&numbers)?;
-        assert_eq!(shown.len(), numbers.len(), "one document for each number");
-        let shown: BTreeMap<u64, ShownDocument> = numbers.into_iter().zip(shown).collect();
+        let stems = Stems::new(model)?;
+        let mut sample = Sample::new(summaries, model, &stems)?;
+        let shown = read_documents(summaries, &mut sample, documents)?;
+        let cluster_names = Names::new(summaries, model, sample, &stems);
         let clusters = ClustersFile {
             n_documents,
             n_terms: model.centroids().n_terms(),
@@ -129,14 +135,17 @@ impl Description {
             n_without_terms,
             n_outliers: n_documents - n_without_terms - n_labelled,
             n_empty_clusters: summaries.iter().filter(|summary| summary.size == 0).count(),
-            clusters: clusters::entries(summaries, model, &shown),
+            clusters: clusters::entries(summaries, model, &shown, &cluster_names),
         };
         drop(shown);
         let has_tree = n_clusters <= MergeTree::MAX_CLUSTERS;
         // The map keeps one thread busy; the tree takes the others.
         let (map, groups) = rayon::join(
             || wants_map.then(|| MapFile::new(summaries, info.seed)),
-            || has_tree.then(|| GroupsFile::new(model, summaries, &clusters.clusters)).transpose(),
+            || {
+                let groups = || GroupsFile::new(model, summaries, &clusters.clusters, &cluster_names);
+                has_tree.then(groups).transpose()
+            },
         );
         Ok(Description { clusters, groups: groups?, map })
     }
@@ -159,6 +168,46 @@ fn check(is_fit: bool, what: &'static str, found: impl FnOnce() -> (String, usiz
     }
     let (expected, got) = found();
     Err(ErrorKind::Mismatch { what, expected, got: got.to_string() }.into())
+}
+
+/// Number of documents that the first call asks for.
+const FIRST_DOCUMENTS: usize = 64;
+
+/// Maximum number of documents that a call asks for.
+const MAX_DOCUMENTS: usize = 4096;
+
+/// Bytes of texts that a call should return.
+const WANTED_BYTES: usize = 8 << 20;
+
+/// Reads the documents that are shown or in the sample, in one pass; counts those in the sample,
+/// and returns those that are shown.
+///
+/// As many documents at a time as have [`WANTED_BYTES`] if they are as long as the documents before
+/// them, so that neither memory nor the number of calls grows.
+fn read_documents<E>(
+    summaries: &[ClusterSummary],
+    sample: &mut Sample<'_>,
+    mut documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
+) -> Result<BTreeMap<u64, ShownDocument>, E> {
+    let shown_numbers = shown_documents(summaries);
+    let mut numbers: Vec<u64> = shown_numbers.iter().copied().chain(sample.numbers()).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut shown = BTreeMap::new();
+    let (mut rest, mut n_wanted) = (&numbers[..], FIRST_DOCUMENTS);
+    while !rest.is_empty() {
+        let (asked, others) = rest.split_at(n_wanted.min(rest.len()));
+        rest = others;
+        let found = documents(asked)?;
+        assert_eq!(found.len(), asked.len(), "one document for each number");
+        sample.count(asked, &found);
+        let n_bytes: usize = found.iter().map(|document| document.text.as_ref().map_or(0, String::len)).sum();
+        let per_document = n_bytes / found.len().max(1) + 1;
+        n_wanted = (WANTED_BYTES / per_document).clamp(1, (2 * n_wanted).min(MAX_DOCUMENTS));
+        let is_shown = |(number, _): &(u64, ShownDocument)| shown_numbers.binary_search(number).is_ok();
+        shown.extend(asked.iter().copied().zip(found).filter(is_shown));
+    }
+    Ok(shown)
 }
 
 /// The numbers of all documents that summaries name, ascending.
@@ -197,7 +246,7 @@ mod tests {
         let options = SummaryOptions::default();
         for wants_map in [false, true] {
             let whole = Description::new(&clustering, options, wants_map, texts).unwrap();
-            let options = Description::summary_options(options, wants_map);
+            let options = Description::summary_options(options, 2, wants_map);
             let summaries = summarize(&rows, &fit.labels, &fit.similarities, &fit.model, options).unwrap();
             let totals = Totals { n_documents: 5, n_without_terms: 1, objective: fit.objective };
             let documents = |numbers: &[u64]| {

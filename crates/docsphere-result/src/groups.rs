@@ -13,12 +13,13 @@ use crate::clusters::{ClusterEntry, term_name};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::names;
+use crate::naming::Names;
 
 /// Number of keywords per group.
 const KEYWORDS: usize = 5;
 
-/// Number of keywords in a group's name.
-const NAME_WORDS: usize = 3;
+/// Number of keywords in the title of a node without a name.
+const TITLE_KEYWORDS: usize = 3;
 
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +41,7 @@ pub struct GroupsFile {
 pub struct GroupEntry {
     /// Its number.
     pub id: u32,
-    /// Its first keywords.
+    /// Its name: its first keywords, or phrases with them; of a single cluster the cluster's.
     pub name: String,
     /// The terms that distinguish it from the others, best first.
     pub keywords: Vec<String>,
@@ -56,13 +57,21 @@ pub struct MergeEntry {
     /// The nodes that are joined, and their distance.
     #[serde(flatten)]
     pub merge: Merge,
+    /// The name of the new node. Empty in results of older versions; see [`title`](Self::title).
+    #[serde(default)]
+    pub name: String,
     /// The keywords of the new node.
     pub keywords: Vec<String>,
 }
 
-/// The name of a group with these keywords.
-pub(crate) fn name(keywords: &[String]) -> String {
-    keywords[..keywords.len().min(NAME_WORDS)].join(", ")
+impl MergeEntry {
+    /// What to call the new node: its name, or else its first keywords.
+    pub fn title(&self) -> String {
+        if self.name.is_empty() {
+            return self.keywords[..self.keywords.len().min(TITLE_KEYWORDS)].join(", ");
+        }
+        self.name.clone()
+    }
 }
 
 impl GroupsFile {
@@ -72,13 +81,19 @@ impl GroupsFile {
         model: &Model,
         summaries: &[ClusterSummary],
         clusters: &[ClusterEntry],
+        cluster_names: &Names,
     ) -> docsphere::Result<Self> {
         let tree = MergeTree::new(model)?;
         let keywords = group_keywords(model, summaries, &tree, KEYWORDS);
         let named =
             |terms: &Vec<docsphere::TermId>| terms.iter().map(|&term| term_name(model, term)).collect();
         let merges = tree.merges().iter().zip(&keywords[tree.n_clusters()..]);
-        let merges = merges.map(|(&merge, terms)| MergeEntry { merge, keywords: named(terms) }).collect();
+        let merges = merges.map(|(&merge, terms)| MergeEntry {
+            merge,
+            name: cluster_names.of_group(model, terms),
+            keywords: named(terms),
+        });
+        let merges = merges.collect();
         let n_groups = (tree.live().len() as f64).sqrt().round() as usize;
         Self::cut(&tree, merges, clusters, n_groups.max(1))
     }
@@ -108,15 +123,17 @@ impl GroupsFile {
         let group = |(id, &node): (usize, &u32)| {
             let members: Vec<u32> =
                 tree.live().iter().copied().filter(|&c| cut.of_clusters[c as usize] == id as i32).collect();
-            let keywords = match (node as usize).checked_sub(tree.n_clusters()) {
-                Some(merge) => merges[merge].keywords.clone(),
+            let (name, keywords) = match (node as usize).checked_sub(tree.n_clusters()) {
+                Some(merge) => (merges[merge].title(), merges[merge].keywords.clone()),
                 None => {
-                    clusters[node as usize].keywords.iter().map(|k| k.term.clone()).take(KEYWORDS).collect()
+                    let cluster = &clusters[node as usize];
+                    let terms = cluster.keywords.iter().map(|keyword| keyword.term.clone());
+                    (cluster.title(), terms.take(KEYWORDS).collect())
                 }
             };
             GroupEntry {
                 id: id as u32,
-                name: name(&keywords),
+                name,
                 keywords,
                 size: members.iter().map(|&cluster| clusters[cluster as usize].size).sum(),
                 clusters: members,

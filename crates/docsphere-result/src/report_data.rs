@@ -8,8 +8,7 @@ use std::path::Path;
 use docsphere::IterationRecord;
 use serde::Serialize;
 
-use crate::clusters::{ClusterEntry, DocumentEntry};
-use crate::groups;
+use crate::clusters::{ClusterEntry, DocumentEntry, KeywordEntry};
 use crate::page::Page;
 use crate::trace::Setting;
 
@@ -78,16 +77,20 @@ pub struct TotalsData {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClusterData<'a> {
+    /// Its name, or its first keywords.
+    pub name: String,
     /// The number of its documents.
     pub size: usize,
     /// The mean similarity of its documents to its centroid.
     pub cohesion: f64,
+    /// Whether its documents have little in common.
+    pub heap: bool,
     /// Its place on the map, from -1 to 1.
     pub x: f64,
     /// Its place on the map, from -1 to 1.
     pub y: f64,
-    /// Term, weight (unknown in results of older versions), score.
-    pub keywords: Vec<(&'a str, Option<f64>, f64)>,
+    /// Its keywords.
+    pub keywords: Vec<KeywordData<'a>>,
     /// Representative documents.
     pub typical: Vec<DocumentData<'a>>,
     /// Least typical documents.
@@ -98,6 +101,9 @@ pub struct ClusterData<'a> {
     pub histogram: &'a [u32],
 }
 
+/// Term, weight (unknown in results of older versions), score, full form if the term is a stem.
+pub type KeywordData<'a> = (&'a str, Option<f64>, f64, Option<&'a str>);
+
 /// A document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -106,6 +112,9 @@ pub struct DocumentData<'a> {
     pub id: &'a str,
     /// Its similarity to the centroid.
     pub similarity: f64,
+    /// The number of its near-duplicates that are not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<usize>,
     /// The beginning of its text, if known and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -156,10 +165,7 @@ impl Page<'_> {
             trace: &self.trace,
             stemmed: STEMMERS.iter().any(|name| setting(name).is_some()),
             clusters: (0..file.clusters.len()).map(|cluster| self.cluster(cluster, n_chars)).collect(),
-            merges: merges
-                .iter()
-                .map(|entry| (entry.merge.left, entry.merge.right, groups::name(&entry.keywords)))
-                .collect(),
+            merges: merges.iter().map(|entry| (entry.merge.left, entry.merge.right, entry.title())).collect(),
             n_groups: self.groups.map_or(1, |groups| groups.n_groups),
         }
     }
@@ -169,21 +175,24 @@ impl Page<'_> {
         let [x, y] = self.map.places[cluster].map(|place| to_decimals(f64::from(place), 4));
         let keywords = entry.keywords.iter();
         ClusterData {
+            name: entry.title(),
             size: entry.size,
             cohesion: to_decimals(entry.cohesion, 4),
+            heap: entry.heap,
             x,
             y,
-            keywords: keywords
-                .map(|k| {
-                    (k.term.as_str(), k.weight.map(|weight| to_decimals(weight, 3)), to_decimals(k.score, 3))
-                })
-                .collect(),
+            keywords: keywords.map(keyword).collect(),
             typical: documents(&entry.representatives, n_chars),
             least: documents(&entry.least_typical, n_chars),
             near: entry.neighbours.iter().map(|other| (other.id, to_decimals(other.similarity, 3))).collect(),
             histogram: &entry.histogram,
         }
     }
+}
+
+fn keyword(entry: &KeywordEntry) -> KeywordData<'_> {
+    let weight = entry.weight.map(|weight| to_decimals(weight, 3));
+    (&entry.term, weight, to_decimals(entry.score, 3), entry.written.as_deref())
 }
 
 fn documents(told: &[DocumentEntry], n_chars: usize) -> Vec<DocumentData<'_>> {
@@ -193,6 +202,7 @@ fn documents(told: &[DocumentEntry], n_chars: usize) -> Vec<DocumentData<'_>> {
         .map(|(entry, text)| DocumentData {
             id: &entry.id,
             similarity: to_decimals(entry.similarity, 3),
+            duplicates: Some(entry.near_duplicates).filter(|&n| n > 0),
             text,
         })
         .collect()
@@ -272,9 +282,9 @@ mod tests {
             "converged": true, "seed": u64::MAX, "n_without_terms": 1, "n_empty_clusters": 1,
             "clusters": [
                 {
-                    "id": 0, "size": 2, "cohesion": 0.91,
-                    "keywords": [{"term": "cats", "weight": 0.8, "score": 1.0}],
-                    "representatives": [{"id": "a", "similarity": 0.95, "text": "cats </script> purr"}],
+                    "id": 0, "name": "cats", "size": 2, "cohesion": 0.91, "heap": true,
+                    "keywords": [{"term": "cat", "written": "cats", "weight": 0.8, "score": 1.0}],
+                    "representatives": [{"id": "a", "similarity": 0.95, "near_duplicates": 2, "text": "cats </script> purr"}],
                     "least_typical": [{"id": "b", "similarity": 0.87}],
                     "histogram": [0, 2],
                     "neighbours": [{"id": 1, "similarity": 0.1}],

@@ -214,8 +214,8 @@ class Result:
 
     clusters : dict
         The content of ``clusters.json``: totals, and a list of ``clusters`` with
-        ``size``, ``cohesion``, ``keywords``, ``representatives``,
-        ``least_typical``, ``histogram`` and ``neighbours``.
+        ``name``, ``size``, ``cohesion``, ``heap``, ``keywords``,
+        ``representatives``, ``least_typical``, ``histogram`` and ``neighbours``.
 
     groups : dict or None
         The content of ``groups.json``: groups of similar clusters, and the merge

@@ -63,9 +63,11 @@ def keywords(
 
 
 def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) -> list[NDArray[np.intp]]:
-    """Return representative rows of each cluster: those nearest to its centroid.
+    """Return representative rows of each cluster.
 
-    Near duplicates of a row that was already chosen are left out.
+    They are near its centroid, have several of its keywords, and differ from each
+    other (maximal marginal relevance). Near duplicates of a row that was already
+    chosen are left out, and very short rows come last.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) ->
     Returns
     -------
     rows : list of ndarray of int
-        For each cluster the positions of its rows, the nearest first.
+        For each cluster the positions of its rows, the best first.
 
     Examples
     --------

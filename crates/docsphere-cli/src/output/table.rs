@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use docsphere_result::{ClusterEntry, GroupEntry};
+use docsphere_result::{ClusterEntry, GroupEntry, KeywordEntry};
 
 use crate::console::{People, escaped};
 use crate::numbers::{counted, grouped};
@@ -20,14 +20,18 @@ pub(crate) fn width() -> usize {
 pub(crate) fn write_largest(out: &mut People, clusters: &[ClusterEntry], n_shown: usize) -> io::Result<()> {
     let mut order: Vec<&ClusterEntry> = clusters.iter().filter(|cluster| cluster.size > 0).collect();
     order.sort_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.id));
-    out.bold("cluster     size  cohesion  keywords")?;
+    out.bold("cluster     size  cohesion  name")?;
     for cluster in order.iter().take(n_shown) {
-        let left = format!("{:>7} {:>8} {:>9.2}  ", cluster.id, grouped(cluster.size), cluster.cohesion);
+        let mark = if cluster.heap { '*' } else { ' ' };
+        let left = format!("{:>7} {:>8} {:>9.2}{mark} ", cluster.id, grouped(cluster.size), cluster.cohesion);
         let room = width().saturating_sub(left.len());
-        out.line(format_args!("{left}{}", fitting_keywords(cluster, room)))?;
+        out.line(format_args!("{left}{}", fitting_name(cluster, room)))?;
     }
     if order.len() > n_shown {
         out.dim(format_args!("and {}", counted(order.len() - n_shown, "more cluster")))?;
+    }
+    if order.iter().take(n_shown).any(|cluster| cluster.heap) {
+        out.dim("* a heap: its documents have little in common, see docsphere inspect --cluster N")?;
     }
     Ok(())
 }
@@ -36,12 +40,15 @@ pub(crate) fn write_largest(out: &mut People, clusters: &[ClusterEntry], n_shown
 pub(crate) fn write_groups(out: &mut People, groups: &[GroupEntry], n_shown: usize) -> io::Result<()> {
     let mut order: Vec<&GroupEntry> = groups.iter().collect();
     order.sort_by_key(|group| (std::cmp::Reverse(group.size), group.id));
-    out.bold("  group     size  clusters  keywords")?;
+    out.bold("  group     size  clusters  name")?;
     for group in order.iter().take(n_shown) {
         let left =
             format!("{:>7} {:>8} {:>9}  ", group.id, grouped(group.size), grouped(group.clusters.len()));
         let room = width().saturating_sub(left.len());
-        out.line(format_args!("{left}{}", fitting(group.keywords.iter().map(String::as_str), room)))?;
+        out.line(format_args!(
+            "{left}{}",
+            fitting(&group.name, group.keywords.iter().map(String::as_str), room)
+        ))?;
     }
     if order.len() > n_shown {
         out.dim(format_args!("and {}", counted(order.len() - n_shown, "more group")))?;
@@ -49,45 +56,41 @@ pub(crate) fn write_groups(out: &mut People, groups: &[GroupEntry], n_shown: usi
     Ok(())
 }
 
-/// As many keywords as fit into `room` columns; at least a part of the first.
-fn fitting_keywords(cluster: &ClusterEntry, room: usize) -> String {
-    fitting(cluster.keywords.iter().map(|keyword| keyword.term.as_str()), room)
+/// Separates a name from the keywords after it.
+const AFTER_NAME: &str = " · ";
+
+/// The name of a cluster, and as many further keywords as fit into `room` columns.
+fn fitting_name(cluster: &ClusterEntry, room: usize) -> String {
+    fitting(&cluster.title(), cluster.keywords.iter().map(KeywordEntry::shown), room)
 }
 
-fn fitting<'a>(keywords: impl Iterator<Item = &'a str>, room: usize) -> String {
-    let mut text = String::new();
-    for keyword in keywords.map(escaped) {
-        let separator = if text.is_empty() { "" } else { ", " };
-        if text.chars().count() + separator.len() + keyword.chars().count() > room && !text.is_empty() {
+/// At least a part of the name. Keywords that the name has are not repeated.
+fn fitting<'a>(name: &str, keywords: impl Iterator<Item = &'a str>, room: usize) -> String {
+    let mut text = escaped(name).into_owned();
+    let is_in_name = |keyword: &&str| name.split([',', ' ', '-']).any(|word| word == *keyword);
+    let mut separator = AFTER_NAME;
+    for keyword in keywords.filter(|keyword| !is_in_name(keyword)).map(escaped) {
+        if text.chars().count() + separator.chars().count() + keyword.chars().count() > room {
             break;
         }
         text.push_str(separator);
         text.push_str(&keyword);
+        separator = ", ";
     }
     text.chars().take(room).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use docsphere_result::KeywordEntry;
-
     use super::*;
 
     #[test]
-    fn keywords_are_cut_between_words() {
-        let keyword = |term: &str| KeywordEntry { term: term.to_owned(), weight: None, score: 1.0 };
-        let cluster = ClusterEntry {
-            id: 0,
-            size: 1,
-            cohesion: 1.0,
-            keywords: ["dough", "oven", "a very long term"].map(keyword).into(),
-            representatives: Vec::new(),
-            least_typical: Vec::new(),
-            histogram: Vec::new(),
-            neighbours: Vec::new(),
-        };
-        assert_eq!(fitting_keywords(&cluster, 30), "dough, oven, a very long term");
-        assert_eq!(fitting_keywords(&cluster, 28), "dough, oven");
-        assert_eq!(fitting_keywords(&cluster, 3), "dou");
+    fn keywords_after_the_name_are_cut_between_words() {
+        let keywords = || ["dough", "oven", "loaf", "a very long term"].into_iter();
+        let of = |room| fitting("sour dough, loaf", keywords(), room);
+        assert_eq!(of(41), "sour dough, loaf · oven, a very long term");
+        assert_eq!(of(40), "sour dough, loaf · oven");
+        assert_eq!(of(20), "sour dough, loaf");
+        assert_eq!(of(3), "sou");
     }
 }

@@ -5,17 +5,21 @@
 //! processed in batches, so that the candidates of all clusters are never held at once.
 //!
 //! **Cost.** Keywords: one pass over the centroids, 8 bytes per term. Representatives: two passes
-//! over the documents, and the rows of few candidates of one batch. Neighbours: each centroid
+//! over the documents, and the rows of some candidates of one batch. Neighbours: each centroid
 //! against all others (`model/pairs.rs`).
 
 mod keywords;
 mod representatives;
+mod silhouette;
 pub(crate) mod source;
+
+pub use silhouette::{Silhouette, silhouette};
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use self::representatives::Candidates;
 use self::source::{ClusterFacts, LocalSource, Members, SummarySource};
 use crate::error::{ErrorKind, Result};
 use crate::ids::{ClusterId, DocId, TermId};
@@ -37,11 +41,19 @@ pub struct SummaryOptions {
     pub n_least_typical: usize,
     /// Nearest clusters per cluster.
     pub n_neighbours: usize,
+    /// Documents per cluster whose texts may name it.
+    pub n_sample: usize,
 }
 
 impl Default for SummaryOptions {
     fn default() -> Self {
-        SummaryOptions { n_keywords: 10, n_representatives: 3, n_least_typical: 3, n_neighbours: 5 }
+        SummaryOptions {
+            n_keywords: 10,
+            n_representatives: 3,
+            n_least_typical: 3,
+            n_neighbours: 5,
+            n_sample: 0,
+        }
     }
 }
 
@@ -73,6 +85,13 @@ impl SummaryOptions {
         self.n_neighbours = n_neighbours;
         self
     }
+
+    /// Documents per cluster whose texts may name it.
+    #[must_use]
+    pub fn n_sample(mut self, n_sample: usize) -> Self {
+        self.n_sample = n_sample;
+        self
+    }
 }
 
 /// Number of steps of [`ClusterSummary::histogram`].
@@ -92,7 +111,8 @@ pub struct ClusterSummary {
     pub cohesion: f64,
     /// Terms that distinguish it from the others, best first.
     pub keywords: Vec<Keyword>,
-    /// Documents nearest to its centroid, without near-duplicates, nearest first.
+    /// Documents near its centroid that have several of its keywords, differ from each other, and
+    /// are not the shortest: by maximal marginal relevance, in the order in which they are chosen.
     pub representatives: Vec<Representative>,
     /// Documents farthest from its centroid that are not among the representatives, farthest first.
     pub least_typical: Vec<Representative>,
@@ -101,6 +121,8 @@ pub struct ClusterSummary {
     pub histogram: Vec<u32>,
     /// The clusters with the most similar centroids, most similar first.
     pub neighbours: Vec<Neighbour>,
+    /// The [`SummaryOptions::n_sample`] documents nearest to its centroid, nearest first.
+    pub sample: Vec<DocId>,
 }
 
 /// A term that distinguishes a cluster from the others.
@@ -124,6 +146,9 @@ pub struct Representative {
     pub doc: DocId,
     /// Its similarity to the centroid.
     pub similarity: f64,
+    /// The number of its near-duplicates among the documents nearest to the centroid (20 for each
+    /// representative that was asked for): they are not shown. 0 for least typical documents.
+    pub n_duplicates: usize,
 }
 
 /// Summarises every cluster of a model, in cluster order. `labels` and `similarities` are those of
@@ -180,7 +205,12 @@ pub(crate) fn summarize_source(
     let sizes: Vec<usize> = facts.iter().map(|facts| facts.size as usize).collect();
     let shares = keywords::TermShares::new(centroids, &sizes);
     let neighbours = model.neighbours(options.n_neighbours);
-    let documents = shown_documents(source, centroids.n_clusters(), options)?;
+    let covered = |cluster: u32| {
+        let cluster = cluster as usize;
+        let keywords = shares.keywords(centroids.row(cluster), sizes[cluster], representatives::N_COVERED);
+        keywords.iter().map(|keyword| keyword.term.number()).collect()
+    };
+    let documents = shown_documents(source, centroids.n_clusters(), covered, options)?;
     let summary =
         |(cluster, ((facts, documents), neighbours)): (usize, ((ClusterFacts, Shown), _))| ClusterSummary {
             cluster: ClusterId::new(cluster as u32),
@@ -191,6 +221,7 @@ pub(crate) fn summarize_source(
             least_typical: documents.least_typical,
             histogram: facts.histogram.to_vec(),
             neighbours,
+            sample: documents.sample,
         };
     let parts = facts.into_par_iter().zip(documents).zip(neighbours);
     Ok(parts.enumerate().map(summary).collect())
@@ -200,28 +231,42 @@ pub(crate) fn summarize_source(
 struct Shown {
     representatives: Vec<Representative>,
     least_typical: Vec<Representative>,
+    sample: Vec<DocId>,
 }
 
-/// The documents that the summaries of all clusters show, batch by batch.
+/// The documents that the summaries of all clusters show, batch by batch. `covered` gives the
+/// keywords of a cluster that its representatives should have.
 fn shown_documents(
     source: &dyn SummarySource,
     n_clusters: usize,
+    covered: impl Fn(u32) -> Vec<u32> + Sync,
     options: SummaryOptions,
 ) -> Result<Vec<Shown>> {
-    let SummaryOptions { n_representatives, n_least_typical, .. } = options;
-    let n_best = representatives::n_candidates(n_representatives);
+    let SummaryOptions { n_representatives, n_least_typical, n_sample, .. } = options;
+    let n_candidates = representatives::n_candidates(n_representatives);
+    let n_best = n_candidates.max(n_sample);
     let n_worst = representatives::n_farthest(n_least_typical, n_representatives);
     let mut all = Vec::with_capacity(n_clusters);
     for clusters in batches(n_clusters, n_best.saturating_add(n_worst)) {
-        let extremes = source.extremes(clusters, n_best, n_worst)?;
-        let candidates = extremes.iter().map(|extremes| &extremes.best[..]);
-        let chosen = representatives::choose(source, candidates, n_representatives)?;
+        let extremes = source.extremes(clusters.clone(), n_best, n_worst)?;
+        let candidates = clusters.into_par_iter().zip(&extremes).map(|(cluster, extremes)| Candidates {
+            fittings: first(&extremes.best, n_candidates),
+            keywords: if n_candidates > 0 { covered(cluster) } else { Vec::new() },
+        });
+        let candidates: Vec<Candidates<'_>> = candidates.collect();
+        let chosen = representatives::choose(source, &candidates, n_representatives)?;
         all.extend(extremes.iter().zip(chosen).map(|(extremes, representatives)| Shown {
             least_typical: representatives::least(&extremes.worst, &representatives, n_least_typical),
             representatives,
+            sample: first(&extremes.best, n_sample).iter().map(|fitting| DocId::new(fitting.doc)).collect(),
         }));
     }
     Ok(all)
+}
+
+/// The first `n` of a list, or all.
+fn first<T>(list: &[T], n: usize) -> &[T] {
+    &list[..list.len().min(n)]
 }
 
 /// Batches of clusters with at most `n_documents` documents each.

@@ -191,7 +191,7 @@ impl SummarySource for LocalSource<'_> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::representatives::NEAR_DUPLICATE;
+    use super::super::representatives::{N_COVERED, NEAR_DUPLICATE, PER_ROUND, RELEVANCE};
     use super::super::{Representative, SummaryOptions, summarize, summarize_source};
     use super::*;
     use crate::fit::SphericalKMeans;
@@ -249,22 +249,67 @@ mod tests {
     fn plain(
         rows: &UnitRows<'_>,
         mut docs: Vec<Fitting>,
+        keywords: &[u32],
         options: SummaryOptions,
     ) -> [Vec<Representative>; 2] {
         docs.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.doc.cmp(&b.doc)));
-        let mut chosen: Vec<Fitting> = Vec::new();
-        for &doc in docs.iter().take(20 * options.n_representatives) {
-            let row = rows.row(doc.doc as usize);
-            let differs = |other: &Fitting| row.dot(rows.row(other.doc as usize)) < NEAR_DUPLICATE;
-            if chosen.len() < options.n_representatives && chosen.iter().all(differs) {
-                chosen.push(doc);
-            }
+        let n_wanted = options.n_representatives;
+        let first = |n: usize| &docs[..n.min(docs.len())];
+        let mut chosen = marginal(rows, first(PER_ROUND * n_wanted), keywords, n_wanted);
+        if chosen.len() < n_wanted {
+            chosen = marginal(rows, first(2 * PER_ROUND * n_wanted), keywords, n_wanted);
         }
         docs.sort_by(|a, b| a.similarity.total_cmp(&b.similarity).then(a.doc.cmp(&b.doc)));
-        docs.retain(|doc| !chosen.contains(doc));
+        docs.retain(|doc| chosen.iter().all(|other| other.doc.number() != doc.doc));
         docs.truncate(options.n_least_typical);
-        let shown = |doc: &Fitting| Representative { doc: DocId::new(doc.doc), similarity: doc.similarity };
-        [chosen.iter().map(shown).collect(), docs.iter().map(shown).collect()]
+        let shown = |doc: &Fitting| Representative {
+            doc: DocId::new(doc.doc),
+            similarity: doc.similarity,
+            n_duplicates: 0,
+        };
+        [chosen, docs.iter().map(shown).collect()]
+    }
+
+    /// Maximal marginal relevance by its definition.
+    fn marginal(
+        rows: &UnitRows<'_>,
+        docs: &[Fitting],
+        keywords: &[u32],
+        n_wanted: usize,
+    ) -> Vec<Representative> {
+        let row = |doc: &Fitting| rows.row(doc.doc as usize);
+        let mut lengths: Vec<usize> = docs.iter().map(|doc| row(doc).terms.len()).collect();
+        lengths.sort_unstable();
+        let mut chosen: Vec<(Fitting, usize)> = Vec::new();
+        while chosen.len() < n_wanted {
+            let is_near = |doc: &Fitting, other: &Fitting| row(doc).dot(row(other)) >= NEAR_DUPLICATE;
+            let is_open = |doc: &&Fitting| chosen.iter().all(|(other, _)| !is_near(doc, other));
+            let open: Vec<&Fitting> = docs.iter().filter(is_open).collect();
+            let long: Vec<&Fitting> = open
+                .iter()
+                .copied()
+                .filter(|doc| 2 * row(doc).terms.len() >= lengths[docs.len() / 2])
+                .collect();
+            let mut best: Option<(f64, &Fitting)> = None;
+            for doc in if long.is_empty() { &open } else { &long } {
+                let covered = keywords.iter().filter(|term| row(doc).terms.contains(term)).count() as f64
+                    / keywords.len().max(1) as f64;
+                let near = chosen.iter().map(|(other, _)| row(doc).dot(row(other))).fold(0.0, f64::max);
+                let score = RELEVANCE * (doc.similarity * (1.0 + covered) / 2.0) - (1.0 - RELEVANCE) * near;
+                if best.is_none_or(|best| score > best.0) {
+                    best = Some((score, doc));
+                }
+            }
+            let Some((_, &best)) = best else { break };
+            let n_duplicates = open.iter().filter(|doc| doc.doc != best.doc && is_near(doc, &best)).count();
+            chosen.push((best, n_duplicates));
+        }
+        let shown = |&(doc, n_duplicates): &(Fitting, usize)| Representative {
+            doc: DocId::new(doc.doc),
+            similarity: doc.similarity,
+            n_duplicates,
+        };
+        chosen.iter().map(shown).collect()
     }
 
     proptest! {
@@ -276,6 +321,7 @@ mod tests {
             places in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
             n_representatives in 0usize..5,
             n_least_typical in 0usize..5,
+            n_sample in 0usize..9,
         ) {
             let rows = rows_of(&docs.iter().map(|doc| doc.0).collect::<Vec<_>>());
             let labels: Vec<i32> = docs.iter().map(|doc| doc.1).collect();
@@ -283,7 +329,7 @@ mod tests {
             let similarities: Vec<f64> = docs.iter().map(|doc| f64::from(doc.2) / 11.0).collect();
             let model = SphericalKMeans::params(3).fit(&rows).unwrap().model;
             let options =
-                SummaryOptions { n_representatives, n_least_typical, ..SummaryOptions::default() };
+                SummaryOptions { n_representatives, n_least_typical, n_sample, ..SummaryOptions::default() };
             let whole = summarize(&rows, &labels.clone().into(), &similarities, &model, options).unwrap();
 
             for (cluster, summary) in whole.iter().enumerate() {
@@ -297,7 +343,13 @@ mod tests {
                 prop_assert_eq!(summary.cohesion, if members.is_empty() { 0.0 } else { mean });
                 prop_assert_eq!(summary.size, members.len());
                 prop_assert_eq!(summary.histogram.iter().sum::<u32>() as usize, members.len());
-                let [representatives, least_typical] = plain(&rows, members, options);
+                let keywords: Vec<u32> =
+                    summary.keywords.iter().take(N_COVERED).map(|keyword| keyword.term.number()).collect();
+                let mut nearest = members.clone();
+                nearest.sort_by(best_first);
+                let nearest = nearest.iter().take(n_sample).map(|member| DocId::new(member.doc));
+                prop_assert_eq!(&summary.sample, &nearest.collect::<Vec<_>>());
+                let [representatives, least_typical] = plain(&rows, members, &keywords, options);
                 prop_assert_eq!(&summary.representatives, &representatives);
                 prop_assert_eq!(&summary.least_typical, &least_typical);
             }

@@ -12,7 +12,9 @@ mod segment;
 mod stop_words;
 mod tokenizer;
 mod urls;
+mod written;
 
 pub use options::{Ngrams, Segmentation, TextOptions};
 pub use stop_words::{StopWords, stop_word_languages};
 pub use tokenizer::{Tokenizer, TokenizerScratch};
+pub use written::{Joint, WrittenWord};

@@ -25,7 +25,7 @@ impl fmt::Debug for Tokenizer {
 /// Memory that a [`Tokenizer`] reuses across documents; one per thread.
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerScratch {
-    lowered: String,
+    pub(super) lowered: String,
     /// The words of a document, joined with spaces, for n-grams.
     joined: String,
     /// Start and end of each word in `joined`.
@@ -92,7 +92,7 @@ impl Tokenizer {
     /// The kept words, stemmed.
     #[inline]
     fn for_each_word(&self, text: &str, mut word: impl FnMut(&str)) {
-        let mut keep = |found: &str| {
+        let keep = |found: &str| {
             if !self.is_wanted(found) {
                 return;
             }
@@ -106,15 +106,25 @@ impl Tokenizer {
                 }
             }
         };
+        self.for_each_segment(text, keep);
+    }
+
+    /// All words, kept or not, as slices of the text.
+    #[inline]
+    pub(super) fn for_each_segment(&self, text: &str, mut word: impl FnMut(&str)) {
         let mut cut = |text: &str| match self.options.segmentation {
-            Segmentation::Unicode => unicode_words(text, &mut keep),
-            Segmentation::SkLearn => sklearn_words(text, &mut keep),
+            Segmentation::Unicode => unicode_words(text, &mut word),
+            Segmentation::SkLearn => sklearn_words(text, &mut word),
         };
         if self.options.keep_urls { cut(text) } else { between_urls(text, cut) }
     }
 
+    pub(super) fn stemmer(&self) -> Option<&frostem::Stemmer> {
+        self.stemmer.as_ref()
+    }
+
     #[inline]
-    fn is_wanted(&self, word: &str) -> bool {
+    pub(super) fn is_wanted(&self, word: &str) -> bool {
         has_chars(word, self.options.min_chars)
             && (self.options.keep_numbers || !is_number(word))
             && !self.stop_set.contains(word)
@@ -137,7 +147,7 @@ fn is_number(word: &str) -> bool {
 
 /// The text in lower case, using `lowered` as buffer. Follows Unicode's rules, which for ASCII
 /// change one bit.
-fn lower_case<'a>(text: &'a str, lowered: &'a mut String) -> &'a str {
+pub(super) fn lower_case<'a>(text: &'a str, lowered: &'a mut String) -> &'a str {
     lowered.clear();
     if text.is_ascii() {
         lowered.push_str(text);

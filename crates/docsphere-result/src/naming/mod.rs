@@ -1,0 +1,104 @@
+//! Names of clusters and groups.
+//!
+//! A name is made of the cluster's best keywords. A keyword gives way to a phrase of two or three
+//! words if enough texts of a sample have the phrase, and others have it less. No name has two
+//! words of one stem, and no two clusters have the same name.
+//!
+//! 1. `stems.rs`: which words count as the same.
+//! 2. `sample.rs`: words and phrases in the texts of a sample.
+//! 3. `parts.rs`: the parts of a name, best first.
+//! 4. `unique.rs`: names that differ.
+
+mod parts;
+mod sample;
+mod stems;
+mod unique;
+
+use std::collections::{BTreeMap, HashMap};
+
+use docsphere::{ClusterSummary, Model, TermId};
+
+use self::parts::{AllPhrases, NameKeyword, Part};
+pub(crate) use self::sample::{Sample, sample_size};
+pub(crate) use self::stems::Stems;
+use self::unique::{short_name, unique_names};
+use crate::clusters::term_name;
+
+/// The names of all clusters.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    /// One per cluster; empty for clusters without keywords.
+    pub(crate) of_clusters: Vec<String>,
+    /// The written form of each keyword, if it is not the term itself.
+    pub(crate) written: Vec<Vec<Option<String>>>,
+    forms: HashMap<String, Part>,
+    stems: Stems,
+}
+
+impl Names {
+    /// The names of the clusters with these summaries, from the counted sample.
+    pub(crate) fn new(
+        summaries: &[ClusterSummary],
+        model: &Model,
+        sample: Sample<'_>,
+        stems: &Stems,
+    ) -> Self {
+        let counts = sample.into_counts();
+        let phrases = AllPhrases::new(&counts, stems);
+        let mut all_parts = Vec::with_capacity(summaries.len());
+        let mut all_written = Vec::with_capacity(summaries.len());
+        for (cluster, (summary, counts)) in summaries.iter().zip(&counts).enumerate() {
+            let keyword = |keyword: &docsphere::Keyword| NameKeyword {
+                term: term_name(model, keyword.term),
+                score: keyword.score,
+            };
+            let keywords: Vec<NameKeyword> = summary.keywords.iter().map(keyword).collect();
+            all_parts.push(phrases.parts(cluster, &keywords, counts, stems));
+            let written = |keyword: &NameKeyword| {
+                let written = parts::written(&keyword.term, &stems.of_term(&keyword.term), counts, stems);
+                (written != keyword.term).then_some(written)
+            };
+            all_written.push(keywords.iter().map(written).collect());
+        }
+        let of_clusters = unique_names(&all_parts, |cluster| cluster.to_string());
+        let sizes = summaries.iter().map(|summary| summary.size);
+        Names { of_clusters, written: all_written, forms: forms(&all_parts, sizes), stems: stems.clone() }
+    }
+
+    /// The name of a group with these keywords.
+    pub(crate) fn of_group(&self, model: &Model, keywords: &[TermId]) -> String {
+        let mut parts: Vec<Part> = Vec::new();
+        for &term in keywords {
+            let term = term_name(model, term);
+            let own = self.stems.of_term(&term);
+            let form = self.forms.get(&own.join(" ")).cloned();
+            let word = Part { text: term, stems: own };
+            let is_new = |part: &Part| {
+                let is_used = |stem: &String| parts.iter().any(|part| part.stems.contains(stem));
+                !part.stems.iter().any(is_used)
+            };
+            if let Some(part) = form.into_iter().chain([word]).find(is_new) {
+                parts.push(part);
+            }
+        }
+        short_name(&parts)
+    }
+}
+
+/// How groups write the words of these stems: as the names of most documents' clusters write them,
+/// if they agree.
+fn forms(all_parts: &[Vec<Part>], sizes: impl Iterator<Item = usize>) -> HashMap<String, Part> {
+    let mut votes: HashMap<&str, BTreeMap<&str, (usize, &Part)>> = HashMap::new();
+    for (parts, size) in all_parts.iter().zip(sizes) {
+        for part in parts {
+            for stem in &part.stems {
+                votes.entry(stem).or_default().entry(&part.text).or_insert((0, part)).0 += size;
+            }
+        }
+    }
+    let winner = |votes: BTreeMap<&str, (usize, &Part)>| {
+        let total: usize = votes.values().map(|vote| vote.0).sum();
+        votes.into_values().find(|vote| 2 * vote.0 > total).map(|vote| vote.1.clone())
+    };
+    votes.into_iter().filter_map(|(stem, votes)| Some((stem.to_owned(), winner(votes)?))).collect()
+}

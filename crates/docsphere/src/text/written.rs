@@ -1,0 +1,134 @@
+//! Words as they are written: with what joins them, and with the words that are no terms.
+//!
+//! Terms are single words or n-grams over words that may be far apart: stop words and punctuation
+//! between them are gone. Phrases for people need both: "chief executive officer" is one, "cats,
+//! dogs" is none.
+
+use super::tokenizer::{Tokenizer, TokenizerScratch, lower_case};
+
+/// What is between a word and the word before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Joint {
+    /// The start of the text, punctuation, an empty line, or a web address.
+    Break,
+    /// White space.
+    Space,
+    /// A hyphen.
+    Hyphen,
+}
+
+/// A word of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WrittenWord<'a> {
+    /// The word before stemming, in lower case if the options say so.
+    pub word: &'a str,
+    /// What is between the word before and this one.
+    pub joint: Joint,
+    /// Whether it makes a term: it is long enough, and neither a number nor a stop word.
+    pub is_kept: bool,
+}
+
+impl Tokenizer {
+    /// Calls `word` for every word of a text, in order: also for words that make no term, but not
+    /// for web addresses that the options drop.
+    ///
+    /// ```
+    /// use docsphere::{Joint, TextOptions, Tokenizer, TokenizerScratch};
+    ///
+    /// let tokenizer = Tokenizer::new(&TextOptions::default())?;
+    /// let mut words = Vec::new();
+    /// let mut scratch = TokenizerScratch::default();
+    /// tokenizer.for_each_written("The well-known cat, rarely seen", &mut scratch, |found| {
+    ///     words.push((found.word.to_owned(), found.joint));
+    /// });
+    /// assert_eq!(words[2], ("known".to_owned(), Joint::Hyphen));
+    /// assert_eq!(words[4], ("rarely".to_owned(), Joint::Break));
+    /// # Ok::<(), docsphere::Error>(())
+    /// ```
+    pub fn for_each_written(
+        &self,
+        text: &str,
+        scratch: &mut TokenizerScratch,
+        mut word: impl FnMut(WrittenWord<'_>),
+    ) {
+        let text = if self.options().lowercase { lower_case(text, &mut scratch.lowered) } else { text };
+        let mut end: Option<usize> = None;
+        self.for_each_segment(text, |found| {
+            // Words are slices of the text.
+            let start = found.as_ptr() as usize - text.as_ptr() as usize;
+            let joint = end.map_or(Joint::Break, |end| joint(&text[end..start]));
+            end = Some(start + found.len());
+            word(WrittenWord { word: found, joint, is_kept: self.is_wanted(found) });
+        });
+    }
+
+    /// The stem of a word, or the word itself without a stemmer.
+    pub fn stem(&self, word: &str) -> String {
+        self.stemmer().map_or_else(|| word.to_owned(), |stemmer| stemmer.stem(word).into_owned())
+    }
+}
+
+fn joint(gap: &str) -> Joint {
+    if matches!(gap, "-" | "\u{2010}" | "\u{2011}") {
+        return Joint::Hyphen;
+    }
+    let is_space = !gap.is_empty() && gap.chars().all(char::is_whitespace);
+    let n_lines = gap.bytes().filter(|&byte| byte == b'\n').count();
+    if is_space && n_lines < 2 { Joint::Space } else { Joint::Break }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::{Segmentation, TextOptions};
+    use super::*;
+
+    fn written(options: &TextOptions, text: &str) -> Vec<(String, Joint, bool)> {
+        let mut words = Vec::new();
+        let tokenizer = Tokenizer::new(options).unwrap();
+        tokenizer.for_each_written(text, &mut TokenizerScratch::default(), |found| {
+            words.push((found.word.to_owned(), found.joint, found.is_kept));
+        });
+        words
+    }
+
+    #[test]
+    fn joints_are_those_of_the_text() {
+        use Joint::{Break, Hyphen, Space};
+        let found = written(&TextOptions::default(), "The Cat\nsat. WELL-known https://a.b/c Äpfel\n\nend 7");
+        let expected = [
+            ("the", Break, false),
+            ("cat", Space, true),
+            ("sat", Space, true),
+            ("well", Break, true),
+            ("known", Hyphen, true),
+            ("äpfel", Break, true),
+            ("end", Break, true),
+            ("7", Space, false),
+        ];
+        assert_eq!(found, expected.map(|(word, joint, is_kept)| (word.to_owned(), joint, is_kept)));
+        let found = written(&TextOptions::sklearn(), "a cat  x-ray");
+        let words: Vec<(&str, Joint)> = found.iter().map(|(word, joint, _)| (&**word, *joint)).collect();
+        assert_eq!(words, [("cat", Break), ("ray", Break)], "words of one letter are none");
+        assert_eq!(TextOptions::sklearn().segmentation, Segmentation::SkLearn);
+    }
+
+    #[test]
+    fn kept_words_are_the_terms() {
+        let text = "The quick brown fox's jump over 12 lazy dogs, e.g. on www.example.org!";
+        for options in [TextOptions::default(), TextOptions::sklearn()] {
+            let kept = written(&options, text).into_iter().filter(|word| word.2).map(|word| word.0);
+            assert_eq!(kept.collect::<Vec<_>>(), Tokenizer::new(&options).unwrap().terms(text));
+        }
+    }
+
+    #[test]
+    fn stems_are_those_of_the_stemmer() {
+        let stem = |stemmer: Option<&str>| {
+            let options = TextOptions::default().stemmer(stemmer.map(str::to_owned));
+            Tokenizer::new(&options).unwrap().stem("running")
+        };
+        assert_eq!([stem(Some("english")), stem(None)], ["run", "running"]);
+    }
+}
