@@ -18,6 +18,7 @@
 #                PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
 # make fuzz      the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz);
 #                FUZZ_SECONDS=3600 for longer
+# make quality   agreement with labels beside scikit-learn: QUALITY_CORPORA="a.jsonl b.jsonl.zst"
 # make memory    the peak memory of a run over a million rows (Linux)
 
 PYTHON ?= python3
@@ -44,7 +45,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop wheel python ray explorer page bench paper fuzz memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop wheel python ray explorer page bench paper fuzz quality memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
@@ -73,7 +74,7 @@ LONG_COMMENTS := length > 100 && /^[ \t]*(\/\/|\#[^!\[])/ && !/^ *\/\/[\/!] *\|/
 
 lint:
 	cargo fmt --all -- --check
-	@git ls-files '*.rs' '*.ts' '*.mjs' '*.py' '*.sh' '*.toml' Makefile | xargs awk '$(LONG_COMMENTS) \
+	@git ls-files --cached --others --exclude-standard '*.rs' '*.ts' '*.mjs' '*.py' '*.sh' '*.toml' Makefile | xargs awk '$(LONG_COMMENTS) \
 		{ print FILENAME ":" FNR ": the comment goes beyond column 100"; bad = 1 } END { exit bad }'
 	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
 	@# The library with every feature is checked above; here without any, with each alone, and
@@ -195,6 +196,17 @@ fuzz:
 	for target in $(FUZZ_TARGETS); do \
 		cargo fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
 	done
+
+# Labelled corpora, JSON Lines with "text" and "label".
+QUALITY_CORPORA ?=
+QUALITY_SEEDS   ?= 5
+
+quality: $(PYTHON_READY)
+	@test -n "$(QUALITY_CORPORA)" || { echo 'say which corpora: make quality QUALITY_CORPORA="a.jsonl b.jsonl.zst"' >&2; exit 2; }
+	cargo build --release --quiet --package docsphere-cli
+	$(PYTHON_VENV)/bin/python -m pip install --quiet zstandard==0.25.0
+	$(PYTHON_VENV)/bin/python benchmarks/quality.py target/release/docsphere $(QUALITY_CORPORA) --seeds $(QUALITY_SEEDS) \
+		--sklearn --try= --try="--init k-means++" --try="--n-init 10" --try="--init k-means++ --n-init 10"
 
 memory:
 	cargo run --release --quiet --example memory
