@@ -1,12 +1,13 @@
 """How well do clusters match known labels? docsphere beside scikit-learn, on labelled corpora.
 
-    cargo build --release --package docsphere-cli
-    python benchmarks/quality.py target/release/docsphere CORPUS.jsonl.zst... [--docs N] [--seeds N] [--only docsphere|sklearn] [-- OPTIONS OF docsphere cluster]
-    python benchmarks/quality.py target/release/docsphere CORPUS.jsonl.zst... --try= --try="--init random" --try="--stem english --n-init 5"
+    make quality QUALITY_CORPORA="a.jsonl.zst b.jsonl"
+    python benchmarks/quality.py target/release/docsphere CORPUS.jsonl.zst... [--docs N] [--seeds N] [--try OPTIONS]... [--sklearn] [--csv FILE]
 
-Every corpus is JSON Lines with "id", "text" and "label"; k is the number of labels. For each seed, docsphere runs with its defaults (or the options given), and
-scikit-learn with TfidfVectorizer() and KMeans(k) as they come. Prints normalised mutual information and adjusted Rand index, means over the seeds, and seconds.
-With --try, docsphere alone runs with one set of options after the other, and a table in Markdown compares them. Needs scikit-learn and zstandard.
+Every corpus is JSON Lines with "text" and "label"; k is the number of labels. docsphere runs with each set of options of --try ("" for the defaults, which is
+what runs without any), and with --sklearn also scikit-learn: TfidfVectorizer() and KMeans(k) as they come, and the same behind a truncated SVD to 100
+dimensions, as in scikit-learn's user guide. Prints a table in Markdown: NMI / ARI / accuracy (under the best one-to-one mapping of clusters to labels) for each
+corpus, means over the seeds; then the mean over the corpora, the spread (the mean of the standard deviations of NMI over the seeds), and the seconds of all
+corpora. --csv writes every single run, with its objective. Needs scikit-learn and zstandard.
 """
 
 import argparse
@@ -14,7 +15,6 @@ import csv
 import io
 import json
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -34,94 +34,98 @@ def read(path, n_docs):
     return [records[i]["text"] for i in order], [records[i]["label"] for i in order]
 
 
-def run_docsphere(binary, texts, k, seed, options):
-    with tempfile.TemporaryDirectory() as folder:
-        corpus, out = Path(folder) / "corpus.jsonl", Path(folder) / "out"
-        with open(corpus, "w", encoding="utf-8") as file:
-            for text in texts:
-                file.write(json.dumps({"text": text}) + "\n")
+def run_docsphere(binary, options):
+    """A function that clusters texts with these options: labels, objective per document, seconds of the whole job."""
+
+    def run(texts, k, seed):
+        with tempfile.TemporaryDirectory() as folder:
+            corpus, out = Path(folder) / "corpus.jsonl", Path(folder) / "out"
+            with open(corpus, "w", encoding="utf-8") as file:
+                for text in texts:
+                    file.write(json.dumps({"text": text}) + "\n")
+            start = time.perf_counter()
+            command = [binary, "cluster", corpus, "-k", str(k), "-o", out, "--seed", str(seed), "--quiet", *options]
+            subprocess.run(command, check=True)
+            seconds = time.perf_counter() - start
+            with open(out / "assignments.csv", newline="", encoding="utf-8") as file:
+                labels = [int(row["cluster"]) for row in csv.DictReader(file)]
+            objective = json.loads((out / "clusters.json").read_text(encoding="utf-8"))["objective"]
+            return labels, objective / len(texts), seconds
+
+    return run
+
+
+def run_sklearn(n_dimensions):
+    """A function that clusters texts with scikit-learn; with a number of dimensions, behind a truncated SVD."""
+
+    def run(texts, k, seed):
+        from sklearn.cluster import KMeans
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import Normalizer
+
+        steps = [TfidfVectorizer()]
+        if n_dimensions:
+            steps += [TruncatedSVD(n_dimensions, random_state=seed), Normalizer(copy=False)]
         start = time.perf_counter()
-        command = [binary, "cluster", corpus, "-k", str(k), "-o", out, "--seed", str(seed), "--quiet", *options]
-        subprocess.run(command, check=True)
-        seconds = time.perf_counter() - start
-        with open(out / "assignments.csv", newline="", encoding="utf-8") as file:
-            return [int(row["cluster"]) for row in csv.DictReader(file)], seconds
+        labels = make_pipeline(*steps, KMeans(k, random_state=seed)).fit_predict(texts)
+        return list(labels), None, time.perf_counter() - start
+
+    return run
 
 
-def run_sklearn(texts, k, seed):
-    from sklearn.cluster import KMeans
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def accuracy(truth, labels):
+    """The share of documents with the right label, if clusters are mapped to labels one to one as well as possible."""
+    from scipy.optimize import linear_sum_assignment
 
-    start = time.perf_counter()
-    labels = KMeans(k, random_state=seed).fit_predict(TfidfVectorizer().fit_transform(texts))
-    return list(labels), time.perf_counter() - start
-
-
-def compare(binary, corpora, n_docs, n_seeds, tries):
-    """A table of option sets by corpora: NMI / ARI, means over the seeds; and how much seeds matter, the mean of the standard deviations of NMI."""
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-
-    data = [(path.name.split(".")[0], *read(path, n_docs)) for path in corpora]
-    names = [f"{name}, k = {len(set(truth))}" for name, _, truth in data]
-    print("| options | " + " | ".join(names) + " | mean | spread | seconds |")
-    print("|---" * (len(names) + 1) + "|--:|--:|--:|", flush=True)
-    for options in tries:
-        cells, means, spreads, total = [], [], [], 0.0
-        for _, texts, truth in data:
-            scores = []
-            for seed in range(n_seeds):
-                labels, seconds = run_docsphere(binary, texts, len(set(truth)), seed, options.split())
-                scores.append((normalized_mutual_info_score(truth, labels), adjusted_rand_score(truth, labels)))
-                total += seconds / n_seeds
-            nmi, ari = np.mean(scores, axis=0)
-            cells.append(f"{nmi:.3f} / {ari:.3f}")
-            means.append((nmi, ari))
-            spreads.append(np.std([score[0] for score in scores]))
-        nmi, ari = np.mean(means, axis=0)
-        name = f"`{options}`" if options else "defaults"
-        print(f"| {name} | {' | '.join(cells)} | {nmi:.3f} / {ari:.3f} | {np.mean(spreads):.3f} | {total:.1f} |", flush=True)
+    truth, labels = np.unique(truth, return_inverse=True)[1], np.asarray(labels)
+    counts = np.zeros((truth.max() + 1, labels.max() + 1), dtype=int)
+    has_label = labels >= 0
+    np.add.at(counts, (truth[has_label], labels[has_label]), 1)
+    return counts[linear_sum_assignment(-counts)].sum() / len(truth)
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("corpora", nargs="+", type=Path)
     parser.add_argument("--docs", type=int, help="at most so many documents of each corpus")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", choices=["docsphere", "sklearn"])
+    parser.add_argument("--sklearn", action="store_true", help="scikit-learn, too")
     parser.add_argument("--try", dest="tries", action="append", help="a set of options of docsphere cluster, in one argument; may be given several times")
-    own, options = sys.argv[1:], []
-    if "--" in own:
-        own, options = own[: own.index("--")], own[own.index("--") + 1 :]
-    args = parser.parse_args(own)
-    if args.tries:
-        compare(args.binary, args.corpora, args.docs, args.seeds, args.tries)
-        return
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+    parser.add_argument("--csv", type=Path, help="writes every run into this file")
+    args = parser.parse_args()
 
-    print(f"{'corpus':<18}{'docs':>8}{'k':>5}  {'program':<11}{'NMI':>7}{'ARI':>7}{'seconds':>9}", flush=True)
-    means = {}
-    for path in args.corpora:
-        texts, truth = read(path, args.docs)
-        k = len(set(truth))
-        for program in ["docsphere", "sklearn"]:
-            if args.only and program != args.only:
-                continue
+    programs = {f"`{options}`" if options else "defaults": run_docsphere(args.binary, options.split()) for options in args.tries or [""]}
+    if args.sklearn:
+        programs |= {"scikit-learn, TF-IDF and KMeans": run_sklearn(None), "scikit-learn, LSA and KMeans": run_sklearn(100)}
+    data = [(path.name.split(".")[0], *read(path, args.docs)) for path in args.corpora]
+    names = [f"{name}, k = {len(set(truth))}" for name, _, truth in data]
+    print("| | " + " | ".join(names) + " | mean | spread | seconds |")
+    print("|---" * (len(names) + 1) + "|--:|--:|--:|", flush=True)
+    rows = [["program", "corpus", "seed", "nmi", "ari", "accuracy", "objective", "seconds"]]
+    for program, run in programs.items():
+        cells, means, spreads, total = [], [], [], 0.0
+        for corpus, texts, truth in data:
             scores = []
             for seed in range(args.seeds):
-                if program == "docsphere":
-                    labels, seconds = run_docsphere(args.binary, texts, k, seed, options)
-                else:
-                    labels, seconds = run_sklearn(texts, k, seed)
-                nmi, ari = normalized_mutual_info_score(truth, labels), adjusted_rand_score(truth, labels)
-                scores.append((nmi, ari, seconds))
-            nmi, ari, seconds = np.mean(scores, axis=0)
-            means.setdefault(program, []).append((nmi, ari))
-            name = path.name.split(".")[0]
-            print(f"{name:<18}{len(texts):>8}{k:>5}  {program:<11}{nmi:>7.3f}{ari:>7.3f}{seconds:>9.2f}", flush=True)
-    for program, scores in means.items():
-        nmi, ari = np.mean(scores, axis=0)
-        print(f"{'mean':<18}{'':>8}{'':>5}  {program:<11}{nmi:>7.3f}{ari:>7.3f}")
+                labels, objective, seconds = run(texts, len(set(truth)), seed)
+                found = (normalized_mutual_info_score(truth, labels), adjusted_rand_score(truth, labels), accuracy(truth, labels))
+                scores.append(found)
+                total += seconds / args.seeds
+                rows.append([program, corpus, seed, *(f"{score:.4f}" for score in found), "" if objective is None else f"{objective:.6f}", f"{seconds:.2f}"])
+            mean = np.mean(scores, axis=0)
+            cells.append(" / ".join(f"{score:.3f}" for score in mean))
+            means.append(mean)
+            spreads.append(np.std([score[0] for score in scores]))
+        mean = " / ".join(f"{score:.3f}" for score in np.mean(means, axis=0))
+        print(f"| {program} | {' | '.join(cells)} | {mean} | {np.mean(spreads):.3f} | {total:.1f} |", flush=True)
+    if args.csv:
+        with open(args.csv, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

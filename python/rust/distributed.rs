@@ -128,6 +128,8 @@ pub(crate) struct Job<'py> {
     params: FitOptionsOfPython<'py>,
     /// Candidates per step of k-means++.
     candidates: Option<usize>,
+    /// Small clusters per cluster, before merges.
+    fine: Option<usize>,
     /// The files, if there are files, and what is written.
     files: Option<Files>,
 }
@@ -434,6 +436,12 @@ impl Work {
             };
             *candidates = job.candidates;
         }
+        if job.fine.is_some() {
+            let Init::Merge { fine } = &mut params.init else {
+                return Err(named("ParameterError", "fine goes with init=\"merge\"".to_owned()));
+            };
+            *fine = job.fine;
+        }
         Ok(Work {
             text: text.map(|(text, tfidf)| DistributedText::new(text, tfidf, keep_texts)),
             params,
@@ -580,7 +588,8 @@ impl Finished<'_, '_> {
             .n_keywords(files.n_keywords)
             .n_representatives(files.n_representatives)
             .n_least_typical(files.n_least_typical);
-        let options = Description::summary_options(options, files.report);
+        let n_clusters = self.model.centroids().n_clusters();
+        let options = Description::summary_options(options, n_clusters, files.report);
         let summaries = self.fit.summarize(&self.model, options).or_raise()?;
         let totals = Totals {
             n_documents: self.fit.n_documents,

@@ -10,6 +10,7 @@
 //! | `distributed.rs` | workers and the coordinator of a cluster; Python carries their messages |
 //! | `model.rs` | the class `Model` |
 //! | `result.rs` | files of a result: the report page, whole folders |
+//! | `silhouette.rs` | the silhouettes of rows |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
 //! | `threads.rs` | a call on a given number of threads, with the lock released |
 //! | `errors.rs` | errors of the library as exceptions |
@@ -20,6 +21,7 @@ mod fit;
 mod matrix;
 mod model;
 mod result;
+mod silhouette;
 mod text;
 mod threads;
 
@@ -38,6 +40,8 @@ mod _docsphere {
     use crate::model::Model;
     #[pymodule_export]
     use crate::result::{read_result, write_report, write_result};
+    #[pymodule_export]
+    use crate::silhouette::silhouette;
     #[pymodule_export]
     use crate::text::{TextModel, fit_texts};
 

@@ -36,7 +36,7 @@ class LoadTexts:
 
 def job(model, text=None):
     options = model._options(0, None) | {"n_threads": 1}
-    return {"text": text, "params": options, "candidates": None, "files": None}
+    return {"text": text, "params": options, "candidates": None, "fine": None, "files": None}
 
 
 def assert_same(fit, expected):

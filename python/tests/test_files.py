@@ -56,7 +56,7 @@ def test_what_is_about_single_rows_is_not_in_a_file(rows, tmp_path):
     assert all(f"`{name}`" in load.__doc__ for name in absent)
     given = SphericalKMeans(10, init=rows[:10]).fit(rows)
     save(given, tmp_path / "m.docsphere")
-    assert load(tmp_path / "m.docsphere").init == "k-means++"
+    assert load(tmp_path / "m.docsphere").init == "merge"
 
 
 def test_a_pipeline_of_texts_comes_back(texts, tmp_path):
@@ -82,7 +82,7 @@ def test_what_is_no_model_is_refused(rows, tmp_path):
         save(make_pipeline(SphericalKMeans(2)), tmp_path / "y")
 
 
-@pytest.mark.parametrize("init", ["plain-k-means++", "k-means++", "random"])
+@pytest.mark.parametrize("init", ["merge", "plain-k-means++", "k-means++", "random"])
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_labels_are_those_of_the_command(rows, tmp_path, command, init, n_jobs):
     sparse.save_npz(tmp_path / "rows.npz", rows)

@@ -167,7 +167,7 @@ def test_more_runs_never_end_worse(rows):
     assert len(fitted(rows, n_init=4).trace_["runs"]) == 4
 
 
-@pytest.mark.parametrize("init", ["plain-k-means++", "k-means++", "random"])
+@pytest.mark.parametrize("init", ["merge", "plain-k-means++", "k-means++", "random"])
 def test_every_seeding_is_repeatable(rows, init):
     first, second = fitted(rows, init=init), fitted(rows, init=init)
     assert_array_equal(first.labels_, second.labels_)

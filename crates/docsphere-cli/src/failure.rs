@@ -111,6 +111,7 @@ fn option(name: &str) -> &str {
         "init" => "--init",
         "n_init" => "--n-init",
         "candidates" => "--candidates",
+        "fine" => "--fine",
         "max_iter" => "--max-iter",
         "tol" => "--tol",
         "seed" => "--seed",

@@ -65,13 +65,15 @@ const REFUSALS: &[(&str, i32, &str)] = &[
     (
         "cluster pets.txt -k 2 -o out --init best",
         2,
-        "--init must be random, plain-k-means++, k-means++ or a matrix file, got \"best\"",
+        "--init must be merge, k-means++, plain-k-means++, random or a matrix file, got \"best\"",
     ),
     (
         "cluster pets.txt -k 2 -o out --init random --candidates 3",
         2,
         "--candidates goes with --init k-means++ only",
     ),
+    ("cluster pets.txt -k 2 -o out --init random --fine 3", 2, "--fine goes with --init merge only"),
+    ("cluster pets.txt -k 2 -o out --fine 1", 2, "--fine must be from 2 to 100, got 1"),
     ("cluster m.mtx -k 3 -o out --init m.mtx", 2, "-k must be 2, the number of given centroids, got 3"),
     ("cluster pets.txt -k 2 -o out --json -q", 2, "--json and --quiet contradict each other"),
     ("cluster pets.txt pets.txt -k 2 -o out", 2, "INPUT must be different files, got pets.txt twice"),

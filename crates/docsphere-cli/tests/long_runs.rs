@@ -328,7 +328,7 @@ fn a_checkpoint_continues_only_the_same_run() {
     for (options, message) in [
         ("--seed 1", "--seed must be 0, as in the checkpoint, got 1"),
         ("--n-init 2", "--n-init must be 1, as in the checkpoint, got 2"),
-        ("--init random", "--init must be k-means++ with 4 candidates, as in the checkpoint, got random"),
+        ("--init random", "--init must be merge of 600 small clusters, as in the checkpoint, got random"),
     ] {
         let done = place.run(&format!("{MEDIUM} -o other --resume check {options}"));
         assert_eq!((done.code, done.stderr), (Some(1), format!("docsphere: error: {message}\n")));

@@ -53,7 +53,7 @@ fn with_both(format: AssignmentsFormat) -> Place {
 /// The result `out` of four documents, in two parts.
 fn pets_in_parts() -> Place {
     let place = Place::with_pets();
-    place.ok("cluster pets.txt -k 2 -o out -q");
+    place.ok("cluster pets.txt -k 2 --init k-means++ -o out -q");
     convert(&place.path("out"), AssignmentsFormat::Csv, &[3, 1]);
     place
 }

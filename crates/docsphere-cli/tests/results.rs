@@ -1,5 +1,8 @@
 //! What every output file holds.
 
+use std::collections::BTreeSet;
+
+use docsphere::{StopWords, TextOptions, Tokenizer};
 use serde_json::Value;
 
 use crate::command::{OTHER_FILES, Place};
@@ -21,25 +24,25 @@ fn keys(text: &str, indent: usize) -> Vec<String> {
 #[test]
 fn assignments_are_a_line_for_each_document_in_order() {
     let place = Place::with_pets();
-    place.ok("cluster pets.txt -k 2 -o csv --runner-up");
+    place.ok("cluster pets.txt -k 2 --init k-means++ -o csv --runner-up");
     let text = place.read("csv/assignments.csv");
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "id,cluster,similarity,runner_up,runner_up_similarity");
     assert_eq!(lines[1], "1,0,0.757981,-1,0.000000");
     assert_eq!(lines.len(), 5);
 
-    place.ok("cluster pets.txt -k 2 -o plain");
+    place.ok("cluster pets.txt -k 2 --init k-means++ -o plain");
     assert_eq!(
         place.read("plain/assignments.csv"),
         "id,cluster,similarity\n1,0,0.757981\n2,1,0.757981\n3,0,0.757981\n4,1,0.757981\n"
     );
-    place.ok("cluster pets.txt -k 2 -o jsonl --assignments jsonl");
+    place.ok("cluster pets.txt -k 2 --init k-means++ -o jsonl --assignments jsonl");
     assert_eq!(place.names("jsonl"), [&["assignments.jsonl"], &OTHER_FILES[..]].concat());
     assert_eq!(
         place.read("jsonl/assignments.jsonl").lines().next().unwrap(),
         "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981}"
     );
-    place.ok("cluster pets.txt -k 2 -o more --assignments jsonl --runner-up");
+    place.ok("cluster pets.txt -k 2 --init k-means++ -o more --assignments jsonl --runner-up");
     assert_eq!(
         place.read("more/assignments.jsonl").lines().next().unwrap(),
         "{\"id\":\"1\",\"cluster\":0,\"similarity\":0.757981,\"runner_up\":-1,\"runner_up_similarity\":0.0}"
@@ -49,7 +52,7 @@ fn assignments_are_a_line_for_each_document_in_order() {
 #[test]
 fn clusters_json_holds_what_is_promised() {
     let place = Place::with_pets();
-    place.ok("cluster pets.txt -k 2 -o out");
+    place.ok("cluster pets.txt -k 2 --init k-means++ -o out");
     let text = place.read("out/clusters.json");
     assert_eq!(
         keys(&text, 2),
@@ -69,7 +72,18 @@ fn clusters_json_holds_what_is_promised() {
     );
     assert_eq!(
         keys(&text, 6),
-        ["id", "size", "cohesion", "keywords", "representatives", "least_typical", "histogram", "neighbours"]
+        [
+            "id",
+            "name",
+            "size",
+            "cohesion",
+            "heap",
+            "keywords",
+            "representatives",
+            "least_typical",
+            "histogram",
+            "neighbours"
+        ]
     );
     assert_eq!(keys(&text, 10), ["term", "weight", "score", "id", "similarity", "text"]);
     let file: Value = serde_json::from_str(&text).unwrap();
@@ -196,7 +210,7 @@ fn groups_json_holds_what_is_promised() {
         assert_eq!(group["id"].as_u64(), Some(id as u64));
         let keywords: Vec<String> =
             list(&group["keywords"]).iter().map(|word| word.as_str().unwrap().to_owned()).collect();
-        assert_eq!(group["name"].as_str().unwrap(), keywords[..3].join(", "));
+        assert!(!keywords.is_empty() && !group["name"].as_str().unwrap().is_empty());
         let members = list(&group["clusters"]);
         let size =
             |cluster: &Value| clusters["clusters"][cluster.as_u64().unwrap() as usize]["size"].as_u64();
@@ -239,4 +253,63 @@ fn merge_gives_every_document_its_group() {
     assert_eq!(place.json("docsphere-demo/groups.json"), before);
     let groups: Value = serde_json::from_str(&place.ok("merge docsphere-demo --groups 20 --json")).unwrap();
     assert_eq!(groups.as_array().unwrap().len(), 20);
+}
+
+#[test]
+fn names_of_the_demo_repeat_no_stem_and_no_name() {
+    let place = Place::new();
+    place.ok("demo");
+    let options = TextOptions::default().stop_words(StopWords::None).stemmer("english".to_owned());
+    let stemmer = Tokenizer::new(&options).unwrap();
+    let file = place.json("docsphere-demo/clusters.json");
+    let names: Vec<&str> = file["clusters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cluster| cluster["name"].as_str().unwrap())
+        .collect();
+    assert!(names.iter().any(|name| name.split(", ").any(|part| part.contains(' '))), "no phrase: {names:?}");
+    for name in &names {
+        let stems = stemmer.terms(name);
+        let distinct: BTreeSet<&String> = stems.iter().collect();
+        assert!(stems.len() == distinct.len() && stems.len() > 1, "{name}");
+    }
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), 20, "{names:?}");
+}
+
+#[test]
+fn stemmed_runs_show_full_forms() {
+    let place = Place::new();
+    place.ok("demo");
+    place.ok("cluster docsphere-demo.jsonl -k 20 --stem english -o out --min-df 2");
+    let file = place.json("out/clusters.json");
+    let clusters = file["clusters"].as_array().unwrap();
+    let keywords = clusters.iter().flat_map(|cluster| cluster["keywords"].as_array().unwrap());
+    let puppy = keywords.into_iter().find(|keyword| keyword["term"] == "puppi").expect("the stem of puppy");
+    assert!(["puppy", "puppies"].contains(&puppy["written"].as_str().unwrap()), "{puppy}");
+    let names = || clusters.iter().map(|cluster| cluster["name"].as_str().unwrap());
+    assert!(names().any(|name| name.contains("pupp")) && !names().any(|name| name.contains("puppi,")));
+    let page = place.read("out/report.html");
+    assert!(page.contains("\"puppy\"") || page.contains("\"puppies\""));
+}
+
+#[test]
+fn heaps_are_marked_everywhere() {
+    let place = Place::new();
+    // Two subjects, and texts that share only one word.
+    let mut texts = String::new();
+    for n in 0..12 {
+        texts += &format!("cats purr softly\ndogs bark loudly\nw{n} x{n} y{n} z{n} common\n");
+    }
+    place.write("texts.txt", &texts);
+    let shown = place.ok("cluster texts.txt -k 3 -o out --n-init 10 --init k-means++");
+    let file = place.json("out/clusters.json");
+    let clusters = file["clusters"].as_array().unwrap();
+    let heaps: Vec<&Value> = clusters.iter().filter(|cluster| cluster["heap"] == true).collect();
+    assert_eq!(heaps.len(), 1, "{clusters:?}");
+    let cohesion = heaps[0]["cohesion"].as_f64().unwrap();
+    assert!(shown.contains(&format!("{cohesion:.2}* ")) && shown.contains("\n* a heap"), "{shown}");
+    let id = heaps[0]["id"].as_u64().unwrap();
+    assert!(place.ok(&format!("inspect out --cluster {id}")).contains("a heap"));
+    assert!(place.read("out/report.html").contains("\"heap\":true"));
 }

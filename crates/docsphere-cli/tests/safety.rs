@@ -33,7 +33,8 @@ fn assert_refused(place: &Place, words: &str, message: &str) {
 /// Runs long enough for a checkpoint.
 fn write_checkpoint(place: &Place, name: &str, options: &str) {
     place.write("in.txt", crate::command::generated_corpus(1_000));
-    let run = "cluster in.txt -k 30 --max-iter 2 --tol 0 -o long --force -q --checkpoint-every 1";
+    let run =
+        "cluster in.txt -k 30 --init random --max-iter 2 --tol 0 -o long --force -q --checkpoint-every 1";
     place.ok(&format!("{run} --checkpoint {name} {options}"));
 }
 

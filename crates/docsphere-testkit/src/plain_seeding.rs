@@ -82,14 +82,14 @@ fn order(rows: &UnitRows<'_>) -> Vec<usize> {
     let mut docs: Vec<usize> = (0..rows.n_rows()).collect();
     docs.sort_by(|&a, &b| {
         let (a, b) = (rows.row(a), rows.row(b));
-        terms_hash(a).cmp(&terms_hash(b)).then(a.values.partial_cmp(b.values).expect("finite"))
+        terms_hash(a, 0).cmp(&terms_hash(b, 0)).then(a.values.partial_cmp(b.values).expect("finite"))
     });
     docs
 }
 
-/// The hash of a row: for each term, ascending, `h = mix(h XOR (term + 1))`, from 0.
-fn terms_hash(row: Row<'_>) -> u64 {
-    let mut hash = 0u64;
+/// The hash of a row: for each term, ascending, `h = mix(h XOR (term + 1))`, from `start`.
+pub(crate) fn terms_hash(row: Row<'_>, start: u64) -> u64 {
+    let mut hash = start;
     for (term, _) in row.iter() {
         hash ^= u64::from(term) + 1;
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

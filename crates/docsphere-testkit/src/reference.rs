@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use docsphere::UnitRows;
 
 use crate::fixed_point::{RowWeights, fixed};
+use crate::plain_merge::merged_seeds;
 use crate::plain_seeding::{PlainSeeding, vector};
 
 /// Terms and values, ascending by term, without zeros. Empty for an empty centroid.
@@ -36,6 +37,11 @@ pub enum ReferenceSeeding {
     Greedy {
         /// Documents drawn per step.
         candidates: usize,
+    },
+    /// Unions of small clusters.
+    Merge {
+        /// Small clusters per cluster.
+        fine: usize,
     },
     /// These centroids, normalised like rows. They may be empty.
     Given(Vec<SparseVector>),
@@ -209,6 +215,7 @@ fn first_centroids(rows: &UnitRows<'_>, params: &ReferenceParams) -> Vec<SparseV
         ReferenceSeeding::Random => plain.random(),
         ReferenceSeeding::PlusPlus => plain.plus_plus(),
         ReferenceSeeding::Greedy { candidates } => plain.greedy(*candidates),
+        ReferenceSeeding::Merge { fine } => return merged_seeds(rows, params, *fine),
         ReferenceSeeding::Given(centroids) => {
             assert_eq!(centroids.len(), params.n_clusters, "one given centroid a cluster");
             return centroids.iter().map(unit_vector).collect();
@@ -303,15 +310,15 @@ fn objective(similarities: &[f64], weights: &RowWeights<'_>) -> f64 {
     weights.without_scale(sum as f64 / two_to_40)
 }
 
-struct Update {
+pub(crate) struct Update {
     /// The labels after the refill, on which the sums are based.
-    labels: Vec<i32>,
+    pub(crate) labels: Vec<i32>,
     refilled: Vec<Refill>,
-    centroids: Vec<SparseVector>,
+    pub(crate) centroids: Vec<SparseVector>,
 }
 
 /// One update: refills the empty clusters, then computes every centroid from its members.
-fn update(
+pub(crate) fn update(
     rows: &UnitRows<'_>,
     weights: &RowWeights<'_>,
     now: &ReferenceAssignment,

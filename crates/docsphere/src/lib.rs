@@ -14,7 +14,8 @@
 //!    matrix: [`SparseRows`], checked, then [`UnitRows`], of length one; [`formats`] reads and
 //!    writes matrix files.
 //! 4. [`Centroids`]: sparse directions of clusters.
-//! 5. [`Init`]: the first centroids, at random, by k-means++ (greedy or plain), or given.
+//! 5. [`Init`]: the first centroids: by over-clustering and merges, by k-means++ (greedy or
+//!    plain), at random, or given.
 //! 6. to 8. Labels to centroids and rows to labels, alternately, in one loop over shards of the
 //!    rows.
 //! 9. [`Model`]: labels new rows; can be saved to a file and loaded again.
@@ -192,11 +193,13 @@ pub use simd::Simd;
 #[cfg(feature = "text")]
 pub use store::{DocumentText, TextStore, TextStoreWriter};
 pub use summary::{
-    ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, SummaryOptions, cluster_keywords, summarize,
+    ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Silhouette, SummaryOptions, cluster_keywords,
+    silhouette, summarize,
 };
 #[cfg(feature = "text")]
 pub use text::{
-    Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, stop_word_languages,
+    Joint, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, WrittenWord,
+    stop_word_languages,
 };
 pub use threads::{all_cores, on_threads};
 #[cfg(feature = "formats")]

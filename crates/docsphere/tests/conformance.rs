@@ -56,6 +56,7 @@ pub(crate) fn fit_like_with_options<'a>(
         ReferenceSeeding::Random => Init::Random,
         ReferenceSeeding::PlusPlus => Init::PlainPlusPlus,
         ReferenceSeeding::Greedy { candidates } => Init::PlusPlus { candidates: Some(*candidates) },
+        ReferenceSeeding::Merge { fine } => Init::Merge { fine: Some(*fine) },
         ReferenceSeeding::Given(centroids) => Init::Given(given(rows.n_terms(), centroids)),
     };
     let checked = SphericalKMeans::params(params.n_clusters)
@@ -165,7 +166,7 @@ pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (Random
     let shape = (2usize..60, 1usize..25, 0.02f64..0.6, 1u32..4, any::<u64>());
     let kind = prop_oneof![4 => Just((0.0, 0.1)), 1 => Just((0.0, 0.7)), 1 => Just((0.3, 0.1))];
     let run =
-        (1usize..20, 0usize..6, any::<u64>(), prop_oneof![Just(0.0), Just(1e-4), Just(0.05)], 0usize..4);
+        (1usize..20, 0usize..8, any::<u64>(), prop_oneof![Just(0.0), Just(1e-4), Just(0.05)], 0usize..4);
     (shape, kind, run).prop_map(|(shape, kind, run)| {
         let (n_docs, n_terms, density, largest_value, seed) = shape;
         let (negative_share, duplicate_share) = kind;
@@ -175,6 +176,7 @@ pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (Random
         let seeding = match seeding {
             0 => ReferenceSeeding::Random,
             1 => ReferenceSeeding::Greedy { candidates: 3 },
+            6 | 7 => ReferenceSeeding::Merge { fine: 2 + n_terms % 4 },
             2 | 3 => ReferenceSeeding::Given(random_seeds(&rows, n_clusters, seed)),
             _ => ReferenceSeeding::PlusPlus,
         };
@@ -220,7 +222,10 @@ fn on_text_like_rows(strategy: Strategy) {
     static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
         let case = |n_docs, mean_terms, n_clusters, max_iter| {
             let rows = ZipfText { n_docs, n_terms: 8_000, n_topics: 60, mean_terms, seed: 5 }.rows();
-            let seeding = ReferenceSeeding::PlusPlus;
+            let seeding = match n_clusters {
+                300 => ReferenceSeeding::Merge { fine: 3 },
+                _ => ReferenceSeeding::PlusPlus,
+            };
             let params = ReferenceParams { seeding, max_iter, tol: 1e-4, ..ReferenceParams::new(n_clusters) };
             let reference = reference_fit(&rows, &params);
             (rows, params, reference)

@@ -128,6 +128,7 @@ fn checked(params: &ReferenceParams, strategy: Strategy) -> Option<ValidParams> 
         ReferenceSeeding::Random => Init::Random,
         ReferenceSeeding::PlusPlus => Init::PlainPlusPlus,
         ReferenceSeeding::Greedy { candidates } => Init::PlusPlus { candidates: Some(*candidates) },
+        ReferenceSeeding::Merge { fine } => Init::Merge { fine: Some(*fine) },
         ReferenceSeeding::Given(_) => return None,
     };
     let params = SphericalKMeans::params(params.n_clusters)
@@ -543,7 +544,8 @@ fn a_worker_that_is_always_lost_in_a_later_step_ends_the_run() {
 fn a_wish_to_stop_during_a_recovery_keeps_the_result() {
     use docsphere::Event;
     let rows = lively_rows();
-    let params = SphericalKMeans::params(6).tol(0.0).n_threads(1).check().unwrap();
+    let init = docsphere::Init::Random; // so that there are iterations
+    let params = SphericalKMeans::params(6).init(init).tol(0.0).n_threads(1).check().unwrap();
     let mut n_runs = 0;
     let mut is_recovered = false;
     let mut observer = |event: &Event<'_>| {

@@ -3,6 +3,7 @@
 use docsphere::{Checkpoint, Event, FitOptions, Init, Simd, SphericalKMeans, Strategy, UnitRows};
 use docsphere_testkit::random_rows::random_rows;
 use docsphere_testkit::reference::{ReferenceParams, reference_fit};
+use docsphere_testkit::zipf::ZipfText;
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 
@@ -84,6 +85,23 @@ proptest! {
     }
 }
 
+#[test]
+fn many_small_clusters_merge_the_same_on_any_threads_and_shards() {
+    // More than 3,072 small clusters: only partners merge.
+    let rows = ZipfText { n_docs: 5_000, n_terms: 4_000, n_topics: 60, mean_terms: 12, seed: 2 }.rows();
+    let fit = |n_threads, cuts: Vec<usize>| {
+        let params = SphericalKMeans::params(1_200).init(Init::Merge { fine: Some(3) }).max_iter(2);
+        let params = params.n_threads(n_threads).check().unwrap();
+        params.fit_with(&rows, FitOptions::default().cuts(cuts)).unwrap()
+    };
+    let whole = fit(1, Vec::new());
+    let other = fit(3, vec![1_000, 1_001, 4_000]);
+    assert_eq!((whole.labels, whole.similarities), (other.labels, other.similarities));
+    assert_eq!(whole.model.centroids(), other.model.centroids());
+    let random = SphericalKMeans::params(1_200).init(Init::Random).max_iter(2).fit(&rows).unwrap();
+    assert!(whole.objective > random.objective, "{} {}", whole.objective, random.objective);
+}
+
 /// Three runs with seeds of their own.
 fn several_runs<'a>(
     rows: &UnitRows<'_>,
@@ -91,8 +109,12 @@ fn several_runs<'a>(
     strategy: Strategy,
     options: FitOptions<'a>,
 ) -> docsphere::Result<docsphere::Fit> {
+    let init = match params.seed % 2 {
+        0 => Init::PlusPlus { candidates: Some(2) },
+        _ => Init::Merge { fine: Some(3) },
+    };
     let checked = SphericalKMeans::params(params.n_clusters)
-        .init(Init::PlusPlus { candidates: Some(2) })
+        .init(init)
         .n_init(3)
         .seed(params.seed)
         .max_iter(params.max_iter)

@@ -3,8 +3,9 @@
 `SphericalKMeans` is a scikit-learn estimator that groups the rows of a sparse
 matrix by cosine similarity. `TextVectorizer` turns texts into such a matrix.
 `keywords` and `representatives` say what the clusters are about, `report` shows
-them on a page. `save` and `load` exchange models with the command
-``docsphere``, `write_result` and `load_result` whole results.
+them on a page, `silhouette_score` says how well rows fit their clusters. `save`
+and `load` exchange models with the command ``docsphere``, `write_result` and
+`load_result` whole results.
 
 Examples
 --------
@@ -36,6 +37,7 @@ from ._errors import (
 from ._files import load, save
 from ._kmeans import SphericalKMeans
 from ._result import Result, load_result, report, write_result
+from ._silhouette import silhouette_samples, silhouette_score
 from ._summary import keywords, representatives
 from ._text import TextVectorizer
 
@@ -58,5 +60,7 @@ __all__ = [
     "report",
     "representatives",
     "save",
+    "silhouette_samples",
+    "silhouette_score",
     "write_result",
 ]

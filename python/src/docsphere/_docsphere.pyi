@@ -17,6 +17,7 @@ __all__ = [
     "fit",
     "fit_texts",
     "read_result",
+    "silhouette",
     "write_report",
     "write_result",
 ]
@@ -47,6 +48,9 @@ def fit(
 ) -> Fitted: ...
 def fit_texts(texts: Sequence[str], options: dict[str, Any], n_threads: int) -> tuple[_CsrParts, TextModel]: ...
 def read_result(path: str | PathLike[str]) -> _Loaded: ...
+def silhouette(
+    matrix: _CsrArrays, labels: NDArray[np.int32], n_clusters: int, n_threads: int
+) -> tuple[NDArray[np.float64], float]: ...
 def write_report(
     model: Model, matrix: _CsrArrays, given: dict[str, Any], path: str | PathLike[str], n_threads: int
 ) -> int: ...

@@ -60,8 +60,8 @@ def load(path: str | PathLike[str]) -> SphericalKMeans | Pipeline:
 
     The parameters are those of the run that made the model, so that `fit` on the
     same rows finds the same clusters. There are two exceptions. Given centroids
-    are not in the file: `init` is then "k-means++". The number of candidates of
-    greedy seeding, which the command can set, has its default value.
+    are not in the file: `init` is then "merge". The numbers of candidates and of
+    small clusters, which the command can set, have their default values.
     """
     path = Path(path)
     compiled = _docsphere.Model.load(path / "model.docsphere" if path.is_dir() else path)
@@ -75,7 +75,7 @@ def _estimator(compiled: _docsphere.Model) -> SphericalKMeans:
     info: dict[str, Any] = json.loads(compiled.info)
     model = SphericalKMeans(
         n_clusters=compiled.n_clusters,
-        init=info["init"] if info["init"] != "given" else "k-means++",
+        init=info["init"] if info["init"] != "given" else "merge",
         n_init=info["n_init"],
         max_iter=info["max_iter"],
         tol=info["tol"],

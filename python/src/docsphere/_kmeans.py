@@ -21,7 +21,7 @@ from ._errors import ParameterError
 from ._matrix import csr_arrays, csr_matrix
 from ._progress import ProgressBar
 
-_INITS = ("k-means++", "plain-k-means++", "random")
+_INITS = ("merge", "k-means++", "plain-k-means++", "random")
 
 
 class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -37,11 +37,12 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     n_clusters : int, default=8
         The number of clusters.
 
-    init : {"k-means++", "plain-k-means++", "random"} or matrix of shape \
-            (n_clusters, n_features), default="k-means++"
-        How the initial centroids are chosen: by spherical k-means++ in its greedy
-        form, as in scikit-learn; by its plain form, which is faster and ends with
-        a lower objective; rows drawn at random; or those given, sparse or dense.
+    init : {"merge", "k-means++", "plain-k-means++", "random"} or matrix of shape \
+            (n_clusters, n_features), default="merge"
+        How the initial centroids are chosen: several times as many small clusters,
+        merged until `n_clusters` are left, which ends with the greatest objective;
+        by spherical k-means++ in its greedy form, as in scikit-learn; by its plain
+        form, which is faster; rows drawn at random; or those given, sparse or dense.
 
     n_init : int, default=1
         The number of runs with different seeds. The one with the greatest
@@ -177,7 +178,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self,
         n_clusters: int = 8,
         *,
-        init: str | ArrayLike | Any = "k-means++",
+        init: str | ArrayLike | Any = "merge",
         n_init: int = 1,
         max_iter: int = 100,
         tol: float = 1e-4,

@@ -21,12 +21,14 @@ from docsphere.ray import _run
 from results import assert_same, assignments, command_result
 
 CORPUS = Path(__file__).parents[3] / "corpora" / "everyday.jsonl"
-OPTIONS = ("-k", "20", "--seed", "3", "--min-df", "2", "--tol", "0")
+OPTIONS = ("-k", "20", "--init", "k-means++", "--seed", "3", "--min-df", "2", "--tol", "0")
 
 
 def run(inputs, output, **options):
     """Cluster files with the same options."""
     given = {"n_clusters": 20, "random_state": 3, "tol": 0.0, "vectorizer": docsphere.TextVectorizer(min_df=2)}
+    # Many calls of seeding, and several iterations.
+    given |= {"init": "k-means++"}
     given |= {"num_shards": 2, "n_threads": 1, "restart_timeout": 60.0}
     return docsphere.ray.cluster(inputs, output=output, **given | options)
 
@@ -137,6 +139,16 @@ def test_a_node_lost_in_any_stage_changes_no_bit(cluster, inputs, expected, stag
     assert_same(tmp_path / "out", expected)
 
 
+def test_default_seeds_are_those_of_the_command(cluster, command, inputs, tmp_path, monkeypatch):
+    defaults = [option for option in OPTIONS if option not in ("--init", "k-means++")]
+    expected = command_result(command, inputs, tmp_path / "expected", *defaults)
+    # The first calls read and make rows; this one is among those of small clusters.
+    watched = Watched(monkeypatch, kill_process, [10])
+    run(inputs, tmp_path / "out", init="merge")
+    assert watched.n_struck == 1 and watched.stages[10] not in ("start", "counting", "rows")
+    assert_same(tmp_path / "out", expected)
+
+
 def test_many_lost_processes_change_no_bit(cluster, inputs, expected, stages, tmp_path, monkeypatch):
     watched = Watched(monkeypatch, kill_process, [3, len(stages) // 2, len(stages)])
     run(inputs, tmp_path / "out")
@@ -161,7 +173,8 @@ def die(event):
         os.kill(os.getpid(), signal.SIGKILL)
 
 docsphere.ray.cluster(
-    sys.argv[4:], n_clusters=20, output=sys.argv[2], random_state=3, tol=0.0, num_shards=2, n_threads=1,
+    sys.argv[4:], n_clusters=20, init="k-means++", output=sys.argv[2], random_state=3, tol=0.0,
+    num_shards=2, n_threads=1,
     vectorizer=docsphere.TextVectorizer(min_df=2), address=sys.argv[1], checkpoint=sys.argv[3], checkpoint_every=1,
     callback=die,
 )

@@ -37,14 +37,19 @@ pub(crate) struct ClusterArgs {
     #[arg(short = 'k', long, value_name = "K")]
     pub(crate) n_clusters: usize,
 
-    /// How the initial centroids are chosen: random, plain-k-means++, k-means++, or a matrix file
-    /// of centroids
+    /// How the initial centroids are chosen: merge, k-means++, plain-k-means++, random, or a matrix
+    /// file of centroids
     #[arg(long, value_name = "INIT", default_value = DEFAULTS.init.name())]
     init: String,
 
     /// Candidates per step of k-means++ [default: 4]
     #[arg(long, value_name = "N")]
     candidates: Option<usize>,
+
+    /// Small clusters per cluster, before merges [default: 10 up to 100 clusters, 5 up to
+    /// 1,000, 3 above]
+    #[arg(long, value_name = "N")]
+    fine: Option<usize>,
 
     /// Number of runs with different seeds; the best one is kept
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.n_init)]
@@ -110,10 +115,14 @@ impl ClusterArgs {
                 return Err(UsageError(message).into());
             }
         };
-        match (init, self.candidates) {
-            (Init::PlusPlus { .. }, candidates) => Ok(Init::PlusPlus { candidates }),
-            (_, Some(_)) => Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into()),
-            (init, None) => Ok(init),
+        match (init, self.candidates, self.fine) {
+            (Init::PlusPlus { .. }, candidates, None) => Ok(Init::PlusPlus { candidates }),
+            (Init::Merge { .. }, None, fine) => Ok(Init::Merge { fine }),
+            (_, Some(_), _) => {
+                Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into())
+            }
+            (_, _, Some(_)) => Err(UsageError("--fine goes with --init merge only".to_owned()).into()),
+            (init, None, None) => Ok(init),
         }
     }
 

@@ -186,10 +186,14 @@ impl Args {
             model: &model,
             objective: fit.objective,
         };
+        let mut has_warned = false;
         let texts = |numbers: &[u64]| {
             texts_of(numbers, loaded).unwrap_or_else(|error| {
                 // Not worth discarding hours of work.
-                progress.say(&format!("warning: representatives are written without their texts: {error:#}"));
+                if !std::mem::replace(&mut has_warned, true) {
+                    progress
+                        .say(&format!("warning: representatives are written without their texts: {error:#}"));
+                }
                 BTreeMap::new()
             })
         };

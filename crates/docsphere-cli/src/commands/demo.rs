@@ -70,9 +70,9 @@ impl Args {
         if is_again {
             words.push("--force".as_ref());
         }
-        // Options for a small corpus: careful seeds, the best of ten runs, no terms that occur in
-        // only one document.
-        let mut suited = vec!["--init", "k-means++", "--candidates", "20", "--n-init", "10", "--min-df", "2"];
+        // Options for a small corpus: the best of ten runs, no terms that occur in only one
+        // document.
+        let mut suited = vec!["--n-init", "10", "--min-df", "2"];
         if cfg!(feature = "serve") {
             suited.push("--index");
         }

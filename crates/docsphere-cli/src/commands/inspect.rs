@@ -96,20 +96,26 @@ impl Args {
         }
         let mut out = People::new();
         out.line(format_args!(
-            "cluster {}: {}, cohesion {:.3}",
+            "cluster {}: {}, cohesion {:.3}{}",
             cluster.id,
             counted(cluster.size, "document"),
-            cluster.cohesion
+            cluster.cohesion,
+            if cluster.heap { ", a heap: its documents have little in common" } else { "" }
         ))?;
+        out.line(cluster.title())?;
         out.line("")?;
         out.line("keywords")?;
         for keyword in &cluster.keywords {
-            out.line(format_args!("  {:.3}  {}", keyword.score, keyword.term))?;
+            out.line(format_args!("  {:.3}  {}", keyword.score, keyword.shown()))?;
         }
         out.line("")?;
         out.line("representatives")?;
         for representative in &cluster.representatives {
-            out.line(format_args!("  {:.3}  {}", representative.similarity, representative.id))?;
+            let duplicates = match representative.near_duplicates {
+                0 => String::new(),
+                n => format!(", and {}", counted(n, "near-duplicate")),
+            };
+            out.line(format_args!("  {:.3}  {}{duplicates}", representative.similarity, representative.id))?;
             if let Some(text) = &representative.text {
                 out.line(format_args!("         {}", shortened(text, table::width().saturating_sub(9))))?;
             }

@@ -46,6 +46,12 @@ impl Centroids {
         Centroids { n_terms, list }
     }
 
+    /// Those that are not empty.
+    pub(crate) fn without_empty(mut self) -> Self {
+        self.list.retain(|centroid| !centroid.terms.is_empty());
+        self
+    }
+
     /// Normalises the rows of a matrix and takes them as centroids. Zero rows become empty
     /// centroids.
     pub fn from_rows(rows: SparseRows<'_>) -> Self {

@@ -15,7 +15,7 @@ use crate::simd::Simd;
 use crate::vectors::{WeightScale, WeightTotal};
 
 /// The version of all messages. Coordinator and workers must have the same.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// The part of a request for one worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -50,6 +50,11 @@ pub(super) enum Request {
     },
     /// Prepare for runs.
     Begin(Begin),
+    /// Documents of a random sample.
+    Sample {
+        salt: u64,
+        n: u64,
+    },
     BeginSeeding {
         bucket_docs: u64,
         search: bool,
@@ -248,6 +253,8 @@ pub(super) enum Answer {
     Ceiling(Option<i32>),
     Weights(WeightTotal),
     Begun(BegunRows),
+    /// Places and documents.
+    Sampled(Vec<(u64, u32)>),
     /// The total seed weight of each bucket.
     Totals(Packed),
     /// For each bucket its documents in order; see [`super::serving`].

@@ -12,7 +12,7 @@ use super::team::Team;
 use crate::assign::Step;
 use crate::centroids::Centroid;
 use crate::error::{Error, Result};
-use crate::seeding::{Draw, Drawable, Joined, Lowered, Ordered, Seed, SeedSource, content_hash};
+use crate::seeding::{Draw, Drawable, Joined, Lowered, Ordered, Placed, Seed, SeedSource, content_hash};
 use crate::shards::{Checksums, PassSeconds, Passed, RowFacts, Shards};
 use crate::summary::source::{ClusterFacts, Extremes, SummarySource};
 use crate::update::{BATCH_CLUSTERS, Candidate, Delta, Fitting, Refill, Touched};
@@ -201,6 +201,20 @@ impl<'a> RemoteShards<'a> {
 }
 
 impl SeedSource for RemoteShards<'_> {
+    fn sample(&self, salt: u64, n: usize) -> Result<Vec<Placed>> {
+        let mut all = Vec::new();
+        self.ask_all(&Request::Sample { salt, n: n as u64 }, |_, answer| {
+            let Answer::Sampled(found) = answer else { return Err(damaged()) };
+            all.extend(found.into_iter().map(|(place, doc)| Placed { place, doc }));
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    fn seed_rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
+        self.rows(docs)
+    }
+
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
         self.set_stage("seeding");
         let mut totals: Vec<u64> = Vec::new();

@@ -65,6 +65,10 @@ impl<'a> Serving<'a> {
 
     pub(super) fn answer(&mut self, request: Request) -> Result<Answer> {
         match request {
+            Request::Sample { salt, n } => {
+                let found = self.shard.sample(salt, n as usize);
+                Ok(Answer::Sampled(found.iter().map(|placed| (placed.place, placed.doc)).collect()))
+            }
             Request::BeginSeeding { bucket_docs, search } => {
                 self.shard.clear();
                 self.centroids = None;

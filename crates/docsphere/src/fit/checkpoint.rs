@@ -108,6 +108,9 @@ impl Fingerprint {
             (None, Init::Given(centroids)) => {
                 format!("given {:08x}", crc32fast::hash(&centroids.to_bytes()))
             }
+            (None, Init::Merge { .. }) => {
+                format!("{} of {} small clusters", params.init, params.init.n_fine(params.n_clusters))
+            }
             (None, init) => match init.n_candidates() {
                 Some(candidates) => format!("{} with {candidates} candidates", init.name()),
                 None => init.name().to_owned(),

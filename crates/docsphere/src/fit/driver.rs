@@ -1,5 +1,10 @@
 //! The only loop.
 
+mod merge;
+mod over_cluster;
+
+pub(super) use merge::most_bytes as merge_bytes;
+
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
@@ -9,7 +14,7 @@ use super::params::Params;
 use super::run::{History, Run, Start};
 use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
-use crate::centroids::Centroids;
+use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason};
@@ -307,6 +312,9 @@ impl Driver<'_> {
     fn seeds(&mut self, number: usize) -> Result<Centroids> {
         let Params { n_clusters, init, seed, .. } = self.params;
         let (n_clusters, n_terms) = (*n_clusters, self.facts.n_terms);
+        if let Init::Merge { .. } = init {
+            return self.over_clustered(number);
+        }
         let seeding = Seeding { init, n_clusters, n_terms, seed: *seed, run: number };
         let (observer, cancel) = (&mut *self.observer, self.cancel);
         seeding.centroids(self.shards, &mut |done| {
@@ -318,7 +326,7 @@ impl Driver<'_> {
     fn iterate(&mut self, run: &mut Run) -> Result<Ended> {
         let params = self.params;
         for iteration in run.history.iterations.len()..=params.max_iter {
-            let record = if iteration == 0 { self.first_iteration(run) } else { self.iteration(run) }?;
+            let record = self.step(run)?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             if self.is_cancelled() {
                 return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
@@ -344,6 +352,11 @@ impl Driver<'_> {
         Ok(Ended { stop: StopReason::MaxIter, asked_to_stop: false })
     }
 
+    /// The first assignment, or the next iteration.
+    fn step(&mut self, run: &mut Run) -> Result<IterationRecord> {
+        if run.history.iterations.is_empty() { self.first_iteration(run) } else { self.iteration(run) }
+    }
+
     /// Assigns every document to its seed.
     fn first_iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let step = Step::new(0, &run.centroids, None, self.cancel);
@@ -356,6 +369,21 @@ impl Driver<'_> {
     /// Labels to centroids, then rows to labels.
     fn iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let start = Instant::now();
+        let (movement, n_refills) = self.update(run)?;
+        let update_seconds = start.elapsed().as_secs_f64();
+
+        let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
+        let passed = self.shards.pass(&step)?;
+        let (mut record, touched) = self.record(&step, passed);
+        run.pending = touched;
+        record.refilled_clusters = n_refills as u64;
+        record.max_squared_movement = movement.max_squared_distance();
+        record.seconds.update += update_seconds;
+        Ok(record)
+    }
+
+    /// Labels to centroids. Returns how far these moved, and how many were refilled.
+    fn update(&mut self, run: &mut Run) -> Result<(Movement, usize)> {
         let mut touched = std::mem::take(&mut run.pending);
         run.sums.count(&touched);
         let refills = refill::choose(run.sums.n_members(), |after, n| self.shards.worst(after, n))?;
@@ -365,16 +393,7 @@ impl Driver<'_> {
         let batch = self.shards.clusters_per_delta(touched.len());
         let delta = |clusters| self.shards.delta(clusters);
         let movement = run.sums.apply(&touched, &refills, &mut run.centroids, batch, delta)?;
-        let update_seconds = start.elapsed().as_secs_f64();
-
-        let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
-        let passed = self.shards.pass(&step)?;
-        let (mut record, touched) = self.record(&step, passed);
-        run.pending = touched;
-        record.refilled_clusters = refills.len() as u64;
-        record.max_squared_movement = movement.max_squared_distance();
-        record.seconds.update += update_seconds;
-        Ok(record)
+        Ok((movement, refills.len()))
     }
 
     /// The record of a pass, and the touched clusters for the next update.

@@ -1,8 +1,10 @@
 //! Upper bounds on the memory of a fit.
 
+use super::driver::merge_bytes;
 use super::params::{Params, ValidParams};
 use crate::assign::{Sizes, most_bytes};
-use crate::seeding;
+use crate::record::Strategy;
+use crate::seeding::{self, Init};
 use crate::threads::all_cores;
 use crate::update;
 use crate::vectors::UnitRows;
@@ -15,7 +17,8 @@ use crate::vectors::UnitRows;
 pub struct MemoryForecast {
     /// Labels, similarities and moves.
     pub documents: u64,
-    /// The index over the documents that seeding uses, and their weights.
+    /// The index over the documents that seeding uses, and their weights; or all that the loop over
+    /// small clusters needs.
     pub seeding: u64,
     /// Centroids, their sums, and the changes of an update.
     pub centroids: u64,
@@ -48,7 +51,7 @@ impl ValidParams {
     /// # Ok::<(), docsphere::Error>(())
     /// ```
     pub fn memory_forecast(&self, rows: &UnitRows<'_>) -> MemoryForecast {
-        let Params { n_clusters, strategy, n_threads, n_init, lambdas, .. } = self.params();
+        let Params { n_clusters, init, strategy, n_threads, n_init, lambdas, .. } = self.params();
         let sizes = Sizes {
             n_rows: rows.n_rows() as u64,
             nnz: rows.nnz() as u64,
@@ -59,13 +62,28 @@ impl ValidParams {
             n_lambdas: lambdas.len() as u64,
         };
         let best = if *n_init > 1 { 12 * sizes.n_rows + 8 * sizes.entries() } else { 0 };
+        let drawing = seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms);
         MemoryForecast {
             // Label and similarity, and the label included in the sums; a list of refill
             // candidates, or of moves, which is concatenated from parts.
             documents: (16 + 48) * sizes.n_rows + best,
-            seeding: seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms),
+            seeding: match init {
+                Init::Merge { .. } => {
+                    drawing.max(over_clustering(*strategy, &sizes, init.n_fine(*n_clusters) as u64))
+                }
+                _ => drawing,
+            },
             centroids: update::most_bytes(sizes.entries(), sizes.n_clusters, sizes.n_terms, sizes.n_threads),
             strategy: most_bytes(*strategy, &sizes),
         }
     }
+}
+
+/// The loop over small clusters and their merges; the random order of the documents is gone by
+/// then, and smaller.
+fn over_clustering(strategy: Strategy, sizes: &Sizes, n_small: u64) -> u64 {
+    let small = Sizes { n_clusters: n_small.min(sizes.n_rows), ..*sizes };
+    let centroids = update::most_bytes(small.entries(), small.n_clusters, small.n_terms, small.n_threads);
+    let merges = merge_bytes(small.n_clusters, small.n_threads);
+    centroids + most_bytes(strategy, &small).max(merges).max(32 * small.n_rows)
 }

@@ -32,7 +32,7 @@ impl SphericalKMeans {
 /// | option | default | meaning |
 /// |---|---|---|
 /// | `n_clusters` | | the number of clusters, k |
-/// | `init` | k-means++ | how the first centroids are chosen |
+/// | `init` | merge | how the first centroids are chosen |
 /// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
 /// | `max_iter` | 100 | maximum number of iterations per run |
 /// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to continue until no label changes |
@@ -203,6 +203,9 @@ impl Params {
                     "from 1 to 10000",
                     candidates,
                 )?;
+            }
+            Init::Merge { fine: Some(fine) } => {
+                Error::unless((2..=100).contains(fine), "fine", "from 2 to 100", fine)?;
             }
             Init::Given(centroids) => {
                 let n_given = centroids.n_clusters();

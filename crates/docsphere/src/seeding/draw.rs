@@ -24,6 +24,11 @@ impl SeedRng {
         SeedRng(rng)
     }
 
+    /// Any number.
+    pub(super) fn next(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// A number below `n`: the part above bit 128 of 128 random bits times n. The bias is below
     /// 2^-64.
     fn below(&mut self, n: u64) -> u64 {

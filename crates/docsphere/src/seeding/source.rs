@@ -59,6 +59,13 @@ pub(crate) struct Lowered {
     pub(crate) gain: u64,
 }
 
+/// A document and its place in a random order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Placed {
+    pub(crate) place: u64,
+    pub(crate) doc: u32,
+}
+
 /// The operations that draws need from the documents. Every answer is an integer, or about one
 /// document.
 ///
@@ -67,6 +74,13 @@ pub(crate) struct Lowered {
 /// documents that each improves stays with the documents, and may be dropped there when it takes
 /// too much memory.
 pub(crate) trait SeedSource {
+    /// The documents that may be among the first `n` of a random order; see
+    /// [`sampled`](mod@super::sampled). Of several shards, all that any of them names.
+    fn sample(&self, salt: u64, n: usize) -> Result<Vec<Placed>>;
+
+    /// The rows of some documents, in this order.
+    fn seed_rows(&self, docs: &[u32]) -> Result<Vec<Centroid>>;
+
     /// Begins to seed a run. Returns the total seed weight of each bucket.
     ///
     /// Without `search`, only [`SeedSource::take`] may be used to lower weights.

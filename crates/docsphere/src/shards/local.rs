@@ -19,7 +19,8 @@ use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::record::Strategy;
 use crate::seeding::{
-    Buckets, Draw, Drawable, Joined, Lowered, Ordered, Search, Seed, SeedSource, content_hash,
+    Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedSource, content_hash,
+    sample_of,
 };
 use crate::update::{Candidate, Change, Changes, Delta, DeltaScratch, Fitting, Refill, Touched};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
@@ -113,6 +114,14 @@ impl<'a> LocalShards<'a> {
 }
 
 impl SeedSource for LocalShards<'_> {
+    fn sample(&self, salt: u64, n: usize) -> Result<Vec<Placed>> {
+        Ok(self.list.iter().flat_map(|shard| shard.sample(salt, n)).collect())
+    }
+
+    fn seed_rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
+        docs.iter().map(|&doc| self.row(doc)).collect()
+    }
+
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
         let buckets = Buckets::for_docs(self.list.iter().map(|shard| shard.rows.n_rows()).sum());
         // What the run before needed goes before the index comes.
@@ -312,6 +321,11 @@ impl<'a> LocalShard<'a> {
     /// The place of a document among those of the shard.
     pub(crate) fn position(&self, doc: u32) -> usize {
         doc as usize - self.first_doc
+    }
+
+    /// The documents that may be among the first `n` of a random order.
+    pub(crate) fn sample(&self, salt: u64, n: usize) -> Vec<Placed> {
+        sample_of(&self.rows, &self.weights, self.first_doc, salt, n)
     }
 
     /// Builds the data for seeding. Returns the total seed weight of each bucket.

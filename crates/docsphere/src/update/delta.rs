@@ -303,7 +303,7 @@ pub(super) fn sum_of(
 }
 
 /// The number of these terms that are below `term`. Fast if they are few.
-fn gallop(terms: &[u32], term: u32) -> usize {
+pub(super) fn gallop(terms: &[u32], term: u32) -> usize {
     let mut step = 1;
     while step <= terms.len() && terms[step - 1] < term {
         step *= 2;

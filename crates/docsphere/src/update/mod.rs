@@ -49,3 +49,17 @@ impl Follower {
         self.sums.apply(&touched, &[], centroids, BATCH_CLUSTERS, delta).expect("nothing can fail here")
     }
 }
+
+/// The sums of these labels, and their directions: for tests of other stages.
+#[cfg(test)]
+pub(crate) fn sums_of(
+    rows: &crate::vectors::UnitRows<'_>,
+    labels: &[u32],
+    n_clusters: usize,
+) -> (Sums, crate::centroids::Centroids) {
+    use crate::centroids::{Centroid, Centroids};
+    let mut follower = Follower::new(labels.len(), n_clusters);
+    let mut centroids = Centroids::new(rows.n_terms(), vec![Centroid::default(); n_clusters]);
+    follower.update(rows, labels, &mut centroids);
+    (follower.sums, centroids)
+}

@@ -6,15 +6,18 @@
 //! **Cost.** Time: the entries of the touched sums and of the delta. Memory: 12 bytes per entry,
 //! shared terms included; 4 bytes per cluster.
 
+use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::Refill;
-use super::delta::{ClusterDelta, Delta, Touched, sum_of};
+use super::delta::{ClusterDelta, Delta, Touched, gallop, sum_of};
+use crate::by_key::ByKey;
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
+use crate::vectors::ONE;
 
 /// Number of clusters that are updated together: enough for any number of threads.
 pub(crate) const BATCH_CLUSTERS: usize = 256;
@@ -57,6 +60,35 @@ impl Sums {
     /// Documents with weight in each cluster. Refills change it before they are applied.
     pub(crate) fn n_members(&mut self) -> &mut [u32] {
         &mut self.n_members
+    }
+
+    /// The lengths of the sums, in units of a row of weight one.
+    pub(crate) fn lengths(&self) -> Vec<f64> {
+        self.list.par_iter().map(|sum| sum.length() / ONE).collect()
+    }
+
+    /// The dot product of the sums of two clusters, in the same units.
+    pub(crate) fn dot(&self, a: usize, b: usize) -> f64 {
+        self.list[a].dot(&self.list[b]) / (ONE * ONE)
+    }
+
+    /// The `n` entries of a sum with the greatest magnitude, in the same units and in ascending
+    /// order of term; of equal ones those with smaller terms.
+    pub(crate) fn heaviest(&self, cluster: usize, n: usize) -> Vec<(u32, f64)> {
+        self.list[cluster].heaviest(n)
+    }
+
+    /// The directions of the sums of groups of clusters, which have numbers from 0 on. Groups whose
+    /// sum is zero are left out.
+    pub(crate) fn group_centroids(&self, groups: &[Option<u32>]) -> Vec<Centroid> {
+        let n_groups = groups.iter().flatten().max().map_or(0, |&last| last as usize + 1);
+        let members = groups.iter().zip(0u32..).filter_map(|(&group, cluster)| Some((group?, cluster)));
+        let members = ByKey::new(n_groups, members);
+        let sum_of = |group: u32| {
+            let sums = members.of(group).iter().map(|&cluster| &self.list[cluster as usize]);
+            sums.fold(Sum::default(), |sum, other| sum.plus_sum(other)).to_centroid()
+        };
+        (0..n_groups as u32).into_par_iter().with_max_len(1).filter_map(sum_of).collect()
     }
 
     /// Updates the sums, and moves `centroids` to their directions.
@@ -128,12 +160,46 @@ impl Sum {
         Sum { terms: terms.unwrap_or_else(|| Arc::clone(&self.terms)), values }
     }
 
+    /// The sum of the members of both clusters.
+    fn plus_sum(&self, other: &Sum) -> Sum {
+        let (terms, values) = sum_of(&self.terms, &self.values, &other.terms, &other.values);
+        Sum { terms: terms.unwrap_or_else(|| Arc::clone(&self.terms)), values }
+    }
+
+    /// The dot product of two sums, added up in ascending order of term.
+    fn dot(&self, other: &Sum) -> f64 {
+        let (short, long) = if self.terms.len() <= other.terms.len() { (self, other) } else { (other, self) };
+        let (mut from, mut dot) = (0, 0.0);
+        for (&term, &value) in short.terms.iter().zip(&short.values) {
+            from += gallop(&long.terms[from..], term);
+            if long.terms.get(from) == Some(&term) {
+                dot += value as f64 * long.values[from] as f64;
+            }
+        }
+        dot
+    }
+
+    fn heaviest(&self, n: usize) -> Vec<(u32, f64)> {
+        let mut entries: Vec<(u32, i64)> =
+            self.terms.iter().copied().zip(self.values.iter().copied()).collect();
+        if entries.len() > n {
+            entries.select_nth_unstable_by_key(n, |&(term, value)| (Reverse(value.unsigned_abs()), term));
+            entries.truncate(n);
+            entries.sort_unstable_by_key(|entry| entry.0);
+        }
+        entries.into_iter().map(|(term, value)| (term, value as f64 / ONE)).collect()
+    }
+
+    fn length(&self) -> f64 {
+        self.values.iter().map(|&v| v as f64 * v as f64).sum::<f64>().sqrt()
+    }
+
     /// The unit vector in the sum's direction, or `None` if the sum is zero.
     fn to_centroid(&self) -> Option<Centroid> {
         if self.terms.is_empty() {
             return None;
         }
-        let length = self.values.iter().map(|&v| v as f64 * v as f64).sum::<f64>().sqrt();
+        let length = self.length();
         let values = self.values.iter().map(|&v| (v as f64 / length) as f32).collect();
         Some(Centroid { terms: Arc::clone(&self.terms), values })
     }

@@ -48,4 +48,4 @@ pub use unit::{UNIT_TOLERANCE, UnitRows};
 pub use vectorizer::{Vectorized, Vectorizer};
 #[cfg(feature = "text")]
 pub use vocabulary::Vocabulary;
-pub(crate) use weights::{RowWeights, WeightScale, WeightTotal, fixed_similarity};
+pub(crate) use weights::{ONE, RowWeights, WeightScale, WeightTotal, fixed_similarity};

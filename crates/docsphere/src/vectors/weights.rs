@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, Result, RowProblem};
 
-const ONE: f64 = (1u64 << 32) as f64;
+/// One, in the fixed point of sums.
+pub(crate) const ONE: f64 = (1u64 << 32) as f64;
 
 /// One, in the objective's fixed point with 40 binary places.
 const PLACES: f64 = (1u64 << 40) as f64;

@@ -33,8 +33,9 @@ def cluster(
     n_clusters: int,
     output: str | PathLike[str],
     vectorizer: TextVectorizer | None = None,
-    init: str = "k-means++",
+    init: str = "merge",
     candidates: int | None = None,
+    fine: int | None = None,
     n_init: int = 1,
     max_iter: int = 100,
     tol: float = 1e-4,
@@ -89,11 +90,15 @@ def cluster(
         How texts become rows; None is ``TextVectorizer()``. It need not be
         fitted, and is not changed.
 
-    init : {"k-means++", "plain-k-means++", "random"}, default="k-means++"
+    init : {"merge", "k-means++", "plain-k-means++", "random"}, default="merge"
         How the initial centroids are chosen.
 
     candidates : int or None, default=None
         Candidates per step of "k-means++"; None is 4.
+
+    fine : int or None, default=None
+        Small clusters per cluster of "merge"; None is 10 up to 100 clusters, 5 up
+        to 1,000, 3 above.
 
     n_init : int, default=1
         The number of runs with different seeds; the best one is kept.
@@ -247,6 +252,7 @@ def cluster(
         # Threads of this process, which only adds what workers send.
         "params": model._options(0, None) | {"n_threads": threads_of(-1)},
         "candidates": None if candidates is None else positive("candidates", candidates),
+        "fine": None if fine is None else positive("fine", fine),
         "files": files,
     }
     watchers: list[Watcher] = [] if callback is None else [callback]

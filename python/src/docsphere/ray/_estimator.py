@@ -34,8 +34,8 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
     n_clusters : int, default=8
         The number of clusters.
 
-    init : {"k-means++", "plain-k-means++", "random"} or matrix of shape \
-            (n_clusters, n_features), default="k-means++"
+    init : {"merge", "k-means++", "plain-k-means++", "random"} or matrix of shape \
+            (n_clusters, n_features), default="merge"
         How the initial centroids are chosen, as in `docsphere.SphericalKMeans`.
 
     n_init : int, default=1
@@ -129,7 +129,7 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
         self,
         n_clusters: int = 8,
         *,
-        init: str | ArrayLike | Any = "k-means++",
+        init: str | ArrayLike | Any = "merge",
         n_init: int = 1,
         max_iter: int = 100,
         tol: float = 1e-4,
@@ -234,4 +234,4 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
             raise ParameterError("init must be a name if rows are made of texts")
         text = (self.vectorizer or TextVectorizer())._options() if source.n_features is None else None
         params = self._options(source.n_features or 0, np.float64) | {"n_threads": threads_of(self.n_jobs)}
-        return {"text": text, "params": params, "candidates": None, "files": None}
+        return {"text": text, "params": params, "candidates": None, "fine": None, "files": None}

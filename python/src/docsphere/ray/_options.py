@@ -92,11 +92,12 @@ def _clustering(command: argparse.ArgumentParser) -> None:
     add("-k", "--n-clusters", metavar="K", type=int, required=True, help="the number of clusters")
     add(
         "--init",
-        choices=("random", "plain-k-means++", "k-means++"),
-        default="k-means++",
+        choices=("merge", "k-means++", "plain-k-means++", "random"),
+        default="merge",
         help="how the initial centroids are chosen [default: %(default)s]",
     )
     add("--candidates", metavar="N", type=int, help="candidates per step of k-means++ [default: 4]")
+    add("--fine", metavar="N", type=int, help="small clusters per cluster of merge [default: 3 to 10]")
     add("--n-init", metavar="N", type=int, default=1, help="number of runs; the best is kept [default: %(default)s]")
     add("--seed", metavar="N", type=int, default=0, help="seed of all random numbers [default: %(default)s]")
     add("--max-iter", metavar="N", type=int, default=100, help="maximum number of iterations [default: %(default)s]")

@@ -1,0 +1,62 @@
+//! Seeds by over-clustering: several times as many clusters, few iterations, then merges.
+//!
+//! A seed that is one document follows the words of that document; seeds that are unions of small
+//! clusters follow what many documents share. The small clusters are found by the same loop over
+//! the same shards, so this is as exact, and as distributed, as the loop itself.
+
+use super::merge::merged;
+use super::{Driver, History, Params, Run, is_set};
+use crate::centroids::{Centroid, Centroids};
+use crate::error::{ErrorKind, Result};
+use crate::observer::Event;
+use crate::seeding::{Init, Seeding, sampled};
+
+/// Iterations over the small clusters.
+const ITERATIONS: usize = 3;
+
+impl Driver<'_> {
+    /// Finds several small clusters per cluster, and merges them.
+    pub(super) fn over_clustered(&mut self, number: usize) -> Result<Centroids> {
+        let (k, n_terms) = (self.params.n_clusters, self.facts.n_terms);
+        // The sample, the first assignment, the iterations, the merges.
+        let total = ITERATIONS + 3;
+        let small = self.small_seeds(number)?;
+        self.tell(&Event::Seeding { done: 1, total })?;
+        self.shards.start(None)?;
+        let mut run = Run::new(number, small, History::default());
+        for iteration in 0..=ITERATIONS {
+            let record = self.step(&mut run)?;
+            let is_still = iteration > 0 && record.moved_docs == 0;
+            run.history.iterations.push(record);
+            self.tell(&Event::Seeding { done: iteration + 2, total })?;
+            if is_still {
+                break;
+            }
+        }
+        self.update(&mut run)?;
+        let mut list = merged(&run.sums, &run.centroids, k);
+        // Fewer small clusters than clusters: the others start empty.
+        list.resize(k, Centroid::default());
+        self.tell(&Event::Seeding { done: total, total })?;
+        Ok(Centroids::new(n_terms, list))
+    }
+
+    /// Random documents in one step; drawn one by one if too few have different terms, and then all
+    /// different. So a row of weight 3 counts as three rows.
+    fn small_seeds(&mut self, number: usize) -> Result<Centroids> {
+        let Params { n_clusters, init, seed, .. } = self.params;
+        let (n_small, n_terms, seed) = (init.n_fine(*n_clusters), self.facts.n_terms, *seed);
+        if let Some(list) = sampled(self.shards, n_small, seed, number)? {
+            return Ok(Centroids::new(n_terms, list));
+        }
+        let init = &Init::PlainPlusPlus;
+        let n_small = n_small.min(self.facts.n_usable);
+        let seeding = Seeding { init, n_clusters: n_small, n_terms, seed, run: number };
+        let cancel = self.cancel;
+        let found = seeding.centroids(self.shards, &mut |_| match is_set(cancel) {
+            true => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
+            false => Ok(()),
+        })?;
+        Ok(found.without_empty())
+    }
+}
