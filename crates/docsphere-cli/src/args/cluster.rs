@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use anyhow::Result;
 use clap::Args;
-use docsphere::{Centroids, Init, Params, SphericalKMeans, Strategy, formats};
+use docsphere::{Centroids, Init, Params, Refine, SphericalKMeans, Strategy, formats};
 
 use super::UsageError;
 use crate::memory;
@@ -18,6 +18,14 @@ static LAMBDAS: LazyLock<String> = LazyLock::new(|| {
     let lambdas: Vec<String> = DEFAULTS.lambdas.iter().map(f64::to_string).collect();
     lambdas.join(",")
 });
+
+fn on_or_off(value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("must be on or off".to_owned()),
+    }
+}
 
 /// Centroids from a matrix file.
 fn read_centroids(path: &Path) -> Result<Centroids> {
@@ -54,6 +62,19 @@ pub(crate) struct ClusterArgs {
     /// Number of runs with different seeds; the best one is kept
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.n_init)]
     pub(crate) n_init: usize,
+
+    /// Whether single documents move when the loop has converged, if the objective gains: on or off
+    /// [default: as --effort says]
+    #[arg(long, value_name = "on|off", value_parser = on_or_off)]
+    variation: Option<bool>,
+
+    /// Runs that start from the best one so far, perturbed [default: as --effort says]
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+
+    /// A last step that leaves the objective of spherical k-means: none, or root (root centroids)
+    #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.refine)]
+    refine: Refine,
 
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.seed)]
@@ -96,6 +117,9 @@ impl ClusterArgs {
         Ok(SphericalKMeans::params(self.n_clusters)
             .init(self.init()?)
             .n_init(self.n_init)
+            .variation(self.variation.unwrap_or(DEFAULTS.variation))
+            .rounds(self.rounds.unwrap_or(DEFAULTS.rounds))
+            .refine(self.refine)
             .seed(self.seed)
             .max_iter(self.max_iter)
             .tol(self.tol)

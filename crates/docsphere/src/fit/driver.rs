@@ -2,6 +2,7 @@
 
 mod merge;
 mod over_cluster;
+mod refine;
 
 pub(super) use merge::most_bytes as merge_bytes;
 
@@ -11,15 +12,15 @@ use std::time::Instant;
 
 use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedRun};
 use super::params::Params;
-use super::run::{History, Run, Start};
+use super::run::{History, Run, Start, Varied};
 use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
-use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason};
+use crate::record::{IterationRecord, Refine, RunRecord, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
-use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
+use crate::shards::{Contest, Contested, LocalShards, Passed, RowFacts, Rule, ShardSettings, Shards};
 use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
@@ -90,6 +91,9 @@ pub(crate) fn run_all(
         cancel: options.cancel,
     };
     driver.all_runs(options.checkpoint, options.resume, options.continued)?;
+    if params.refine == Refine::Root {
+        driver.refine()?;
+    }
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
     Ok(Outcome { best, records })
@@ -207,7 +211,7 @@ impl Driver<'_> {
     /// Executes the runs that have not ended, the first of them from here; `is_told` if the
     /// observer knows that it has started.
     fn remaining_runs(&mut self, mut start: Start, mut is_told: bool) -> Result<()> {
-        for number in self.records.len()..self.params.n_init {
+        for number in self.records.len()..self.params.n_runs() {
             let start = std::mem::replace(&mut start, Start::Seeds);
             let is_told = std::mem::replace(&mut is_told, false);
             let started = if is_told { self.begun(number, start) } else { self.started(number, start) };
@@ -222,18 +226,51 @@ impl Driver<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            let Ended { stop, asked_to_stop } = self.iterate(&mut run)?;
-            self.records.push(run.record(stop));
-            if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
-                self.keep_surely(&run)?;
-                self.best = Some(run.ended());
-            }
+            let asked_to_stop = self.improve(&mut run)?;
             (self.resting_point, self.again) = (None, None);
             if asked_to_stop {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Iterates until the run has converged; then first variation moves documents, and it goes on,
+    /// as long as that gains something. Each time the run is kept if it is the best so far. Returns
+    /// whether the observer requests a stop.
+    fn improve(&mut self, run: &mut Run) -> Result<bool> {
+        loop {
+            let Ended { stop, asked_to_stop } = self.iterate(run)?;
+            if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
+                self.keep_surely(run)?;
+                self.best = Some(run.result());
+            }
+            let goes_on = self.params.variation && stop.is_converged() && !asked_to_stop && run.has_gained();
+            if goes_on && run.history.iterations.len() <= self.params.max_iter && self.vary(run)? {
+                continue;
+            }
+            // The last variation may not have gained anything.
+            let best = self.best.as_ref().filter(|best| best.number == run.number);
+            let record = best.and_then(|best| Some(best.record(self.reached(best)?)));
+            self.records.push(record.unwrap_or_else(|| run.record(stop)));
+            return Ok(asked_to_stop);
+        }
+    }
+
+    /// Moves documents if the objective gains by it. Returns whether there are any.
+    fn vary(&mut self, run: &mut Run) -> Result<bool> {
+        let batch = self.shards.clusters_per_delta(run.pending.len());
+        let delta = |clusters| self.shards.delta(clusters);
+        let sizes = run.sums.lengths_after(&run.pending, batch, delta)?;
+        self.contest(run, &Contest { rule: Rule::FirstVariation, sizes })
+    }
+
+    /// Lets documents move to their rivals. Returns whether any did.
+    fn contest(&mut self, run: &mut Run, contest: &Contest) -> Result<bool> {
+        let Contested { touched, n_docs } = self.shards.contest(&run.last_step(self.cancel), contest)?;
+        run.varied = Varied { n_docs, clusters: touched.iter().map(|touched| touched.cluster).collect() };
+        Touched::add(&mut run.pending, touched);
+        Ok(n_docs > 0)
     }
 
     /// Keeps a run that had ended before.
@@ -245,7 +282,7 @@ impl Driver<'_> {
             });
             match kept {
                 Ok(run) => {
-                    self.best = Some(run.ended());
+                    self.best = Some(run.result());
                     return Ok(());
                 }
                 Err(error) => self.recover(&error)?.then_some(()).ok_or(error)?,
@@ -284,7 +321,7 @@ impl Driver<'_> {
 
     /// A run that is ready for its next iteration.
     fn started(&mut self, number: usize, start: Start) -> Result<Run> {
-        self.tell(&Event::RunStarted { run: number, n_init: self.params.n_init })?;
+        self.tell(&Event::RunStarted { run: number, n_init: self.params.n_runs() })?;
         self.begun(number, start)
     }
 
@@ -295,7 +332,7 @@ impl Driver<'_> {
                 let start = Instant::now();
                 let centroids = self.seeds(number)?;
                 let seeding_seconds = start.elapsed().as_secs_f64();
-                (centroids, None, History { seeding_seconds, iterations: Vec::new() })
+                (centroids, None, History { seeding_seconds, ..History::default() })
             }
         };
         self.shards.start(labels.as_deref())?;
@@ -312,6 +349,10 @@ impl Driver<'_> {
     fn seeds(&mut self, number: usize) -> Result<Centroids> {
         let Params { n_clusters, init, seed, .. } = self.params;
         let (n_clusters, n_terms) = (*n_clusters, self.facts.n_terms);
+        if let Some(best) = self.best.as_ref().filter(|_| number >= self.params.n_init) {
+            let best = best.centroids.clone();
+            return self.perturbed(number, best);
+        }
         if let Init::Merge { .. } = init {
             return self.over_clustered(number);
         }
@@ -325,24 +366,26 @@ impl Driver<'_> {
     /// Iterates until a stop condition holds. Afterwards the labels are the best for the centroids.
     fn iterate(&mut self, run: &mut Run) -> Result<Ended> {
         let params = self.params;
+        if run.varied.n_docs == 0
+            && let Some(stop) = self.reached(run)
+        {
+            // It had converged when its rows were lost.
+            return Ok(Ended { stop, asked_to_stop: false });
+        }
         for iteration in run.history.iterations.len()..=params.max_iter {
             let record = self.step(run)?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             if self.is_cancelled() {
                 return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
             }
-            let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.history.iterations.push(record);
             self.shards.progressed();
             if self.shards.may_be_lost() {
                 self.resting_point = Some(RestingPoint::of(run));
                 self.again = None;
             }
-            if iteration > 0 && moved == 0 {
-                return Ok(Ended { stop: StopReason::NoLabelChanged, asked_to_stop });
-            }
-            if iteration > 0 && movement < params.tol {
-                return Ok(Ended { stop: StopReason::CentroidsStandStill, asked_to_stop });
+            if let Some(stop) = self.reached(run) {
+                return Ok(Ended { stop, asked_to_stop });
             }
             let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop)? || asked_to_stop;
             if asked_to_stop {
@@ -350,6 +393,15 @@ impl Driver<'_> {
             }
         }
         Ok(Ended { stop: StopReason::MaxIter, asked_to_stop: false })
+    }
+
+    /// Whether a run has converged, and how.
+    fn reached(&self, run: &Run) -> Option<StopReason> {
+        let last = run.history.iterations.last().filter(|last| last.iteration > 0)?;
+        if last.moved_docs == 0 {
+            return Some(StopReason::NoLabelChanged);
+        }
+        (last.max_squared_movement < self.params.tol).then_some(StopReason::CentroidsStandStill)
     }
 
     /// The first assignment, or the next iteration.
@@ -369,6 +421,7 @@ impl Driver<'_> {
     /// Labels to centroids, then rows to labels.
     fn iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let start = Instant::now();
+        let varied_docs = run.varied.n_docs;
         let (movement, n_refills) = self.update(run)?;
         let update_seconds = start.elapsed().as_secs_f64();
 
@@ -377,6 +430,7 @@ impl Driver<'_> {
         let (mut record, touched) = self.record(&step, passed);
         run.pending = touched;
         record.refilled_clusters = n_refills as u64;
+        record.varied_docs = varied_docs;
         record.max_squared_movement = movement.max_squared_distance();
         record.seconds.update += update_seconds;
         Ok(record)
@@ -392,7 +446,9 @@ impl Driver<'_> {
         }
         let batch = self.shards.clusters_per_delta(touched.len());
         let delta = |clusters| self.shards.delta(clusters);
-        let movement = run.sums.apply(&touched, &refills, &mut run.centroids, batch, delta)?;
+        let mut given = std::mem::take(&mut run.varied).clusters;
+        given.extend(refills.iter().map(|refill| refill.cluster));
+        let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, delta)?;
         Ok((movement, refills.len()))
     }
 
@@ -406,6 +462,7 @@ impl Driver<'_> {
             changed_clusters: step.n_changed() as u64,
             unsettled_docs: passed.unsettled_docs,
             refilled_clusters: 0,
+            varied_docs: 0,
             counters: passed.counters,
             index: passed.index,
             objective: self.weights.objective(passed.objective),

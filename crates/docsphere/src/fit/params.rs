@@ -3,7 +3,7 @@
 use crate::assign::AssignerSettings;
 use crate::error::{Error, Result};
 use crate::fit::{Fit, FitOptions};
-use crate::record::Strategy;
+use crate::record::{Refine, Strategy};
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
 use crate::threads;
@@ -34,6 +34,9 @@ impl SphericalKMeans {
 /// | `n_clusters` | | the number of clusters, k |
 /// | `init` | merge | how the first centroids are chosen |
 /// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
+/// | `variation` | on | when the loop has converged, single documents move if the objective gains, and the loop goes on |
+/// | `rounds` | 0 | times that the best run is perturbed (small clusters added, iterated and merged again) and run again |
+/// | `refine` | none | a last step that leaves the objective of spherical k-means: see [`Refine`] |
 /// | `max_iter` | 100 | maximum number of iterations per run |
 /// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to continue until no label changes |
 /// | `seed` | 0 | seed of all random numbers |
@@ -52,6 +55,12 @@ pub struct Params {
     pub init: Init,
     /// The number of runs with different seeds.
     pub n_init: usize,
+    /// Whether single documents move if the objective gains, once the loop has converged.
+    pub variation: bool,
+    /// The number of further runs that start from the best one, perturbed.
+    pub rounds: usize,
+    /// What follows the loop.
+    pub refine: Refine,
     /// The maximum number of iterations per run.
     pub max_iter: usize,
     /// A run stops when every centroid moved by less than this, as a squared distance.
@@ -83,6 +92,9 @@ impl Params {
             n_clusters,
             init: Init::default(),
             n_init: 1,
+            variation: true,
+            rounds: 0,
+            refine: Refine::None,
             max_iter: 100,
             tol: 1e-4,
             seed: 0,
@@ -105,6 +117,30 @@ impl Params {
     #[must_use]
     pub fn n_init(mut self, n_init: usize) -> Self {
         self.n_init = n_init;
+        self
+    }
+
+    /// Whether single documents move if the objective gains, once the loop has converged (first
+    /// variation, Dhillon, Guan and Kogan 2002); then the loop goes on.
+    #[must_use]
+    pub fn variation(mut self, variation: bool) -> Self {
+        self.variation = variation;
+        self
+    }
+
+    /// The number of further runs that start from the best one so far: half as many random documents
+    /// as there are clusters become small clusters beside the others, and after a few iterations
+    /// the clusters whose union loses least are merged.
+    #[must_use]
+    pub fn rounds(mut self, rounds: usize) -> Self {
+        self.rounds = rounds;
+        self
+    }
+
+    /// What follows the loop.
+    #[must_use]
+    pub fn refine(mut self, refine: Refine) -> Self {
+        self.refine = refine;
         self
     }
 
@@ -235,6 +271,11 @@ impl Params {
     /// As [`Params::check`] and [`ValidParams::fit_with`].
     pub fn fit_with(self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
         self.check()?.fit_with(rows, options)
+    }
+
+    /// The number of runs: from seeds, then from the best one.
+    pub(super) fn n_runs(&self) -> usize {
+        self.n_init.saturating_add(self.rounds)
     }
 
     pub(super) fn assigner_settings(&self) -> AssignerSettings {

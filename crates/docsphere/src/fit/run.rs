@@ -24,6 +24,8 @@ pub(crate) struct History {
     /// Iteration 0 is the first assignment.
     pub(crate) iterations: Vec<IterationRecord>,
     pub(super) seeding_seconds: f64,
+    /// The first iteration of the refinement.
+    pub(super) refined_from: Option<usize>,
 }
 
 /// One run: all state of its iterations, except the part held by the shards.
@@ -33,18 +35,29 @@ pub(crate) struct Run {
     pub(crate) centroids: Centroids,
     /// The clusters that the last pass touched, not yet in the sums.
     pub(super) pending: Vec<Touched>,
+    /// The moves of a contest that are pending, too.
+    pub(super) varied: Varied,
     pub(crate) history: History,
+}
+
+/// What a contest moved since the last pass.
+#[derive(Default)]
+pub(super) struct Varied {
+    pub(super) n_docs: u64,
+    /// The clusters that documents joined or left.
+    pub(super) clusters: Vec<u32>,
 }
 
 impl Run {
     /// A run whose documents do not contribute to the sums yet.
     pub(super) fn new(number: usize, centroids: Centroids, history: History) -> Self {
-        Run { number, sums: Sums::new(centroids.n_clusters()), centroids, pending: Vec::new(), history }
+        let sums = Sums::new(centroids.n_clusters());
+        Run { number, sums, centroids, pending: Vec::new(), varied: Varied::default(), history }
     }
 
-    /// The run without the state that only further iterations need.
-    pub(super) fn ended(self) -> Self {
-        Run { sums: Sums::new(0), pending: Vec::new(), ..self }
+    /// A copy without the state that only further iterations need.
+    pub(super) fn result(&self) -> Self {
+        Run { sums: Sums::new(0), ..Run::new(self.number, self.centroids.clone(), self.history.clone()) }
     }
 
     /// The last completed step, again.
@@ -54,6 +67,13 @@ impl Run {
 
     pub(super) fn objective(&self) -> f64 {
         self.history.iterations.last().map_or(0.0, |record| record.objective)
+    }
+
+    /// Whether first variation was not tried yet, or gained something the last time.
+    pub(super) fn has_gained(&self) -> bool {
+        let mut pairs = self.history.iterations.windows(2).rev();
+        let varied = pairs.find(|pair| pair[1].varied_docs > 0);
+        varied.is_none_or(|pair| self.objective() > pair[0].objective)
     }
 
     pub(super) fn record(&self, stop: StopReason) -> RunRecord {
