@@ -159,9 +159,10 @@ pub struct IterationRecord {
     pub unsettled_docs: u64,
     /// Empty clusters that were refilled before this assignment.
     pub refilled_clusters: u64,
-    /// Documents that first variation moved before this assignment.
-    #[serde(default)]
-    pub varied_docs: u64,
+    /// Documents that first variation moved before this assignment; `None` if it did not take
+    /// place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub varied_docs: Option<u64>,
     /// The cost of the assignment, in counts.
     #[serde(flatten)]
     pub counters: Counters,
@@ -207,6 +208,8 @@ pub enum StopReason {
     NoLabelChanged,
     /// No centroid moved by `tol` or more.
     CentroidsStandStill,
+    /// After first variation, an iteration gained less than 1/10,000 of the objective.
+    LittleGained,
     /// `max_iter` iterations were done.
     MaxIter,
     /// The observer stopped the run.
@@ -216,7 +219,10 @@ pub enum StopReason {
 impl StopReason {
     /// Whether the run converged.
     pub const fn is_converged(self) -> bool {
-        matches!(self, StopReason::NoLabelChanged | StopReason::CentroidsStandStill)
+        matches!(
+            self,
+            StopReason::NoLabelChanged | StopReason::CentroidsStandStill | StopReason::LittleGained
+        )
     }
 }
 

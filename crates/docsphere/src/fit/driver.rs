@@ -25,6 +25,13 @@ use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
+/// First variation goes on as long as an iteration with it gains this share of the objective.
+const VARIATION_GAIN: f64 = 1e-3;
+
+/// Afterwards the loop goes on as long as an iteration gains this share, unless it converges
+/// before.
+const ITERATION_GAIN: f64 = 1e-4;
+
 /// Clusters rows in this process.
 pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>) -> Result<Fit> {
     let weights = match options.weights {
@@ -226,7 +233,7 @@ impl Driver<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            let asked_to_stop = self.improve(&mut run)?;
+            let asked_to_stop = self.execute(&mut run)?;
             (self.resting_point, self.again) = (None, None);
             if asked_to_stop {
                 break;
@@ -235,42 +242,53 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Iterates until the run has converged; then first variation moves documents, and it goes on,
-    /// as long as that gains something. Each time the run is kept if it is the best so far. Returns
-    /// whether the observer requests a stop.
-    fn improve(&mut self, run: &mut Run) -> Result<bool> {
-        loop {
-            let Ended { stop, asked_to_stop } = self.iterate(run)?;
-            if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
-                self.keep_surely(run)?;
-                self.best = Some(run.result());
-            }
-            let goes_on = self.params.variation && stop.is_converged() && !asked_to_stop && run.has_gained();
-            if goes_on && run.history.iterations.len() <= self.params.max_iter && self.vary(run)? {
-                continue;
-            }
-            // The last variation may not have gained anything.
-            let best = self.best.as_ref().filter(|best| best.number == run.number);
-            let record = best.and_then(|best| Some(best.record(self.reached(best)?)));
-            self.records.push(record.unwrap_or_else(|| run.record(stop)));
-            return Ok(asked_to_stop);
-        }
+    /// Executes a run, and keeps it if it is the best so far. Returns whether the observer requests
+    /// a stop.
+    fn execute(&mut self, run: &mut Run) -> Result<bool> {
+        let Ended { stop, asked_to_stop } = self.iterate(run)?;
+        self.consider(run)?;
+        // First variation may not have gained anything.
+        let best = self.best.as_ref().filter(|best| best.number == run.number);
+        let record = best.and_then(|best| Some(best.record(self.reached(best)?)));
+        self.records.push(record.unwrap_or_else(|| run.record(stop)));
+        Ok(asked_to_stop)
     }
 
-    /// Moves documents if the objective gains by it. Returns whether there are any.
-    fn vary(&mut self, run: &mut Run) -> Result<bool> {
+    /// Keeps a run if it is the best so far.
+    fn consider(&mut self, run: &Run) -> Result<()> {
+        if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
+            self.keep_surely(run)?;
+            self.best = Some(run.result());
+        }
+        Ok(())
+    }
+
+    /// Whether first variation precedes the next iteration: when the run has converged for the
+    /// first time, and then as long as it gains.
+    fn varies(&self, run: &Run) -> bool {
+        let [.., before, last] = &run.history.iterations[..] else { return false };
+        self.params.variation
+            && match last.varied_docs {
+                Some(_) => gains(before, last, VARIATION_GAIN),
+                None => self.reached(run).is_some() && !run.has_varied(),
+            }
+    }
+
+    /// Moves documents if the objective gains by it.
+    fn vary(&mut self, run: &mut Run) -> Result<()> {
         let batch = self.shards.clusters_per_delta(run.pending.len());
         let delta = |clusters| self.shards.delta(clusters);
         let sizes = run.sums.lengths_after(&run.pending, batch, delta)?;
         self.contest(run, &Contest { rule: Rule::FirstVariation, sizes })
     }
 
-    /// Lets documents move to their rivals. Returns whether any did.
-    fn contest(&mut self, run: &mut Run, contest: &Contest) -> Result<bool> {
+    /// Lets documents move to their rivals.
+    fn contest(&mut self, run: &mut Run, contest: &Contest) -> Result<()> {
         let Contested { touched, n_docs } = self.shards.contest(&run.last_step(self.cancel), contest)?;
-        run.varied = Varied { n_docs, clusters: touched.iter().map(|touched| touched.cluster).collect() };
+        let clusters = touched.iter().map(|touched| touched.cluster).collect();
+        run.varied = Some(Varied { n_docs, clusters });
         Touched::add(&mut run.pending, touched);
-        Ok(n_docs > 0)
+        Ok(())
     }
 
     /// Keeps a run that had ended before.
@@ -366,13 +384,10 @@ impl Driver<'_> {
     /// Iterates until a stop condition holds. Afterwards the labels are the best for the centroids.
     fn iterate(&mut self, run: &mut Run) -> Result<Ended> {
         let params = self.params;
-        if run.varied.n_docs == 0
-            && let Some(stop) = self.reached(run)
-        {
-            // It had converged when its rows were lost.
-            return Ok(Ended { stop, asked_to_stop: false });
-        }
         for iteration in run.history.iterations.len()..=params.max_iter {
+            if self.varies(run) {
+                self.vary(run)?;
+            }
             let record = self.step(run)?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             if self.is_cancelled() {
@@ -385,7 +400,10 @@ impl Driver<'_> {
                 self.again = None;
             }
             if let Some(stop) = self.reached(run) {
-                return Ok(Ended { stop, asked_to_stop });
+                if asked_to_stop || !self.varies(run) || iteration == params.max_iter {
+                    return Ok(Ended { stop, asked_to_stop });
+                }
+                self.consider(run)?;
             }
             let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop)? || asked_to_stop;
             if asked_to_stop {
@@ -401,7 +419,12 @@ impl Driver<'_> {
         if last.moved_docs == 0 {
             return Some(StopReason::NoLabelChanged);
         }
-        (last.max_squared_movement < self.params.tol).then_some(StopReason::CentroidsStandStill)
+        if last.max_squared_movement < self.params.tol {
+            return Some(StopReason::CentroidsStandStill);
+        }
+        let [.., before, _] = &run.history.iterations[..] else { return None };
+        let is_little = run.has_varied() && !gains(before, last, ITERATION_GAIN);
+        (is_little && self.params.tol > 0.0).then_some(StopReason::LittleGained)
     }
 
     /// The first assignment, or the next iteration.
@@ -421,7 +444,7 @@ impl Driver<'_> {
     /// Labels to centroids, then rows to labels.
     fn iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let start = Instant::now();
-        let varied_docs = run.varied.n_docs;
+        let varied_docs = run.varied.as_ref().map(|varied| varied.n_docs);
         let (movement, n_refills) = self.update(run)?;
         let update_seconds = start.elapsed().as_secs_f64();
 
@@ -446,7 +469,7 @@ impl Driver<'_> {
         }
         let batch = self.shards.clusters_per_delta(touched.len());
         let delta = |clusters| self.shards.delta(clusters);
-        let mut given = std::mem::take(&mut run.varied).clusters;
+        let mut given = run.varied.take().map_or(Vec::new(), |varied| varied.clusters);
         given.extend(refills.iter().map(|refill| refill.cluster));
         let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, delta)?;
         Ok((movement, refills.len()))
@@ -462,7 +485,7 @@ impl Driver<'_> {
             changed_clusters: step.n_changed() as u64,
             unsettled_docs: passed.unsettled_docs,
             refilled_clusters: 0,
-            varied_docs: 0,
+            varied_docs: None,
             counters: passed.counters,
             index: passed.index,
             objective: self.weights.objective(passed.objective),
@@ -500,6 +523,11 @@ impl Driver<'_> {
         };
         Ok(event.is_break())
     }
+}
+
+/// Whether an iteration gained this share of the objective.
+fn gains(before: &IterationRecord, record: &IterationRecord, share: f64) -> bool {
+    record.objective - before.objective >= share * before.objective.abs()
 }
 
 fn is_set(cancel: Option<&AtomicBool>) -> bool {

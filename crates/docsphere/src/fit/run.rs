@@ -36,12 +36,11 @@ pub(crate) struct Run {
     /// The clusters that the last pass touched, not yet in the sums.
     pub(super) pending: Vec<Touched>,
     /// The moves of a contest that are pending, too.
-    pub(super) varied: Varied,
+    pub(super) varied: Option<Varied>,
     pub(crate) history: History,
 }
 
 /// What a contest moved since the last pass.
-#[derive(Default)]
 pub(super) struct Varied {
     pub(super) n_docs: u64,
     /// The clusters that documents joined or left.
@@ -52,7 +51,7 @@ impl Run {
     /// A run whose documents do not contribute to the sums yet.
     pub(super) fn new(number: usize, centroids: Centroids, history: History) -> Self {
         let sums = Sums::new(centroids.n_clusters());
-        Run { number, sums, centroids, pending: Vec::new(), varied: Varied::default(), history }
+        Run { number, sums, centroids, pending: Vec::new(), varied: None, history }
     }
 
     /// A copy without the state that only further iterations need.
@@ -69,11 +68,9 @@ impl Run {
         self.history.iterations.last().map_or(0.0, |record| record.objective)
     }
 
-    /// Whether first variation was not tried yet, or gained something the last time.
-    pub(super) fn has_gained(&self) -> bool {
-        let mut pairs = self.history.iterations.windows(2).rev();
-        let varied = pairs.find(|pair| pair[1].varied_docs > 0);
-        varied.is_none_or(|pair| self.objective() > pair[0].objective)
+    /// Whether first variation has begun.
+    pub(super) fn has_varied(&self) -> bool {
+        self.history.iterations.iter().any(|record| record.varied_docs.is_some())
     }
 
     pub(super) fn record(&self, stop: StopReason) -> RunRecord {
