@@ -21,7 +21,7 @@
 use super::drift::Drift;
 use super::inverted::Inverted;
 use super::ncc::Ncc;
-use super::{Assigned, Assigner, Rival, ShardStep, Wanted};
+use super::{Assigned, Assigner, Rivals, ShardStep, Wanted};
 use crate::error::Result;
 use crate::labels::Assignment;
 use crate::simd::Level;
@@ -121,7 +121,7 @@ impl Assigner for Auto {
         self.picked().assign(step, assignment)
     }
 
-    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Vec<Option<Rival>> {
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
         self.picked().rivals(step, wanted, labels)
     }
 

@@ -43,7 +43,7 @@ use crate::vectors::UnitRows;
 pub(crate) use choice::greatest;
 pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
-pub(crate) use rivals::{Rival, Wanted};
+pub(crate) use rivals::{Rivals, Wanted};
 pub(crate) use sizes::Sizes;
 
 /// The centroids to which every shard assigns its documents, and their changes: the same for all
@@ -158,7 +158,7 @@ pub(crate) trait Assigner: Send {
     ///
     /// The step is the one of the last `assign`, and `labels` are those that it has found, except
     /// for documents that have been given to empty clusters since: these are not asked for.
-    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Vec<Option<Rival>> {
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
         rivals::through_postings(step, wanted, labels)
     }
 

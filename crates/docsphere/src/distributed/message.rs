@@ -286,6 +286,7 @@ pub(super) enum Answer {
     Contested {
         touched: Vec<(u32, i64)>,
         n_docs: u64,
+        counters: Counters,
         /// Nonzeros of the documents that moved in the last pass and in the contest.
         moved_nnz: u64,
     },

@@ -442,10 +442,10 @@ impl Shards for RemoteShards<'_> {
         let mut nnz = 0;
         let request = Request::Contest { rule: contest.rule, sizes: contest.sizes.clone() };
         self.ask_all(&request, |_, answer| {
-            let Answer::Contested { touched: found, n_docs, moved_nnz } = answer else {
+            let Answer::Contested { touched: found, n_docs, counters, moved_nnz } = answer else {
                 return Err(damaged());
             };
-            all.add(Contested { touched: touched(found), n_docs });
+            all.add(Contested { touched: touched(found), n_docs, counters });
             nnz += moved_nnz;
             Ok(())
         })?;

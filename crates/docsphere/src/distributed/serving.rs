@@ -269,9 +269,9 @@ impl<'a> Serving<'a> {
             return Err(damaged());
         }
         let step = Step::new(iteration, centroids, None, None);
-        let Contested { touched, n_docs } = self.shard.contest(&step, &contest);
+        let Contested { touched, n_docs, counters } = self.shard.contest(&step, &contest);
         let moved_nnz = self.shard.moved_nnz() as u64;
-        Ok(Answer::Contested { touched: pairs(&touched), n_docs, moved_nnz })
+        Ok(Answer::Contested { touched: pairs(&touched), n_docs, counters, moved_nnz })
     }
 
     fn pass(&mut self, centers: &Centers) -> Result<Answer> {

@@ -288,7 +288,11 @@ impl SavedRun {
 impl From<SavedRun> for Start {
     fn from(saved: SavedRun) -> Self {
         let SavedRun { head: SavedHead { seeding_seconds, iterations, .. }, labels, centroids } = saved;
-        Start::Continue { centroids, labels, history: History { iterations, seeding_seconds, refined_from: None } }
+        Start::Continue {
+            centroids,
+            labels,
+            history: History { iterations, seeding_seconds, refined_from: None },
+        }
     }
 }
 

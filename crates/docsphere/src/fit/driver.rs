@@ -248,8 +248,10 @@ impl Driver<'_> {
         let Ended { stop, asked_to_stop } = self.iterate(run)?;
         self.consider(run)?;
         // First variation may not have gained anything.
-        let best = self.best.as_ref().filter(|best| best.number == run.number);
-        let record = best.and_then(|best| Some(best.record(self.reached(best)?)));
+        let n_iterations = |run: &Run| run.history.iterations.len();
+        let is_earlier = |best: &&Run| best.number == run.number && n_iterations(best) < n_iterations(run);
+        let earlier = self.best.as_ref().filter(is_earlier);
+        let record = earlier.and_then(|best| Some(best.record(self.reached(best)?)));
         self.records.push(record.unwrap_or_else(|| run.record(stop)));
         Ok(asked_to_stop)
     }
@@ -284,9 +286,12 @@ impl Driver<'_> {
 
     /// Lets documents move to their rivals.
     fn contest(&mut self, run: &mut Run, contest: &Contest) -> Result<()> {
-        let Contested { touched, n_docs } = self.shards.contest(&run.last_step(self.cancel), contest)?;
+        let start = Instant::now();
+        let step = run.last_step(self.cancel);
+        let Contested { touched, n_docs, counters } = self.shards.contest(&step, contest)?;
         let clusters = touched.iter().map(|touched| touched.cluster).collect();
-        run.varied = Some(Varied { n_docs, clusters });
+        let seconds = start.elapsed().as_secs_f64();
+        run.varied = Some(Varied { n_docs, counters, seconds, clusters });
         Touched::add(&mut run.pending, touched);
         Ok(())
     }
@@ -387,6 +392,11 @@ impl Driver<'_> {
         for iteration in run.history.iterations.len()..=params.max_iter {
             if self.varies(run) {
                 self.vary(run)?;
+                if run.has_nothing_to_do()
+                    && let Some(stop) = self.reached(run)
+                {
+                    return Ok(Ended { stop, asked_to_stop: false });
+                }
             }
             let record = self.step(run)?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
@@ -400,7 +410,7 @@ impl Driver<'_> {
                 self.again = None;
             }
             if let Some(stop) = self.reached(run) {
-                if asked_to_stop || !self.varies(run) || iteration == params.max_iter {
+                if !self.varies(run) || iteration == params.max_iter {
                     return Ok(Ended { stop, asked_to_stop });
                 }
                 self.consider(run)?;
@@ -444,8 +454,9 @@ impl Driver<'_> {
     /// Labels to centroids, then rows to labels.
     fn iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let start = Instant::now();
-        let varied_docs = run.varied.as_ref().map(|varied| varied.n_docs);
-        let (movement, n_refills) = self.update(run)?;
+        let varied = run.varied.take();
+        let given = varied.as_ref().map_or(&[][..], |varied| &varied.clusters);
+        let (movement, n_refills) = self.update(run, given)?;
         let update_seconds = start.elapsed().as_secs_f64();
 
         let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
@@ -453,14 +464,19 @@ impl Driver<'_> {
         let (mut record, touched) = self.record(&step, passed);
         run.pending = touched;
         record.refilled_clusters = n_refills as u64;
-        record.varied_docs = varied_docs;
+        if let Some(varied) = varied {
+            record.varied_docs = Some(varied.n_docs);
+            record.counters = record.counters.plus(varied.counters);
+            record.seconds.assign += varied.seconds;
+        }
         record.max_squared_movement = movement.max_squared_distance();
         record.seconds.update += update_seconds;
         Ok(record)
     }
 
-    /// Labels to centroids. Returns how far these moved, and how many were refilled.
-    fn update(&mut self, run: &mut Run) -> Result<(Movement, usize)> {
+    /// Labels to centroids; a contest has touched the clusters in `given`. Returns how far the
+    /// centroids moved, and how many were refilled.
+    fn update(&mut self, run: &mut Run, given: &[u32]) -> Result<(Movement, usize)> {
         let mut touched = std::mem::take(&mut run.pending);
         run.sums.count(&touched);
         let refills = refill::choose(run.sums.n_members(), |after, n| self.shards.worst(after, n))?;
@@ -469,7 +485,7 @@ impl Driver<'_> {
         }
         let batch = self.shards.clusters_per_delta(touched.len());
         let delta = |clusters| self.shards.delta(clusters);
-        let mut given = run.varied.take().map_or(Vec::new(), |varied| varied.clusters);
+        let mut given = given.to_vec();
         given.extend(refills.iter().map(|refill| refill.cluster));
         let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, delta)?;
         Ok((movement, refills.len()))

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::assign::Step;
 use crate::centroids::Centroids;
-use crate::record::{IterationRecord, RunRecord, StopReason};
+use crate::record::{Counters, IterationRecord, RunRecord, StopReason};
 use crate::update::{Sums, Touched};
 
 /// Where a run starts.
@@ -43,6 +43,9 @@ pub(crate) struct Run {
 /// What a contest moved since the last pass.
 pub(super) struct Varied {
     pub(super) n_docs: u64,
+    /// What it took.
+    pub(super) counters: Counters,
+    pub(super) seconds: f64,
     /// The clusters that documents joined or left.
     pub(super) clusters: Vec<u32>,
 }
@@ -66,6 +69,12 @@ impl Run {
 
     pub(super) fn objective(&self) -> f64 {
         self.history.iterations.last().map_or(0.0, |record| record.objective)
+    }
+
+    /// Whether no document has moved since the last update, so that another iteration would change
+    /// nothing.
+    pub(super) fn has_nothing_to_do(&self) -> bool {
+        self.pending.is_empty()
     }
 
     /// Whether first variation has begun.

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::contest::{Mark, Member};
 use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Rule, Shards};
-use crate::assign::{self, Assigned, Assigner, AssignerSettings, ShardStep, Step, Wanted};
+use crate::assign::{self, Assigned, Assigner, AssignerSettings, Rivals, ShardStep, Step, Wanted};
 use crate::centroids::Centroid;
 use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
@@ -561,9 +561,9 @@ impl<'a> LocalShard<'a> {
     pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
         let (wanted, marks): (Vec<Wanted>, Vec<Mark>) = self.contestants(step, contest).into_iter().unzip();
         let of_shard = ShardStep::new(step, &self.rows, &[]);
-        let rivals = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
+        let Rivals { found, counters } = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
         let n_given = self.given.len();
-        for ((wanted, mark), rival) in wanted.iter().zip(marks).zip(rivals) {
+        for ((wanted, mark), rival) in wanted.iter().zip(marks).zip(found) {
             let position = wanted.doc as usize;
             let weight = self.weights.single(position);
             if let Some(rival) = rival
@@ -573,7 +573,7 @@ impl<'a> LocalShard<'a> {
             }
         }
         let n_docs = (self.given.len() - n_given) as u64;
-        Contested { touched: self.touched_by_given(), n_docs }
+        Contested { touched: self.touched_by_given(), n_docs, counters }
     }
 
     /// The documents that take part in a contest, ascending.

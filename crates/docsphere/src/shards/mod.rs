@@ -134,6 +134,8 @@ pub(crate) struct Contested {
     pub(crate) touched: Vec<Touched>,
     /// Documents that moved.
     pub(crate) n_docs: u64,
+    /// What it took to find their rivals.
+    pub(crate) counters: Counters,
 }
 
 impl Contested {
@@ -141,6 +143,7 @@ impl Contested {
     pub(crate) fn add(&mut self, other: Contested) {
         Touched::add(&mut self.touched, other.touched);
         self.n_docs += other.n_docs;
+        self.counters = self.counters.plus(other.counters);
     }
 }
 

@@ -88,7 +88,7 @@ use growth::Ranking;
 use look::{Need, Scanned};
 
 use super::rivals::through_postings;
-use super::{Assigned, Assigner, Rival, ShardStep, Sizes, Wanted};
+use super::{Assigned, Assigner, Rivals, ShardStep, Sizes, Wanted};
 use crate::centroids::Movement;
 use crate::error::Result;
 use crate::labels::Assignment;
@@ -200,7 +200,7 @@ impl Assigner for Drift {
         Ok(Assigned { filters_off: self.filters_off, ..Assigned::plainly(Strategy::Drift, counters, 0.0) })
     }
 
-    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Vec<Option<Rival>> {
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
         if self.iteration != Some(step.iteration) {
             return through_postings(step, wanted, labels);
         }

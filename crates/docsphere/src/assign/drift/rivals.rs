@@ -13,8 +13,9 @@ use super::front::Front;
 use super::growth::Ranking;
 use super::look::{Need, Pair};
 use super::scan;
-use crate::assign::rivals::{Rival, Wanted, through_postings};
 use crate::assign::ShardStep;
+use crate::assign::rivals::{Rival, Rivals, Wanted, through_postings};
+use crate::record::Counters;
 
 /// No wanted document.
 const NONE: u32 = u32::MAX;
@@ -26,7 +27,7 @@ pub(super) fn rivals(
     step: &ShardStep<'_>,
     wanted: &[Wanted],
     labels: &[u32],
-) -> Vec<Option<Rival>> {
+) -> Rivals {
     let ranking = front.rank_again(step);
     let (needs, mut open) = followers.divide(step, &ranking, wanted);
     // The index of the wanted document at each position.
@@ -55,10 +56,13 @@ pub(super) fn rivals(
     // Those with too many candidates.
     open.extend(scanned.iter().flat_map(|scanned| &scanned.heavy).map(|&at| number_at[at as usize]));
     let compared: Vec<Wanted> = open.iter().map(|&number| wanted[number as usize]).collect();
-    for (&number, rival) in open.iter().zip(through_postings(step, &compared, labels)) {
+    let compared = through_postings(step, &compared, labels);
+    for (&number, rival) in open.iter().zip(compared.found) {
         found[number as usize] = rival;
     }
-    found
+    let own = Counters { similarities: pairs.len() as u64, ..Counters::default() };
+    let counters = scanned.iter().map(|scanned| scanned.counters).fold(own, Counters::plus);
+    Rivals { found, counters: counters.plus(compared.counters) }
 }
 
 impl Followers {

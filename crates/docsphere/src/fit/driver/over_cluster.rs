@@ -49,7 +49,7 @@ impl Driver<'_> {
                 break;
             }
         }
-        self.update(&mut run)?;
+        self.update(&mut run, &[])?;
         let mut list = merged(&run.sums, &run.centroids, k);
         // Fewer small clusters than clusters: the others start empty.
         list.resize(k, Centroid::default());
