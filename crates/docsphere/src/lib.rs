@@ -188,7 +188,7 @@ pub use overview::{Groups, Merge, MergeTree, group_keywords};
 #[cfg(feature = "map")]
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{
-    Counters, IndexUse, IterationRecord, Refine, RunRecord, StageSeconds, StopReason, Strategy, Trace,
+    Counters, Effort, IndexUse, IterationRecord, Refine, RunRecord, StageSeconds, StopReason, Strategy, Trace,
 };
 pub use seeding::Init;
 pub use simd::Simd;

@@ -56,6 +56,39 @@ impl Strategy {
 
 impl_names!(Strategy, "strategy");
 
+/// How much time to spend on a greater objective: a preset of several options, see
+/// [`Params::effort`](crate::Params::effort).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Effort {
+    /// Fewer small clusters before the merges, no first variation: about two thirds of the time of
+    /// the default (docs/quality.md).
+    Fast,
+    /// The defaults of all options.
+    #[default]
+    Default,
+    /// Five runs from seeds, then ten that perturb the best one: about eight times the time of the
+    /// default.
+    Best,
+}
+
+impl Effort {
+    /// All of them.
+    pub const ALL: &'static [Effort] = &[Effort::Fast, Effort::Default, Effort::Best];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Effort::Fast => "fast",
+            Effort::Default => "default",
+            Effort::Best => "best",
+        }
+    }
+}
+
+impl_names!(Effort, "effort");
+
 /// What follows the loop, for clusters that agree better with people's judgement than the optimum
 /// of spherical k-means does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

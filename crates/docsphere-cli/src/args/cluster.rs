@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use anyhow::Result;
 use clap::Args;
-use docsphere::{Centroids, Init, Params, Refine, SphericalKMeans, Strategy, formats};
+use docsphere::{Centroids, Effort, Init, Params, Refine, SphericalKMeans, Strategy, formats};
 
 use super::UsageError;
 use crate::memory;
@@ -55,24 +55,31 @@ pub(crate) struct ClusterArgs {
     candidates: Option<usize>,
 
     /// Small clusters per cluster, before merges [default: 10 up to 100 clusters, 5 up to
-    /// 1,000, 3 above]
+    /// 1,000, 3 above; fast: 2]
     #[arg(long, value_name = "N")]
     fine: Option<usize>,
 
-    /// Number of runs with different seeds; the best one is kept
-    #[arg(long, value_name = "N", default_value_t = DEFAULTS.n_init)]
-    pub(crate) n_init: usize,
+    /// How much time to spend on better clusters: fast, default or best. Sets --fine, --n-init,
+    /// --variation and --rounds, unless they are given
+    #[arg(long, value_name = "NAME", default_value_t)]
+    effort: Effort,
 
-    /// Whether single documents move when the loop has converged, if the objective gains: on or off
-    /// [default: as --effort says]
+    /// Number of runs with different seeds; the best one is kept [default: 1; best: 5]
+    #[arg(long, value_name = "N")]
+    n_init: Option<usize>,
+
+    /// After convergence, move single documents if the objective gains, and go on: on or off
+    /// [default: on; fast: off]
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     variation: Option<bool>,
 
-    /// Runs that start from the best one so far, perturbed [default: as --effort says]
+    /// Further runs from the best one so far: new small clusters are added to it and merged
+    /// [default: 0; best: 10]
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
 
-    /// A last step that leaves the objective of spherical k-means: none, or root (root centroids)
+    /// What follows the loop: none, or root: root centroids, which often agree better with people's
+    /// judgement on short texts, but no longer maximise the objective
     #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.refine)]
     refine: Refine,
 
@@ -114,11 +121,14 @@ impl ClusterArgs {
 
     /// The library's params, not yet validated.
     pub(crate) fn params(&self) -> Result<Params> {
-        Ok(SphericalKMeans::params(self.n_clusters)
-            .init(self.init()?)
-            .n_init(self.n_init)
-            .variation(self.variation.unwrap_or(DEFAULTS.variation))
-            .rounds(self.rounds.unwrap_or(DEFAULTS.rounds))
+        let preset = SphericalKMeans::params(self.n_clusters).effort(self.effort);
+        let (n_init, variation, rounds) = (preset.n_init, preset.variation, preset.rounds);
+        let init = self.init(&preset.init)?;
+        Ok(preset
+            .init(init)
+            .n_init(self.n_init.unwrap_or(n_init))
+            .variation(self.variation.unwrap_or(variation))
+            .rounds(self.rounds.unwrap_or(rounds))
             .refine(self.refine)
             .seed(self.seed)
             .max_iter(self.max_iter)
@@ -129,7 +139,7 @@ impl ClusterArgs {
             .n_threads(self.threads))
     }
 
-    fn init(&self) -> Result<Init> {
+    fn init(&self, preset: &Init) -> Result<Init> {
         let init = match (self.init.parse(), self.init_file()) {
             (Ok(init), _) => init,
             (Err(_), Some(path)) if path.exists() => Init::Given(read_centroids(path)?),
@@ -141,6 +151,7 @@ impl ClusterArgs {
         };
         match (init, self.candidates, self.fine) {
             (Init::PlusPlus { .. }, candidates, None) => Ok(Init::PlusPlus { candidates }),
+            (Init::Merge { .. }, None, None) => Ok(preset.clone()),
             (Init::Merge { .. }, None, fine) => Ok(Init::Merge { fine }),
             (_, Some(_), _) => {
                 Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into())

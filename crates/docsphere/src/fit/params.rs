@@ -3,7 +3,7 @@
 use crate::assign::AssignerSettings;
 use crate::error::{Error, Result};
 use crate::fit::{Fit, FitOptions};
-use crate::record::{Refine, Strategy};
+use crate::record::{Effort, Refine, Strategy};
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
 use crate::threads;
@@ -104,6 +104,26 @@ impl Params {
             simd: Simd::Auto,
             n_threads: None,
         }
+    }
+
+    /// Sets [`Params::init`], [`Params::n_init`], [`Params::variation`] and [`Params::rounds`]:
+    ///
+    /// | effort | init | n_init | variation | rounds |
+    /// |---|---|---|---|---|
+    /// | fast | merge, 2 small clusters per cluster | 1 | off | 0 |
+    /// | default | merge | 1 | on | 0 |
+    /// | best | merge | 5 | on | 10 |
+    ///
+    /// Options that are set afterwards replace these.
+    #[must_use]
+    pub fn effort(self, effort: Effort) -> Self {
+        let defaults = Params::new(self.n_clusters);
+        let (fine, n_init, variation, rounds) = match effort {
+            Effort::Fast => (Some(2), 1, false, 0),
+            Effort::Default => (None, defaults.n_init, defaults.variation, defaults.rounds),
+            Effort::Best => (None, 5, true, 10),
+        };
+        Params { init: Init::Merge { fine }, n_init, variation, rounds, ..self }
     }
 
     /// How the first centroids are chosen.
@@ -210,6 +230,8 @@ impl Params {
         let fits = (1..=MAX_CLUSTERS).contains(&self.n_clusters);
         Error::unless(fits, "n_clusters", "from 1 to 16777216", self.n_clusters)?;
         Error::unless(self.n_init >= 1, "n_init", "at least 1", self.n_init)?;
+        let fits = self.rounds <= 10_000;
+        Error::unless(fits, "rounds", "from 0 to 10000", self.rounds)?;
         Error::unless(self.max_iter >= 1, "max_iter", "at least 1", self.max_iter)?;
         Error::unless(
             self.tol.is_finite() && self.tol >= 0.0,
@@ -274,7 +296,7 @@ impl Params {
     }
 
     /// The number of runs: from seeds, then from the best one.
-    pub(super) fn n_runs(&self) -> usize {
+    pub fn n_runs(&self) -> usize {
         self.n_init.saturating_add(self.rounds)
     }
 
@@ -337,6 +359,17 @@ mod tests {
             message(SphericalKMeans::params(2).init(given(vec![0.0, 0.0]))),
             "init must be at least one centroid that is not zero, got only empty centroids"
         );
+    }
+
+    #[test]
+    fn efforts_are_presets_that_other_options_replace() {
+        let params = || SphericalKMeans::params(3);
+        assert_eq!(params().effort(Effort::Default), params());
+        assert_eq!(params().effort(Effort::Best).effort(Effort::Default), params());
+        let best = params().effort(Effort::Best).n_init(2);
+        assert_eq!((best.n_init, best.rounds, best.variation), (2, 10, true));
+        let fast = params().effort(Effort::Fast);
+        assert_eq!((fast.init, fast.variation), (Init::Merge { fine: Some(2) }, false));
     }
 
     #[test]
