@@ -78,7 +78,8 @@ impl<'a> FitOptions<'a> {
     /// or others: rows with label -1, such as new ones, first get the label of their nearest
     /// centroid. Then the run continues until it converges.
     ///
-    /// The labels (one per row) decide ties, so an earlier run that had converged stays unchanged.
+    /// The labels (one per row) decide ties, so an earlier run that had converged stays unchanged,
+    /// unless first variation ([`Params::variation`]), which begins again, still gains.
     /// Only with `n_init` 1; [`Params::init`] is not used.
     ///
     /// ```

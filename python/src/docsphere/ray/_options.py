@@ -265,4 +265,5 @@ def arguments(given: argparse.Namespace) -> dict[str, Any]:
     values = {name: value for name, value in vars(given).items() if name in signature(cluster).parameters}
     values |= {ours: getattr(given, theirs) for theirs, ours in renamed.items()}
     values["report"] = not given.no_report
+    values["variation"] = None if given.variation is None else given.variation == "on"
     return values | {"vectorizer": vectorizer, "text_field": given.text_field or "text"}
