@@ -68,7 +68,7 @@ pub enum Effort {
     /// The defaults of all options.
     #[default]
     Default,
-    /// Five runs from seeds, then ten that perturb the best one: about eight times the time of the
+    /// Five runs from seeds, then ten that perturb the best one: about six times the time of the
     /// default.
     Best,
 }

@@ -47,7 +47,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     effort : {"fast", "default", "best"}, default="default"
         How much time to spend on a greater objective. "fast" has fewer small
         clusters before the merges, and no first variation; "best" makes five runs,
-        and then ten that perturb the best one, in about eight times the time. The
+        and then ten that perturb the best one, in about six times the time. The
         next three parameters replace what it says.
 
     n_init : int or None, default=None

@@ -64,18 +64,18 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "NAME", default_value_t)]
     effort: Effort,
 
-    /// Number of runs with different seeds, of which the best is kept; 5 with --effort best
+    /// Number of runs with different seeds, of which the best is kept; 5 with effort best
     /// [default: 1]
     #[arg(long, value_name = "N")]
     n_init: Option<usize>,
 
     /// After convergence, move single documents if the objective gains, and go on: on or off; off
-    /// with --effort fast [default: on]
+    /// with effort fast [default: on]
     #[arg(long, value_name = "on|off", value_parser = on_or_off)]
     variation: Option<bool>,
 
     /// Further runs from the best one so far, to which new small clusters are added and merged; 10
-    /// with --effort best [default: 0]
+    /// with effort best [default: 0]
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
 
