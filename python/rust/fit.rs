@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use docsphere::{Centroids, Event, Fit, FitOptions, Init, Params, SphericalKMeans, Strategy};
+use docsphere::{Centroids, Effort, Event, Fit, FitOptions, Init, Params, Refine, SphericalKMeans, Strategy};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -34,7 +34,11 @@ pub(crate) struct Options<'py> {
     n_clusters: usize,
     /// A name, or given centroids.
     init: Start<'py>,
-    n_init: usize,
+    effort: String,
+    n_init: Option<usize>,
+    variation: Option<bool>,
+    rounds: Option<usize>,
+    refine: String,
     max_iter: usize,
     tol: f64,
     seed: u64,
@@ -49,8 +53,10 @@ pub(crate) enum Start<'py> {
 }
 
 impl Start<'_> {
-    fn init(&self) -> PyResult<Init> {
+    fn init(&self, preset: &Init) -> PyResult<Init> {
         match self {
+            // With the number of small clusters that the effort says.
+            Start::Name(name) if name == preset.name() => Ok(preset.clone()),
             Start::Name(name) => name.parse::<Init>().or_raise(),
             Start::Given(matrix) => Ok(Init::Given(Centroids::from_rows(matrix.slices()?.rows()?))),
         }
@@ -59,9 +65,16 @@ impl Start<'_> {
 
 impl Options<'_> {
     pub(crate) fn params(&self) -> PyResult<Params> {
-        Ok(SphericalKMeans::params(self.n_clusters)
-            .init(self.init.init()?)
-            .n_init(self.n_init)
+        let effort = self.effort.parse::<Effort>().or_raise()?;
+        let preset = SphericalKMeans::params(self.n_clusters).effort(effort);
+        let (n_init, variation, rounds) = (preset.n_init, preset.variation, preset.rounds);
+        let init = self.init.init(&preset.init)?;
+        Ok(preset
+            .init(init)
+            .n_init(self.n_init.unwrap_or(n_init))
+            .variation(self.variation.unwrap_or(variation))
+            .rounds(self.rounds.unwrap_or(rounds))
+            .refine(self.refine.parse::<Refine>().or_raise()?)
             .max_iter(self.max_iter)
             .tol(self.tol)
             .seed(self.seed)

@@ -37,6 +37,11 @@ impl<'a> RowWeights<'a> {
         self.of(doc) > 0.0
     }
 
+    /// The weight times 2^e, taken as 1 before if it is greater.
+    pub(crate) fn single(&self, doc: usize) -> f64 {
+        self.weights.map_or(1.0, |weights| times_power_of_two(weights[doc].min(1.0), self.exponent))
+    }
+
     /// A sum of weighted numbers, divided by 2^e.
     pub(crate) fn without_scale(&self, sum: f64) -> f64 {
         times_power_of_two(sum, -self.exponent)

@@ -28,6 +28,7 @@ use docsphere::{SparseRows, UnitRows};
 
 pub mod edge_cases;
 mod fixed_point;
+mod plain_contest;
 mod plain_merge;
 pub mod plain_seeding;
 pub mod random_rows;

@@ -7,15 +7,44 @@ use docsphere::UnitRows;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::fixed_point::{RowWeights, fixed};
+use crate::fixed_point::RowWeights;
+use crate::plain_contest::sums;
 use crate::plain_seeding::{PlainSeeding, terms_hash, vector};
-use crate::reference::{NO_LABEL, ReferenceParams, SparseVector, reference_assign, update};
+use crate::reference::{NO_LABEL, ReferenceParams, Shape, SparseVector, reference_assign, update};
 
 /// The first centroids: `fine` times as many small clusters, merged.
 pub(crate) fn merged_seeds(rows: &UnitRows<'_>, params: &ReferenceParams, fine: usize) -> Vec<SparseVector> {
+    let n_small = fine * params.n_clusters;
+    let seeds = sample(rows, params, n_small).unwrap_or_else(|| {
+        let plain = PlainSeeding {
+            rows,
+            weights: params.weights.as_deref(),
+            n_clusters: n_small,
+            seed: params.seed,
+            run: params.run,
+        };
+        plain.plus_plus().iter().map(|doc| doc.index()).collect()
+    });
+    let small = seeds.iter().map(|&doc| vector(rows.row(doc))).collect();
+    merged_again(rows, params, small)
+}
+
+/// The clusters of the best run, with half as many random documents beside them, merged again.
+pub(crate) fn perturbed(
+    rows: &UnitRows<'_>,
+    params: &ReferenceParams,
+    best: &[SparseVector],
+) -> Vec<SparseVector> {
+    let mut small: Vec<SparseVector> = best.iter().filter(|centroid| !centroid.is_empty()).cloned().collect();
+    let new = sample(rows, params, params.n_clusters.div_ceil(2)).unwrap_or_default();
+    small.extend(new.iter().map(|&doc| vector(rows.row(doc))));
+    merged_again(rows, params, small)
+}
+
+/// `n` random documents, all with different terms; `None` if there are fewer.
+fn sample(rows: &UnitRows<'_>, params: &ReferenceParams, n: usize) -> Option<Vec<usize>> {
     let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
     let is_usable = |&doc: &usize| rows.row(doc).nnz() > 0 && weights.counts(doc);
-    let n_small = fine * params.n_clusters;
     let mut random = ChaCha8Rng::seed_from_u64(params.seed);
     random.set_stream(params.run);
     let salt = random.next_u64();
@@ -25,24 +54,20 @@ pub(crate) fn merged_seeds(rows: &UnitRows<'_>, params: &ReferenceParams, fine: 
     }
     // Of several documents the one whose values come first, on a tie the first one.
     let by_values = |a: &usize, b: &usize| rows.row(*a).values.partial_cmp(rows.row(*b).values).unwrap();
-    let seeds: Vec<usize> = if by_place.len() >= n_small {
-        let first = |docs: &Vec<usize>| *docs.iter().min_by(|a, b| by_values(a, b)).unwrap();
-        by_place.values().take(n_small).map(first).collect()
-    } else {
-        let plain = PlainSeeding {
-            rows,
-            weights: params.weights.as_deref(),
-            n_clusters: n_small,
-            seed: params.seed,
-            run: params.run,
-        };
-        plain.plus_plus().iter().map(|doc| doc.index()).collect()
-    };
-    let mut centroids: Vec<SparseVector> = seeds.iter().map(|&doc| vector(rows.row(doc))).collect();
+    let first = |docs: &Vec<usize>| *docs.iter().min_by(|a, b| by_values(a, b)).unwrap();
+    (by_place.len() >= n).then(|| by_place.values().take(n).map(first).collect())
+}
 
+/// Three iterations from small clusters, which are then merged.
+fn merged_again(
+    rows: &UnitRows<'_>,
+    params: &ReferenceParams,
+    mut centroids: Vec<SparseVector>,
+) -> Vec<SparseVector> {
+    let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
     let mut now = reference_assign(rows, &centroids, &vec![NO_LABEL; rows.n_rows()]);
     for _ in 0..3 {
-        let updated = update(rows, &weights, &now, &centroids);
+        let updated = update(rows, &weights, &now, &[], &centroids, Shape::Mean);
         let next = reference_assign(rows, &updated.centroids, &updated.labels);
         let is_still = next.labels == now.labels;
         (now, centroids) = (next, updated.centroids);
@@ -50,15 +75,8 @@ pub(crate) fn merged_seeds(rows: &UnitRows<'_>, params: &ReferenceParams, fine: 
             break;
         }
     }
-    let last = update(rows, &weights, &now, &centroids);
-    let mut sums = vec![BTreeMap::new(); centroids.len()];
-    for doc in (0..rows.n_rows()).filter(|&doc| last.labels[doc] != NO_LABEL && weights.counts(doc)) {
-        for (term, x) in rows.row(doc).iter() {
-            *sums[last.labels[doc] as usize].entry(term).or_default() +=
-                weights.weighed(fixed(f64::from(x)), doc);
-        }
-    }
-    merged(sums, &last.centroids, params.n_clusters)
+    let last = update(rows, &weights, &now, &[], &centroids, Shape::Mean);
+    merged(sums(rows, &weights, &last.labels, centroids.len()), &last.centroids, params.n_clusters)
 }
 
 type Sum = BTreeMap<u32, i128>;
@@ -69,7 +87,6 @@ fn length(sum: &Sum) -> f64 {
 
 /// Merges the two clusters whose union loses least until `n_groups` are left; their directions.
 fn merged(mut sums: Vec<Sum>, centroids: &[SparseVector], n_groups: usize) -> Vec<SparseVector> {
-    sums.iter_mut().for_each(|sum| sum.retain(|_, s| *s != 0));
     let mut lengths: Vec<f64> = sums.iter().map(|sum| length(sum) / 4_294_967_296.0).collect();
     let n = sums.len();
     let mut dots = vec![vec![0f32; n]; n];

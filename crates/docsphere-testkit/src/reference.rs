@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use docsphere::UnitRows;
 
 use crate::fixed_point::{RowWeights, fixed};
-use crate::plain_merge::merged_seeds;
+use crate::plain_contest::{Move, first_variation, leave_one_out};
+use crate::plain_merge::{merged_seeds, perturbed};
 use crate::plain_seeding::{PlainSeeding, vector};
 
 /// Terms and values, ascending by term, without zeros. Empty for an empty centroid.
@@ -58,6 +59,12 @@ pub struct ReferenceParams {
     pub seed: u64,
     /// The number of the run: the stream of the random numbers.
     pub run: u64,
+    /// Whether first variation follows when the loop has converged.
+    pub variation: bool,
+    /// Further runs that start from the best one, perturbed.
+    pub rounds: usize,
+    /// Whether root centroids follow.
+    pub refine: bool,
     /// The maximum number of iterations after the first assignment.
     pub max_iter: usize,
     /// The run stops when the largest squared movement of a centroid is below this; 0 for never.
@@ -67,13 +74,17 @@ pub struct ReferenceParams {
 }
 
 impl ReferenceParams {
-    /// Random seeds, seed 0, run 0, at most 100 iterations, until no label changes, no weights.
+    /// Random seeds, seed 0, run 0, at most 100 iterations, until no label changes, no weights,
+    /// nothing after the loop.
     pub fn new(n_clusters: usize) -> Self {
         ReferenceParams {
             n_clusters,
             seeding: ReferenceSeeding::Random,
             seed: 0,
             run: 0,
+            variation: false,
+            rounds: 0,
+            refine: false,
             max_iter: 100,
             tol: 0.0,
             weights: None,
@@ -94,6 +105,8 @@ pub enum ReferenceStop {
     NoLabelChanged,
     /// No centroid moved as far as `tol`.
     CentroidsStandStill,
+    /// After first variation, an iteration gained less than 1/10,000 of the objective.
+    LittleGained,
     /// `max_iter` iterations have passed.
     MaxIter,
 }
@@ -116,7 +129,10 @@ pub struct ReferenceIteration {
     /// Documents whose label after the assignment is not the one they had before the update, that
     /// is, before the refill.
     pub moved: usize,
-    /// Clusters whose centroid has other bits than before, or that were refilled; ascending.
+    /// Documents that a contest moved before the update; `None` if there was none.
+    pub varied: Option<usize>,
+    /// Clusters whose centroid has other bits than before, or that were refilled or touched by a
+    /// contest; ascending.
     pub changed: Vec<usize>,
     /// The empty clusters that found a document, ascending.
     pub refilled: Vec<Refill>,
@@ -141,6 +157,8 @@ pub struct ReferenceFit {
     pub stop: ReferenceStop,
     /// One record per iteration, including the first assignment: `n_iter + 1` records.
     pub history: Vec<ReferenceIteration>,
+    /// The passes with root centroids.
+    pub refinement: Vec<ReferenceIteration>,
 }
 
 /// Labels and similarities for given centroids.
@@ -158,49 +176,159 @@ pub struct ReferenceAssignment {
 /// If the parameters do not fit the rows or each other: the number of weights differs from that of
 /// rows, or the number of given centroids from that of clusters; all weights zero.
 pub fn reference_fit(rows: &UnitRows<'_>, params: &ReferenceParams) -> ReferenceFit {
-    let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
-    let mut centroids = first_centroids(rows, params);
-    let mut now = reference_assign(rows, &centroids, &vec![NO_LABEL; rows.n_rows()]);
-    let mut history = vec![ReferenceIteration {
-        objective: objective(&now.similarities, &weights),
-        moved: now.labels.iter().filter(|&&label| label != NO_LABEL).count(),
-        changed: Vec::new(),
-        refilled: Vec::new(),
-        max_squared_movement: 0.0,
-    }];
-    let mut stop = ReferenceStop::MaxIter;
-    for _ in 1..=params.max_iter {
-        let update = update(rows, &weights, &now, &centroids);
+    let mut best = one_run(rows, params, first_centroids(rows, params));
+    for round in 1..=params.rounds {
+        let params = ReferenceParams { run: params.run + round as u64, ..params.clone() };
+        let run = one_run(rows, &params, perturbed(rows, &params, &best.centroids));
+        if run.objective > best.objective {
+            best = run;
+        }
+    }
+    if params.refine { refined(rows, params, best) } else { best }
+}
+
+/// The state of a run after an iteration.
+#[derive(Clone)]
+struct State {
+    now: ReferenceAssignment,
+    centroids: Vec<SparseVector>,
+    history: Vec<ReferenceIteration>,
+}
+
+impl State {
+    fn new(rows: &UnitRows<'_>, weights: &RowWeights<'_>, centroids: Vec<SparseVector>) -> Self {
+        let now = reference_assign(rows, &centroids, &vec![NO_LABEL; rows.n_rows()]);
+        let history = vec![ReferenceIteration {
+            objective: objective(&now.similarities, weights),
+            moved: now.labels.iter().filter(|&&label| label != NO_LABEL).count(),
+            varied: None,
+            changed: Vec::new(),
+            refilled: Vec::new(),
+            max_squared_movement: 0.0,
+        }];
+        State { now, centroids, history }
+    }
+
+    /// The moves of a contest, an update and an assignment. Returns the labels of the sums.
+    fn iterate(
+        &mut self,
+        rows: &UnitRows<'_>,
+        weights: &RowWeights<'_>,
+        contest: Option<Vec<Move>>,
+        shape: Shape,
+    ) -> Vec<i32> {
+        let before = self.now.labels.clone();
+        let moves = contest.as_deref().unwrap_or_default();
+        moves.iter().for_each(|&Move { doc, cluster }| self.now.labels[doc] = cluster as i32);
+        let update = update(rows, weights, &self.now, moves, &self.centroids, shape);
         let next = reference_assign(rows, &update.centroids, &update.labels);
-        let moved = (0..rows.n_rows()).filter(|&doc| next.labels[doc] != now.labels[doc]).count();
-        let max_squared_movement = largest_squared_movement(&centroids, &update.centroids);
-        history.push(ReferenceIteration {
-            objective: objective(&next.similarities, &weights),
-            moved,
-            changed: changed_clusters(&centroids, &update),
+        let touched = moves.iter().flat_map(|&Move { doc, cluster }| [before[doc] as usize, cluster]);
+        self.history.push(ReferenceIteration {
+            objective: objective(&next.similarities, weights),
+            moved: (0..rows.n_rows()).filter(|&doc| next.labels[doc] != before[doc]).count(),
+            varied: contest.as_ref().map(Vec::len),
+            changed: changed_clusters(&self.centroids, &update, &touched.collect()),
             refilled: update.refilled,
-            max_squared_movement,
+            max_squared_movement: largest_squared_movement(&self.centroids, &update.centroids),
         });
-        now = next;
-        centroids = update.centroids;
-        if moved == 0 {
-            stop = ReferenceStop::NoLabelChanged;
-            break;
+        (self.now, self.centroids) = (next, update.centroids);
+        update.labels
+    }
+
+    /// Why the loop may end here.
+    fn reached(&self, params: &ReferenceParams) -> Option<ReferenceStop> {
+        let [.., before, last] = &self.history[..] else { return None };
+        if last.moved == 0 {
+            return Some(ReferenceStop::NoLabelChanged);
         }
-        if max_squared_movement < params.tol {
-            stop = ReferenceStop::CentroidsStandStill;
-            break;
+        if last.max_squared_movement < params.tol {
+            return Some(ReferenceStop::CentroidsStandStill);
+        }
+        let gains_little = last.objective - before.objective < 1e-4 * before.objective.abs();
+        let has_varied = self.history.iter().any(|iteration| iteration.varied.is_some());
+        (has_varied && gains_little && params.tol > 0.0).then_some(ReferenceStop::LittleGained)
+    }
+
+    /// Whether first variation comes next: at the first convergence, and as long as it gains.
+    fn varies(&self, params: &ReferenceParams) -> bool {
+        let [.., before, last] = &self.history[..] else { return false };
+        let has_varied = self.history.iter().any(|iteration| iteration.varied.is_some());
+        params.variation
+            && if last.varied.is_some() {
+                last.objective - before.objective >= 1e-3 * before.objective.abs()
+            } else {
+                !has_varied && self.reached(params).is_some()
+            }
+    }
+
+    fn into_fit(self, stop: ReferenceStop) -> ReferenceFit {
+        ReferenceFit {
+            objective: self.history.last().expect("the first assignment").objective,
+            labels: self.now.labels,
+            similarities: self.now.similarities,
+            centroids: self.centroids,
+            n_iter: self.history.len() - 1,
+            stop,
+            history: self.history,
+            refinement: Vec::new(),
         }
     }
-    ReferenceFit {
-        objective: objective(&now.similarities, &weights),
-        labels: now.labels,
-        similarities: now.similarities,
-        centroids,
-        n_iter: history.len() - 1,
-        stop,
-        history,
+}
+
+/// One run from these centroids. The best of its results: where it converged first, or in the end.
+fn one_run(rows: &UnitRows<'_>, params: &ReferenceParams, centroids: Vec<SparseVector>) -> ReferenceFit {
+    let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
+    let mut state = State::new(rows, &weights, centroids);
+    let mut best: Option<ReferenceFit> = None;
+    let mut stop = ReferenceStop::MaxIter;
+    // The labels on which the centroids are based.
+    let mut summed = Vec::new();
+    for iteration in 1..=params.max_iter {
+        let contest =
+            state.varies(params).then(|| first_variation(rows, &weights, &state.now, &state.centroids));
+        if contest.as_ref().is_some_and(Vec::is_empty)
+            && state.now.labels == summed
+            && let Some(reached) = state.reached(params)
+        {
+            stop = reached;
+            break;
+        }
+        summed = state.iterate(rows, &weights, contest, Shape::Mean);
+        if let Some(reached) = state.reached(params) {
+            if !state.varies(params) || iteration == params.max_iter {
+                stop = reached;
+                break;
+            }
+            let fit = state.clone().into_fit(reached);
+            if best.as_ref().is_none_or(|best| fit.objective > best.objective) {
+                best = Some(fit);
+            }
+        }
     }
+    let last = state.into_fit(stop);
+    match best {
+        Some(best) if last.objective <= best.objective => best,
+        _ => last,
+    }
+}
+
+/// Up to ten passes with root centroids, from the labels of a run.
+fn refined(rows: &UnitRows<'_>, params: &ReferenceParams, best: ReferenceFit) -> ReferenceFit {
+    let weights = RowWeights::new(params.weights.as_deref(), rows.n_rows());
+    let now = ReferenceAssignment { labels: best.labels.clone(), similarities: best.similarities.clone() };
+    let mut state = State { now, centroids: best.centroids.clone(), history: Vec::new() };
+    let n_usable = (0..rows.n_rows()).filter(|&doc| rows.row(doc).nnz() > 0 && weights.counts(doc)).count();
+    let mut contest = None;
+    for pass in 1..=10 {
+        let summed = state.iterate(rows, &weights, contest, Shape::Root);
+        let moved = state.history.last().expect("just added").moved;
+        if pass > 1 && moved * 1000 < n_usable {
+            break;
+        }
+        contest = Some(leave_one_out(rows, &weights, &state.now, &summed, &state.centroids));
+    }
+    let refined = state.into_fit(best.stop);
+    ReferenceFit { n_iter: best.n_iter, history: best.history, refinement: refined.history, ..refined }
 }
 
 fn first_centroids(rows: &UnitRows<'_>, params: &ReferenceParams) -> Vec<SparseVector> {
@@ -317,12 +445,24 @@ pub(crate) struct Update {
     pub(crate) centroids: Vec<SparseVector>,
 }
 
-/// One update: refills the empty clusters, then computes every centroid from its members.
+/// What a centroid is, for the sum of its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Its direction.
+    Mean,
+    /// The roots of its entries.
+    Root,
+}
+
+/// One update: refills the empty clusters, then computes every centroid from its members. Documents
+/// that a contest has moved are not taken.
 pub(crate) fn update(
     rows: &UnitRows<'_>,
     weights: &RowWeights<'_>,
     now: &ReferenceAssignment,
+    moves: &[Move],
     old_centroids: &[SparseVector],
+    shape: Shape,
 ) -> Update {
     let mut labels = now.labels.clone();
     let mut refilled: Vec<Refill> = Vec::new();
@@ -330,13 +470,13 @@ pub(crate) fn update(
         if members(&labels, weights, cluster).next().is_some() {
             continue;
         }
-        if let Some(doc) = worst_fitting(rows, weights, &labels, &now.similarities, &refilled) {
+        if let Some(doc) = worst_fitting(rows, weights, &labels, &now.similarities, &refilled, moves) {
             labels[doc] = cluster as i32;
             refilled.push(Refill { cluster, doc });
         }
     }
     let centroids = (0..old_centroids.len())
-        .map(|cluster| centroid(rows, weights, &labels, cluster, &old_centroids[cluster]))
+        .map(|cluster| centroid(rows, weights, &labels, cluster, &old_centroids[cluster], shape))
         .collect();
     Update { labels, refilled, centroids }
 }
@@ -353,6 +493,7 @@ fn worst_fitting(
     labels: &[i32],
     similarities: &[f64],
     refilled: &[Refill],
+    moves: &[Move],
 ) -> Option<usize> {
     let mut n_members: BTreeMap<i32, usize> = BTreeMap::new();
     for doc in (0..labels.len()).filter(|&doc| weights.counts(doc)) {
@@ -364,6 +505,7 @@ fn worst_fitting(
             && similarities[doc] < SITS_ON_CENTROID
             && (labels[doc] == NO_LABEL || n_members[&labels[doc]] >= 2)
             && refilled.iter().all(|taken| rows.row(taken.doc) != rows.row(doc))
+            && moves.iter().all(|moved| moved.doc != doc)
     };
     // `min_by` returns the first of equal ones: the lowest document id. Those without a label have
     // similarity 0, all others more.
@@ -378,6 +520,7 @@ fn centroid(
     labels: &[i32],
     cluster: usize,
     old: &SparseVector,
+    shape: Shape,
 ) -> SparseVector {
     let mut sum: BTreeMap<u32, i128> = BTreeMap::new();
     let mut is_empty = true;
@@ -395,7 +538,12 @@ fn centroid(
         return old.clone();
     }
     let length = sum.values().fold(0.0, |squares, &s| squares + s as f64 * s as f64).sqrt();
-    sum.into_iter().map(|(term, s)| (term, (s as f64 / length) as f32)).collect()
+    let total = sum.values().fold(0.0, |total, &s| total + (s as f64).abs());
+    let value = |s: f64| match shape {
+        Shape::Mean => (s / length) as f32,
+        Shape::Root => ((s.abs() / total).sqrt() as f32).copysign(s as f32),
+    };
+    sum.into_iter().map(|(term, s)| (term, value(s as f64))).collect()
 }
 
 /// Definition 8: the squared movement of the centroid that moved furthest.
@@ -414,10 +562,13 @@ fn squared_movement(old: &SparseVector, new: &SparseVector) -> f64 {
     })
 }
 
-/// Definition 8: the clusters whose centroid has other bits than before, or that were refilled.
-fn changed_clusters(old: &[SparseVector], update: &Update) -> Vec<usize> {
+/// Definition 8: the clusters whose centroid has other bits than before, or that were refilled or
+/// touched by a contest.
+fn changed_clusters(old: &[SparseVector], update: &Update, touched: &BTreeSet<usize>) -> Vec<usize> {
     let is_refilled = |cluster| update.refilled.iter().any(|refill| refill.cluster == cluster);
-    let is_changed = |&cluster: &usize| old[cluster] != update.centroids[cluster] || is_refilled(cluster);
+    let is_changed = |&cluster: &usize| {
+        old[cluster] != update.centroids[cluster] || is_refilled(cluster) || touched.contains(&cluster)
+    };
     (0..old.len()).filter(is_changed).collect()
 }
 

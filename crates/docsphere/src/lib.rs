@@ -187,7 +187,9 @@ pub use observer::{Event, Observer};
 pub use overview::{Groups, Merge, MergeTree, group_keywords};
 #[cfg(feature = "map")]
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
-pub use record::{Counters, IndexUse, IterationRecord, RunRecord, StageSeconds, StopReason, Strategy, Trace};
+pub use record::{
+    Counters, Effort, IndexUse, IterationRecord, Refine, RunRecord, StageSeconds, StopReason, Strategy, Trace,
+};
 pub use seeding::Init;
 pub use simd::Simd;
 #[cfg(feature = "text")]

@@ -56,6 +56,71 @@ impl Strategy {
 
 impl_names!(Strategy, "strategy");
 
+/// How much time to spend on a greater objective: a preset of several options, see
+/// [`Params::effort`](crate::Params::effort).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Effort {
+    /// Fewer small clusters before the merges, no first variation: about two thirds of the time of
+    /// the default (docs/quality.md).
+    Fast,
+    /// The defaults of all options.
+    #[default]
+    Default,
+    /// Five runs from seeds, then ten that perturb the best one: about six times the time of the
+    /// default.
+    Best,
+}
+
+impl Effort {
+    /// All of them.
+    pub const ALL: &'static [Effort] = &[Effort::Fast, Effort::Default, Effort::Best];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Effort::Fast => "fast",
+            Effort::Default => "default",
+            Effort::Best => "best",
+        }
+    }
+}
+
+impl_names!(Effort, "effort");
+
+/// What follows the loop, for clusters that agree better with people's judgement than the optimum
+/// of spherical k-means does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Refine {
+    /// Nothing.
+    #[default]
+    None,
+    /// Root centroids: the entries of a centroid are the roots of the entries of the sum of its
+    /// documents, so that a few frequent terms do not dominate. For up to ten passes each document
+    /// moves to the cluster with the most similar root centroid, its own contribution left out.
+    /// Labels and centroids of the result belong together as always, but the objective is no longer
+    /// that of spherical k-means.
+    Root,
+}
+
+impl Refine {
+    /// All refinements.
+    pub const ALL: &'static [Refine] = &[Refine::None, Refine::Root];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refine::None => "none",
+            Refine::Root => "root",
+        }
+    }
+}
+
+impl_names!(Refine, "refine");
+
 /// The cost of an assignment, in machine-independent counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -127,6 +192,10 @@ pub struct IterationRecord {
     pub unsettled_docs: u64,
     /// Empty clusters that were refilled before this assignment.
     pub refilled_clusters: u64,
+    /// Documents that first variation moved before this assignment; `None` if it did not take
+    /// place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub varied_docs: Option<u64>,
     /// The cost of the assignment, in counts.
     #[serde(flatten)]
     pub counters: Counters,
@@ -172,6 +241,8 @@ pub enum StopReason {
     NoLabelChanged,
     /// No centroid moved by `tol` or more.
     CentroidsStandStill,
+    /// After first variation, an iteration gained less than 1/10,000 of the objective.
+    LittleGained,
     /// `max_iter` iterations were done.
     MaxIter,
     /// The observer stopped the run.
@@ -181,7 +252,10 @@ pub enum StopReason {
 impl StopReason {
     /// Whether the run converged.
     pub const fn is_converged(self) -> bool {
-        matches!(self, StopReason::NoLabelChanged | StopReason::CentroidsStandStill)
+        matches!(
+            self,
+            StopReason::NoLabelChanged | StopReason::CentroidsStandStill | StopReason::LittleGained
+        )
     }
 }
 
@@ -211,6 +285,9 @@ pub struct Trace {
     pub best_run: usize,
     /// The iterations of that run, iteration 0 first.
     pub iterations: Vec<IterationRecord>,
+    /// The passes of the refinement. Their objective is not that of the iterations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refinement: Vec<IterationRecord>,
 }
 
 impl Trace {

@@ -8,13 +8,14 @@
 use std::sync::LazyLock;
 
 use docsphere::{
-    Centroids, ClusterId, Fit, FitOptions, Init, Simd, SparseRows, SphericalKMeans, StopReason, Strategy,
-    UnitRows,
+    Centroids, ClusterId, Fit, FitOptions, Init, IterationRecord, Refine, Simd, SparseRows, SphericalKMeans,
+    StopReason, Strategy, UnitRows,
 };
 use docsphere_testkit::edge_cases::{EdgeCase, edge_cases};
 use docsphere_testkit::random_rows::{RandomRows, random_rows, random_seeds};
 use docsphere_testkit::reference::{
-    ReferenceFit, ReferenceParams, ReferenceSeeding, ReferenceStop, SparseVector, reference_fit,
+    ReferenceFit, ReferenceIteration, ReferenceParams, ReferenceSeeding, ReferenceStop, SparseVector,
+    reference_fit,
 };
 use docsphere_testkit::zipf::ZipfText;
 use proptest::prelude::*;
@@ -62,6 +63,9 @@ pub(crate) fn fit_like_with_options<'a>(
     let checked = SphericalKMeans::params(params.n_clusters)
         .init(init)
         .seed(params.seed)
+        .variation(params.variation)
+        .rounds(params.rounds)
+        .refine(if params.refine { Refine::Root } else { Refine::None })
         .max_iter(params.max_iter)
         .tol(params.tol)
         .strategy(strategy)
@@ -107,14 +111,22 @@ pub(crate) fn assert_same(fit: &Fit, reference: &ReferenceFit, place: &str) {
     let stop = match reference.stop {
         ReferenceStop::NoLabelChanged => StopReason::NoLabelChanged,
         ReferenceStop::CentroidsStandStill => StopReason::CentroidsStandStill,
+        ReferenceStop::LittleGained => StopReason::LittleGained,
         ReferenceStop::MaxIter => StopReason::MaxIter,
     };
     assert_eq!(fit.stop, stop, "reason to stop: {place}");
-    assert_eq!(fit.trace.iterations.len(), reference.history.len(), "trace: {place}");
-    for (record, expected) in fit.trace.iterations.iter().zip(&reference.history) {
+    assert_same_iterations(&fit.trace.iterations, &reference.history, place);
+    assert_same_iterations(&fit.trace.refinement, &reference.refinement, &format!("refinement, {place}"));
+}
+
+fn assert_same_iterations(records: &[IterationRecord], expected: &[ReferenceIteration], place: &str) {
+    assert_eq!(records.len(), expected.len(), "trace: {place}");
+    for (record, expected) in records.iter().zip(expected) {
         let place = format!("iteration {}: {place}", record.iteration);
         assert_eq!(record.objective.to_bits(), expected.objective.to_bits(), "objective, {place}");
         assert_eq!(record.moved_docs, expected.moved as u64, "moved, {place}");
+        let varied = expected.varied.map(|varied| varied as u64);
+        assert_eq!(record.varied_docs, varied, "varied, {place}");
         assert_eq!(record.refilled_clusters, expected.refilled.len() as u64, "refilled, {place}");
         let movement = expected.max_squared_movement;
         assert_eq!(record.max_squared_movement.to_bits(), movement.to_bits(), "movement, {place}");
@@ -167,7 +179,8 @@ pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (Random
     let kind = prop_oneof![4 => Just((0.0, 0.1)), 1 => Just((0.0, 0.7)), 1 => Just((0.3, 0.1))];
     let run =
         (1usize..20, 0usize..8, any::<u64>(), prop_oneof![Just(0.0), Just(1e-4), Just(0.05)], 0usize..4);
-    (shape, kind, run).prop_map(|(shape, kind, run)| {
+    let search = (any::<bool>(), prop_oneof![3 => Just(0usize), 1 => Just(2)], any::<bool>());
+    (shape, kind, run, search).prop_map(|(shape, kind, run, (variation, rounds, refine))| {
         let (n_docs, n_terms, density, largest_value, seed) = shape;
         let (negative_share, duplicate_share) = kind;
         let rows =
@@ -187,7 +200,19 @@ pub(crate) fn random_case() -> impl proptest::strategy::Strategy<Value = (Random
             _ => None,
         };
         let weights = weights.map(|cycle| (0..n_docs).map(|doc| cycle[(doc + doc / 4) % 4]).collect());
-        (rows, ReferenceParams { n_clusters, seeding, seed, run: 0, max_iter: 20, tol, weights })
+        let params = ReferenceParams {
+            n_clusters,
+            seeding,
+            seed,
+            run: 0,
+            variation,
+            rounds,
+            refine,
+            max_iter: 20,
+            tol,
+            weights,
+        };
+        (rows, params)
     })
 }
 
@@ -226,7 +251,15 @@ fn on_text_like_rows(strategy: Strategy) {
                 300 => ReferenceSeeding::Merge { fine: 3 },
                 _ => ReferenceSeeding::PlusPlus,
             };
-            let params = ReferenceParams { seeding, max_iter, tol: 1e-4, ..ReferenceParams::new(n_clusters) };
+            let (variation, refine) = (n_clusters < 1000, n_clusters == 30);
+            let params = ReferenceParams {
+                seeding,
+                variation,
+                refine,
+                max_iter,
+                tol: 1e-4,
+                ..ReferenceParams::new(n_clusters)
+            };
             let reference = reference_fit(&rows, &params);
             (rows, params, reference)
         };

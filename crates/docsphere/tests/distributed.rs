@@ -2,8 +2,8 @@
 //! rows, also if workers are lost at any request.
 
 use docsphere::{
-    Coordinator, FitOptions, Init, IterationRecord, ShardWorker, SparseRows, SphericalKMeans, StopReason,
-    Strategy, SummaryOptions, Trace, Transport, UnitRows, ValidParams, summarize,
+    Coordinator, FitOptions, Init, IterationRecord, Refine, ShardWorker, SparseRows, SphericalKMeans,
+    StopReason, Strategy, SummaryOptions, Trace, Transport, UnitRows, ValidParams, summarize,
 };
 use docsphere_testkit::random_rows::random_rows;
 use docsphere_testkit::reference::{ReferenceParams, ReferenceSeeding};
@@ -134,6 +134,9 @@ fn checked(params: &ReferenceParams, strategy: Strategy) -> Option<ValidParams> 
     let params = SphericalKMeans::params(params.n_clusters)
         .init(init)
         .seed(params.seed)
+        .variation(params.variation)
+        .rounds(params.rounds)
+        .refine(if params.refine { Refine::Root } else { Refine::None })
         .max_iter(params.max_iter)
         .tol(params.tol)
         .strategy(strategy)
@@ -521,7 +524,7 @@ fn a_resumed_job_of_several_runs_survives_a_loss_at_every_request() {
 #[test]
 fn a_worker_that_is_always_lost_in_a_later_step_ends_the_run() {
     let rows = lively_rows();
-    let params = SphericalKMeans::params(6).tol(0.0).n_threads(1).check().unwrap();
+    let params = SphericalKMeans::params(6).tol(0.0).variation(false).n_threads(1).check().unwrap();
     let n_calls = {
         let mut here = Here::new(&rows, None, &[20, 41]);
         Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap();
@@ -545,7 +548,8 @@ fn a_wish_to_stop_during_a_recovery_keeps_the_result() {
     use docsphere::Event;
     let rows = lively_rows();
     let init = docsphere::Init::Random; // so that there are iterations
-    let params = SphericalKMeans::params(6).init(init).tol(0.0).n_threads(1).check().unwrap();
+    let params =
+        SphericalKMeans::params(6).init(init).tol(0.0).variation(false).n_threads(1).check().unwrap();
     let mut n_runs = 0;
     let mut is_recovered = false;
     let mut observer = |event: &Event<'_>| {

@@ -305,7 +305,8 @@ fn the_counts_say_what_was_done() {
     let rows = text();
     let k = 40u64;
     let n_docs = rows.n_nonzero_rows() as u64;
-    let fit = |strategy| SphericalKMeans::params(k as usize).strategy(strategy).tol(0.0).fit(&rows).unwrap();
+    let params = || SphericalKMeans::params(k as usize).tol(0.0).variation(false);
+    let fit = |strategy| params().strategy(strategy).fit(&rows).unwrap();
 
     let baseline = fit(Strategy::Baseline);
     assert!(baseline.trace.iterations.iter().all(|record| record.counters.similarities == n_docs * k));
@@ -330,12 +331,18 @@ fn the_counts_say_what_was_done() {
     assert!(last.changed_clusters < k && last.counters.similarities < n_docs * k);
     // A run that begins where another ended finds no centroid to move.
     let again = Init::Given(ncc.model.centroids().clone());
-    let quiet = SphericalKMeans::params(k as usize).init(again).strategy(Strategy::Ncc).fit(&rows).unwrap();
+    let quiet = params().init(again).strategy(Strategy::Ncc).fit(&rows).unwrap();
     assert_eq!(
         quiet.trace.iterations.last().unwrap().counters.skipped_docs,
         n_docs,
         "nothing changed: all are skipped"
     );
+    // First variation asks for the rivals of all documents, beside an ordinary iteration.
+    let varied = params().variation(true).strategy(Strategy::Inverted).fit(&rows).unwrap();
+    let record = varied.trace.iterations.iter().find(|record| record.varied_docs.is_some()).unwrap();
+    assert!(record.varied_docs > Some(0), "otherwise nothing would be seen");
+    assert_eq!(record.counters.similarities, 2 * n_docs * k);
+    assert!(varied.objective > inverted.objective);
 }
 
 #[test]
@@ -364,10 +371,25 @@ fn a_stop_in_the_last_iteration_of_a_run_lets_no_other_run_begin() {
         asked |= last;
         if ask { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let params = SphericalKMeans::params(10).tol(0.0).n_init(3);
+    let params = SphericalKMeans::params(10).tol(0.0).n_init(3).variation(false);
     let fit = params.fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
     assert_eq!(fit.trace.runs.len(), 1);
     assert_eq!(fit.stop, StopReason::NoLabelChanged, "it had come to its end by itself");
+}
+
+#[test]
+fn a_stop_before_first_variation_gives_the_result_without_it() {
+    let rows = text();
+    let params = SphericalKMeans::params(10).tol(0.0);
+    let plain = params.clone().variation(false).fit(&rows).unwrap();
+    let mut observer = |event: &Event<'_>| match event {
+        Event::Iteration(record) if record.iteration > 0 && record.moved_docs == 0 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let stopped = params.clone().fit_with(&rows, FitOptions::default().observer(&mut observer)).unwrap();
+    assert_eq!((stopped.stop, stopped.n_iter), (StopReason::Observer, plain.n_iter));
+    assert_eq!((stopped.labels, stopped.objective), (plain.labels, plain.objective));
+    assert!(params.fit(&rows).unwrap().objective > plain.objective);
 }
 
 /// Whenever the flag is raised, in any iteration: there is no result, and nothing panics.

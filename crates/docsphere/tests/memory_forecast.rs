@@ -40,8 +40,8 @@ fn every_part_grows_with_what_it_depends_on() {
     let rows = |n_docs| ZipfText { n_docs, n_terms: 3_000, n_topics: 20, mean_terms: 20, seed: 1 }.rows();
     let (small, large) = (rows(200), rows(2_000));
     let of = |rows: &UnitRows<'_>, k, n_threads, n_init| {
-        let params = SphericalKMeans::params(k).n_threads(n_threads).n_init(n_init).check().unwrap();
-        params.memory_forecast(rows)
+        let params = SphericalKMeans::params(k).n_threads(n_threads).n_init(n_init).variation(false);
+        params.check().unwrap().memory_forecast(rows)
     };
     let base = of(&small, 10, 1, 1);
     let more_rows = of(&large, 10, 1, 1);
@@ -49,5 +49,7 @@ fn every_part_grows_with_what_it_depends_on() {
     assert!(of(&small, 100, 1, 1).centroids > base.centroids);
     assert!(of(&small, 10, 4, 1).strategy > base.strategy);
     assert!(of(&small, 10, 1, 5).documents > base.documents);
+    let varied = SphericalKMeans::params(10).n_threads(1).check().unwrap().memory_forecast(&small);
+    assert!(varied.documents > base.documents, "first variation keeps a result, and needs rivals");
     assert_eq!(base.total(), base.documents + base.seeding.max(base.centroids + base.strategy));
 }

@@ -39,7 +39,8 @@ fn higher_thresholds_leave_fewer_candidates() {
 fn the_work_of_ncc_is_told_by_the_changed_clusters_and_their_documents() {
     let (n_docs, k) = (3_000, 60);
     let rows = ZipfText { n_docs, n_terms: 6_000, n_topics: 40, mean_terms: 20, seed: 3 }.rows();
-    let fit = SphericalKMeans::params(k).strategy(Strategy::Ncc).tol(0.0).fit(&rows).unwrap();
+    let fit =
+        SphericalKMeans::params(k).strategy(Strategy::Ncc).tol(0.0).variation(false).fit(&rows).unwrap();
     let mut n_quiet = 0;
     for record in &fit.trace.iterations {
         // The own centroid comes first; its similarity need not be recomputed if it did not change.
@@ -54,7 +55,8 @@ fn the_work_of_ncc_is_told_by_the_changed_clusters_and_their_documents() {
 #[test]
 fn the_use_of_the_index_is_told() {
     let rows = ZipfText { n_docs: 2_000, n_terms: 6_000, n_topics: 40, mean_terms: 20, seed: 3 }.rows();
-    let fit = |strategy| SphericalKMeans::params(200).strategy(strategy).max_iter(5).fit(&rows).unwrap();
+    let params = SphericalKMeans::params(200).max_iter(5).variation(false);
+    let fit = |strategy| params.clone().strategy(strategy).fit(&rows).unwrap();
     let lambdas = [0.1, 0.25, 0.4, 0.6];
     for record in &fit(Strategy::Index).trace.iterations {
         let index = record.index.as_ref().expect("the index is always on");

@@ -67,7 +67,9 @@ pub(crate) struct Run {
 
 impl Job<'_> {
     fn params(&self) -> Params {
+        // The loop alone: strategies differ in nothing else.
         SphericalKMeans::params(self.n_clusters)
+            .variation(false)
             .n_threads(self.n_threads)
             .max_iter(self.max_iter)
             .tol(self.tol)

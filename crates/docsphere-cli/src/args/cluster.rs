@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use anyhow::Result;
 use clap::Args;
-use docsphere::{Centroids, Init, Params, SphericalKMeans, Strategy, formats};
+use docsphere::{Centroids, Effort, Init, Params, Refine, SphericalKMeans, Strategy, formats};
 
 use super::UsageError;
 use crate::memory;
@@ -18,6 +18,14 @@ static LAMBDAS: LazyLock<String> = LazyLock::new(|| {
     let lambdas: Vec<String> = DEFAULTS.lambdas.iter().map(f64::to_string).collect();
     lambdas.join(",")
 });
+
+fn on_or_off(value: &str) -> Result<bool, String> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("must be on or off".to_owned()),
+    }
+}
 
 /// Centroids from a matrix file.
 fn read_centroids(path: &Path) -> Result<Centroids> {
@@ -47,13 +55,34 @@ pub(crate) struct ClusterArgs {
     candidates: Option<usize>,
 
     /// Small clusters per cluster, before merges [default: 10 up to 100 clusters, 5 up to
-    /// 1,000, 3 above]
+    /// 1,000, 3 above; fast: 2]
     #[arg(long, value_name = "N")]
     fine: Option<usize>,
 
-    /// Number of runs with different seeds; the best one is kept
-    #[arg(long, value_name = "N", default_value_t = DEFAULTS.n_init)]
-    pub(crate) n_init: usize,
+    /// How much time to spend on better clusters: fast, default or best. Sets --fine, --n-init,
+    /// --variation and --rounds, unless they are given
+    #[arg(long, value_name = "NAME", default_value_t)]
+    effort: Effort,
+
+    /// Number of runs with different seeds, of which the best is kept; 5 with effort best
+    /// [default: 1]
+    #[arg(long, value_name = "N")]
+    n_init: Option<usize>,
+
+    /// After convergence, move single documents if the objective gains, and go on: on or off; off
+    /// with effort fast [default: on]
+    #[arg(long, value_name = "on|off", value_parser = on_or_off)]
+    variation: Option<bool>,
+
+    /// Further runs from the best one so far, to which new small clusters are added and merged; 10
+    /// with effort best [default: 0]
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+
+    /// What follows the loop: none, or root: root centroids, which often agree better with people's
+    /// judgement on short texts, but no longer maximise the objective
+    #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.refine)]
+    refine: Refine,
 
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = DEFAULTS.seed)]
@@ -93,9 +122,15 @@ impl ClusterArgs {
 
     /// The library's params, not yet validated.
     pub(crate) fn params(&self) -> Result<Params> {
-        Ok(SphericalKMeans::params(self.n_clusters)
-            .init(self.init()?)
-            .n_init(self.n_init)
+        let preset = SphericalKMeans::params(self.n_clusters).effort(self.effort);
+        let (n_init, variation, rounds) = (preset.n_init, preset.variation, preset.rounds);
+        let init = self.init(&preset.init)?;
+        Ok(preset
+            .init(init)
+            .n_init(self.n_init.unwrap_or(n_init))
+            .variation(self.variation.unwrap_or(variation))
+            .rounds(self.rounds.unwrap_or(rounds))
+            .refine(self.refine)
             .seed(self.seed)
             .max_iter(self.max_iter)
             .tol(self.tol)
@@ -105,7 +140,7 @@ impl ClusterArgs {
             .n_threads(self.threads))
     }
 
-    fn init(&self) -> Result<Init> {
+    fn init(&self, preset: &Init) -> Result<Init> {
         let init = match (self.init.parse(), self.init_file()) {
             (Ok(init), _) => init,
             (Err(_), Some(path)) if path.exists() => Init::Given(read_centroids(path)?),
@@ -117,6 +152,7 @@ impl ClusterArgs {
         };
         match (init, self.candidates, self.fine) {
             (Init::PlusPlus { .. }, candidates, None) => Ok(Init::PlusPlus { candidates }),
+            (Init::Merge { .. }, None, None) => Ok(preset.clone()),
             (Init::Merge { .. }, None, fine) => Ok(Init::Merge { fine }),
             (_, Some(_), _) => {
                 Err(UsageError("--candidates goes with --init k-means++ only".to_owned()).into())

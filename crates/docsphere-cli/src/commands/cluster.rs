@@ -92,6 +92,7 @@ impl Args {
             page: &self.page,
             long_run: &self.long_run,
             settings: &self.settings,
+            n_runs: params.params().n_runs(),
         };
         let outcome = on_threads(self.cluster.threads, || {
             let outcome = self.summarized(fit, &loaded, &progress);

@@ -26,6 +26,8 @@ pub(crate) struct RunOptions<'a> {
     pub(crate) long_run: &'a LongRunArgs,
     /// All options that affect the result, for the trace and the report.
     pub(crate) settings: &'a [Setting],
+    /// The number of runs of which the best is kept.
+    pub(crate) n_runs: usize,
 }
 
 /// A finished run with everything to be written.

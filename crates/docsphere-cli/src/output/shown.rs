@@ -37,7 +37,7 @@ pub(crate) fn show(
         "{end} after {}, objective {:.1}{}, {:.2} s",
         counted(file.iterations, "iteration"),
         file.objective,
-        best_of(&outcome.fit.trace, options.cluster.n_init),
+        best_of(&outcome.fit.trace, options.n_runs),
         outcome.seconds.total
     ))?;
     if end == "not converged" {
@@ -62,14 +62,14 @@ pub(crate) fn show(
 
 /// The number of runs of which a result is the best, if there were several, and whether all of them
 /// were completed.
-fn best_of(trace: &Trace, n_init: usize) -> String {
+fn best_of(trace: &Trace, n_runs: usize) -> String {
     let n_whole = trace.runs.iter().filter(|run| run.stop != StopReason::Observer).count();
-    if n_init == 1 {
+    if n_runs == 1 {
         String::new()
-    } else if n_whole == n_init {
-        format!(", best of {n_init} runs")
+    } else if n_whole == n_runs {
+        format!(", best of {n_runs} runs")
     } else {
-        format!(", only {n_whole} of {n_init} runs were done")
+        format!(", only {n_whole} of {n_runs} runs were done")
     }
 }
 

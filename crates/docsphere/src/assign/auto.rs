@@ -21,7 +21,7 @@
 use super::drift::Drift;
 use super::inverted::Inverted;
 use super::ncc::Ncc;
-use super::{Assigned, Assigner, ShardStep};
+use super::{Assigned, Assigner, Rivals, ShardStep, Wanted};
 use crate::error::Result;
 use crate::labels::Assignment;
 use crate::simd::Level;
@@ -119,6 +119,10 @@ impl Assigner for Auto {
             self.drift.attach(step.rows)?;
         }
         self.picked().assign(step, assignment)
+    }
+
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
+        self.picked().rivals(step, wanted, labels)
     }
 
     fn memory_bytes(&self) -> usize {

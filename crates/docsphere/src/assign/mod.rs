@@ -26,6 +26,7 @@ mod ncc;
 mod ncc_index;
 mod paper;
 mod postings;
+mod rivals;
 mod sizes;
 
 use std::ops::Deref;
@@ -42,6 +43,7 @@ use crate::vectors::UnitRows;
 pub(crate) use choice::greatest;
 pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
+pub(crate) use rivals::{Rivals, Wanted};
 pub(crate) use sizes::Sizes;
 
 /// The centroids to which every shard assigns its documents, and their changes: the same for all
@@ -149,6 +151,16 @@ pub(crate) trait Assigner: Send {
 
     /// Assigns every document.
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned>;
+
+    /// The rivals of some documents, which have labels, in their order: for each the most similar
+    /// other centroid of the step, on ties the one with the smallest number, or `None` if its
+    /// similarity is less than wanted.
+    ///
+    /// The step is the one of the last `assign`, and `labels` are those that it has found, except
+    /// for documents that have been given to empty clusters since: these are not asked for.
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
+        rivals::through_postings(step, wanted, labels)
+    }
 
     /// Bytes held in addition to rows and centroids.
     fn memory_bytes(&self) -> usize;

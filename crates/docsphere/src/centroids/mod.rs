@@ -52,6 +52,11 @@ impl Centroids {
         self
     }
 
+    /// All of them, cluster by cluster.
+    pub(crate) fn into_list(self) -> Vec<Centroid> {
+        self.list
+    }
+
     /// Normalises the rows of a matrix and takes them as centroids. Zero rows become empty
     /// centroids.
     pub fn from_rows(rows: SparseRows<'_>) -> Self {

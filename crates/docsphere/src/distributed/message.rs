@@ -10,12 +10,12 @@ use super::packed::{Packed, damaged};
 use crate::corpus::CorpusStats;
 use crate::error::{ErrorKind, Result};
 use crate::record::{Counters, IndexUse, Strategy};
-use crate::shards::RowFacts;
+use crate::shards::{RowFacts, Rule};
 use crate::simd::Simd;
 use crate::vectors::{WeightScale, WeightTotal};
 
 /// The version of all messages. Coordinator and workers must have the same.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
 
 /// The part of a request for one worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,6 +94,11 @@ pub(super) enum Request {
     Worst {
         after: Option<(f64, u32)>,
         n: u64,
+    },
+    /// A contest by the centroids of the last pass.
+    Contest {
+        rule: Rule,
+        sizes: Vec<f64>,
     },
     /// Documents and the empty clusters that take them.
     Refill {
@@ -277,6 +282,13 @@ pub(super) enum Answer {
     Worst {
         fitting: Vec<(f64, u32, u32)>,
         rows: Packed,
+    },
+    Contested {
+        touched: Vec<(u32, i64)>,
+        n_docs: u64,
+        counters: Counters,
+        /// Nonzeros of the documents that moved in the last pass and in the contest.
+        moved_nnz: u64,
     },
     Touched(Vec<(u32, i64)>),
     Delta(Packed),

@@ -13,7 +13,7 @@ use crate::assign::Step;
 use crate::centroids::Centroid;
 use crate::error::{Error, Result};
 use crate::seeding::{Draw, Drawable, Joined, Lowered, Ordered, Placed, Seed, SeedSource, content_hash};
-use crate::shards::{Checksums, PassSeconds, Passed, RowFacts, Shards};
+use crate::shards::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
 use crate::summary::source::{ClusterFacts, Extremes, SummarySource};
 use crate::update::{BATCH_CLUSTERS, Candidate, Delta, Fitting, Refill, Touched};
 
@@ -432,6 +432,24 @@ impl Shards for RemoteShards<'_> {
             Touched::add(&mut all, touched(found));
             Ok(())
         })?;
+        Ok(all)
+    }
+
+    fn contest(&mut self, _step: &Step<'_>, contest: &Contest) -> Result<Contested> {
+        // The workers have the centroids. What came with the pass does not have these moves.
+        self.delta = None;
+        let mut all = Contested::default();
+        let mut nnz = 0;
+        let request = Request::Contest { rule: contest.rule, sizes: contest.sizes.clone() };
+        self.ask_all(&request, |_, answer| {
+            let Answer::Contested { touched: found, n_docs, counters, moved_nnz } = answer else {
+                return Err(damaged());
+            };
+            all.add(Contested { touched: touched(found), n_docs, counters });
+            nnz += moved_nnz;
+            Ok(())
+        })?;
+        self.moved_nnz = nnz;
         Ok(all)
     }
 

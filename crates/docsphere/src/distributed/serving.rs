@@ -10,7 +10,7 @@ use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 use crate::labels::{Assignment, Labels};
 use crate::seeding::{Buckets, Lowered};
-use crate::shards::{LocalShard, RowFacts};
+use crate::shards::{Contest, Contested, LocalShard, RowFacts};
 use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
 use crate::update::{Candidate, Fitting, Refill, Touched};
 use crate::vectors::{Row, UnitRows};
@@ -37,7 +37,9 @@ pub(super) struct Serving<'a> {
     own: &'a Own,
     rows: &'a UnitRows<'static>,
     begin: &'a Begin,
+    /// The centroids of the last pass, and its iteration.
     centroids: Option<Centroids>,
+    iteration: Option<usize>,
     /// The documents of each cluster of the run that was kept.
     members: Option<Members>,
 }
@@ -49,7 +51,7 @@ impl<'a> Serving<'a> {
         rows: &'a UnitRows<'static>,
         begin: &'a Begin,
     ) -> Self {
-        Serving { shard, own, rows, begin, centroids: None, members: None }
+        Serving { shard, own, rows, begin, centroids: None, iteration: None, members: None }
     }
 
     /// The rows, and their checksums.
@@ -138,8 +140,9 @@ impl<'a> Serving<'a> {
                         self.shard.refill(&Refill { doc, cluster });
                     }
                 }
-                Ok(Answer::Touched(pairs(&self.shard.touched_by_refills())))
+                Ok(Answer::Touched(pairs(&self.shard.touched_by_given())))
             }
+            Request::Contest { rule, sizes } => self.contest(Contest { rule, sizes }),
             Request::Delta { first, last } => {
                 Ok(Answer::Delta(Packed::of_delta(&self.shard.delta(first..=last))))
             }
@@ -258,6 +261,19 @@ impl<'a> Serving<'a> {
         packed
     }
 
+    fn contest(&mut self, contest: Contest) -> Result<Answer> {
+        let (Some(centroids), Some(iteration)) = (&self.centroids, self.iteration) else {
+            return Err(out_of_turn());
+        };
+        if contest.sizes.len() != centroids.n_clusters() {
+            return Err(damaged());
+        }
+        let step = Step::new(iteration, centroids, None, None);
+        let Contested { touched, n_docs, counters } = self.shard.contest(&step, &contest);
+        let moved_nnz = self.shard.moved_nnz() as u64;
+        Ok(Answer::Contested { touched: pairs(&touched), n_docs, counters, moved_nnz })
+    }
+
     fn pass(&mut self, centers: &Centers) -> Result<Answer> {
         let (n_clusters, n_terms) = (centers.n_clusters as usize, centers.n_terms as usize);
         if n_terms != self.rows.n_terms() {
@@ -285,6 +301,7 @@ impl<'a> Serving<'a> {
         let movement = centers.changes.then_some(&movement);
         let step = Step::new(centers.iteration as usize, centroids, movement, None);
         let passed = self.shard.pass(&step)?;
+        self.iteration = Some(step.iteration);
         let moved_nnz = self.shard.moved_nnz();
         let all = 0..=n_clusters.saturating_sub(1) as u32;
         let delta =

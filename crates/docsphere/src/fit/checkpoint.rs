@@ -1,8 +1,8 @@
 //! A run on disk, which can be continued later with the same bits.
 //!
 //! After an iteration, a run depends only on its labels and centroids: sums follow from labels,
-//! similarities from both. So a checkpoint holds these, the trace so far, and the best of the runs
-//! that have ended. A fingerprint of rows, weights and options prevents continuing a different run.
+//! similarities from both. So a checkpoint holds these, the trace so far, and the best result so far
+//! (of a run that has ended, or of this one before first variation). A fingerprint of rows, weights and options prevents continuing a different run.
 //! Strategy, threads and `max_iter` may differ: they do not affect the bits computed so far.
 //!
 //! **Cost.** 4 bytes per row and 8 bytes per entry of the centroids, twice if an earlier run of
@@ -25,7 +25,7 @@ use crate::shards::{Checksums, RowFacts};
 
 /// The version of the definitions in ARCHITECTURE.md that a run follows: incremented whenever they
 /// change. Other versions would give other bits.
-const RULES: u32 = 2;
+const RULES: u32 = 3;
 
 const KIND: Kind = Kind {
     mark: *b"\x89DOCSCK\n",
@@ -84,6 +84,13 @@ pub(super) struct Fingerprint {
     n_clusters: usize,
     init: String,
     n_init: usize,
+    // Absent before version 3 of the rules.
+    #[serde(default)]
+    variation: bool,
+    #[serde(default)]
+    rounds: usize,
+    #[serde(default)]
+    refine: String,
     tol: f64,
     seed: u64,
 }
@@ -126,6 +133,9 @@ impl Fingerprint {
             n_clusters: params.n_clusters,
             init,
             n_init: params.n_init,
+            variation: params.variation,
+            rounds: params.rounds,
+            refine: params.refine.name().to_owned(),
             tol: params.tol,
             seed: params.seed,
         }
@@ -145,6 +155,9 @@ impl Fingerprint {
             ("n_clusters", self.n_clusters.to_string(), given.n_clusters.to_string()),
             ("init", self.init.clone(), given.init.clone()),
             ("n_init", self.n_init.to_string(), given.n_init.to_string()),
+            ("variation", self.variation.to_string(), given.variation.to_string()),
+            ("rounds", self.rounds.to_string(), given.rounds.to_string()),
+            ("refine", self.refine.clone(), given.refine.clone()),
             ("tol", self.tol.to_string(), given.tol.to_string()),
             ("seed", self.seed.to_string(), given.seed.to_string()),
         ];
@@ -223,8 +236,8 @@ impl Checkpoint {
         }
         let numbers_fit = self.finished.iter().enumerate().all(|(number, run)| run.run == number)
             && self.current.head.number == self.finished.len()
-            && self.best.as_ref().is_none_or(|best| best.head.number < self.finished.len())
-            && self.best.is_some() != self.finished.is_empty();
+            && self.best.as_ref().is_none_or(|best| best.head.number <= self.finished.len())
+            && (self.best.is_some() || self.finished.is_empty());
         if numbers_fit { Ok(()) } else { Err(KIND.damaged("the runs in their order", "others")) }
     }
 
@@ -243,7 +256,7 @@ impl Checkpoint {
 impl SavedRun {
     /// The current state of a run, with the labels that the shards hold.
     pub(super) fn new(run: &Run, labels: Vec<u32>) -> Self {
-        let History { seeding_seconds, iterations } = &run.history;
+        let History { seeding_seconds, iterations, .. } = &run.history;
         let (seeding_seconds, iterations) = (*seeding_seconds, iterations.clone());
         let head = SavedHead { number: run.number, seeding_seconds, iterations };
         SavedRun { head, labels, centroids: run.centroids.clone() }
@@ -275,7 +288,11 @@ impl SavedRun {
 impl From<SavedRun> for Start {
     fn from(saved: SavedRun) -> Self {
         let SavedRun { head: SavedHead { seeding_seconds, iterations, .. }, labels, centroids } = saved;
-        Start::Continue { centroids, labels, history: History { iterations, seeding_seconds } }
+        Start::Continue {
+            centroids,
+            labels,
+            history: History { iterations, seeding_seconds, refined_from: None },
+        }
     }
 }
 

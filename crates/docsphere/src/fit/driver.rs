@@ -2,6 +2,7 @@
 
 mod merge;
 mod over_cluster;
+mod refine;
 
 pub(super) use merge::most_bytes as merge_bytes;
 
@@ -11,18 +12,25 @@ use std::time::Instant;
 
 use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedRun};
 use super::params::Params;
-use super::run::{History, Run, Start};
+use super::run::{History, Run, Start, Varied};
 use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
-use crate::record::{IterationRecord, RunRecord, StageSeconds, StopReason};
+use crate::record::{IterationRecord, Refine, RunRecord, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
-use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
+use crate::shards::{Contest, Contested, LocalShards, Passed, RowFacts, Rule, ShardSettings, Shards};
 use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
+
+/// First variation goes on as long as an iteration with it gains this share of the objective.
+const VARIATION_GAIN: f64 = 1e-3;
+
+/// Afterwards the loop goes on as long as an iteration gains this share, unless it converges
+/// before.
+const ITERATION_GAIN: f64 = 1e-4;
 
 /// Clusters rows in this process.
 pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>) -> Result<Fit> {
@@ -90,6 +98,9 @@ pub(crate) fn run_all(
         cancel: options.cancel,
     };
     driver.all_runs(options.checkpoint, options.resume, options.continued)?;
+    if params.refine == Refine::Root {
+        driver.refine()?;
+    }
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
     Ok(Outcome { best, records })
@@ -207,7 +218,7 @@ impl Driver<'_> {
     /// Executes the runs that have not ended, the first of them from here; `is_told` if the
     /// observer knows that it has started.
     fn remaining_runs(&mut self, mut start: Start, mut is_told: bool) -> Result<()> {
-        for number in self.records.len()..self.params.n_init {
+        for number in self.records.len()..self.params.n_runs() {
             let start = std::mem::replace(&mut start, Start::Seeds);
             let is_told = std::mem::replace(&mut is_told, false);
             let started = if is_told { self.begun(number, start) } else { self.started(number, start) };
@@ -222,17 +233,66 @@ impl Driver<'_> {
                 }
                 Err(error) => return Err(error),
             };
-            let Ended { stop, asked_to_stop } = self.iterate(&mut run)?;
-            self.records.push(run.record(stop));
-            if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
-                self.keep_surely(&run)?;
-                self.best = Some(run.ended());
-            }
+            let asked_to_stop = self.execute(&mut run)?;
             (self.resting_point, self.again) = (None, None);
             if asked_to_stop {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Executes a run, and keeps it if it is the best so far. Returns whether the observer requests
+    /// a stop.
+    fn execute(&mut self, run: &mut Run) -> Result<bool> {
+        let Ended { stop, asked_to_stop } = self.iterate(run)?;
+        self.consider(run)?;
+        // First variation may not have gained anything.
+        let n_iterations = |run: &Run| run.history.iterations.len();
+        let is_earlier = |best: &&Run| best.number == run.number && n_iterations(best) < n_iterations(run);
+        let earlier = self.best.as_ref().filter(is_earlier);
+        let record = earlier.and_then(|best| Some(best.record(self.reached(best)?)));
+        self.records.push(record.unwrap_or_else(|| run.record(stop)));
+        Ok(asked_to_stop)
+    }
+
+    /// Keeps a run if it is the best so far.
+    fn consider(&mut self, run: &Run) -> Result<()> {
+        if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
+            self.keep_surely(run)?;
+            self.best = Some(run.result());
+        }
+        Ok(())
+    }
+
+    /// Whether first variation precedes the next iteration: when the run has converged for the
+    /// first time, and then as long as it gains.
+    fn varies(&self, run: &Run) -> bool {
+        let [.., before, last] = &run.history.iterations[..] else { return false };
+        self.params.variation
+            && match last.varied_docs {
+                Some(_) => gains(before, last, VARIATION_GAIN),
+                None => self.reached(run).is_some() && !run.has_varied(),
+            }
+    }
+
+    /// Moves documents if the objective gains by it.
+    fn vary(&mut self, run: &mut Run) -> Result<()> {
+        let batch = self.shards.clusters_per_delta(run.pending.len());
+        let delta = |clusters| self.shards.delta(clusters);
+        let sizes = run.sums.lengths_after(&run.pending, batch, delta)?;
+        self.contest(run, &Contest { rule: Rule::FirstVariation, sizes })
+    }
+
+    /// Lets documents move to their rivals.
+    fn contest(&mut self, run: &mut Run, contest: &Contest) -> Result<()> {
+        let start = Instant::now();
+        let step = run.last_step(self.cancel);
+        let Contested { touched, n_docs, counters } = self.shards.contest(&step, contest)?;
+        let clusters = touched.iter().map(|touched| touched.cluster).collect();
+        let seconds = start.elapsed().as_secs_f64();
+        run.varied = Some(Varied { n_docs, counters, seconds, clusters });
+        Touched::add(&mut run.pending, touched);
         Ok(())
     }
 
@@ -245,7 +305,7 @@ impl Driver<'_> {
             });
             match kept {
                 Ok(run) => {
-                    self.best = Some(run.ended());
+                    self.best = Some(run.result());
                     return Ok(());
                 }
                 Err(error) => self.recover(&error)?.then_some(()).ok_or(error)?,
@@ -284,7 +344,7 @@ impl Driver<'_> {
 
     /// A run that is ready for its next iteration.
     fn started(&mut self, number: usize, start: Start) -> Result<Run> {
-        self.tell(&Event::RunStarted { run: number, n_init: self.params.n_init })?;
+        self.tell(&Event::RunStarted { run: number, n_init: self.params.n_runs() })?;
         self.begun(number, start)
     }
 
@@ -295,7 +355,7 @@ impl Driver<'_> {
                 let start = Instant::now();
                 let centroids = self.seeds(number)?;
                 let seeding_seconds = start.elapsed().as_secs_f64();
-                (centroids, None, History { seeding_seconds, iterations: Vec::new() })
+                (centroids, None, History { seeding_seconds, ..History::default() })
             }
         };
         self.shards.start(labels.as_deref())?;
@@ -312,6 +372,10 @@ impl Driver<'_> {
     fn seeds(&mut self, number: usize) -> Result<Centroids> {
         let Params { n_clusters, init, seed, .. } = self.params;
         let (n_clusters, n_terms) = (*n_clusters, self.facts.n_terms);
+        if let Some(best) = self.best.as_ref().filter(|_| number >= self.params.n_init) {
+            let best = best.centroids.clone();
+            return self.perturbed(number, best);
+        }
         if let Init::Merge { .. } = init {
             return self.over_clustered(number);
         }
@@ -326,23 +390,30 @@ impl Driver<'_> {
     fn iterate(&mut self, run: &mut Run) -> Result<Ended> {
         let params = self.params;
         for iteration in run.history.iterations.len()..=params.max_iter {
+            if self.varies(run) {
+                self.vary(run)?;
+                if run.has_nothing_to_do()
+                    && let Some(stop) = self.reached(run)
+                {
+                    return Ok(Ended { stop, asked_to_stop: false });
+                }
+            }
             let record = self.step(run)?;
             let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
             if self.is_cancelled() {
                 return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
             }
-            let (moved, movement) = (record.moved_docs, record.max_squared_movement);
             run.history.iterations.push(record);
             self.shards.progressed();
             if self.shards.may_be_lost() {
                 self.resting_point = Some(RestingPoint::of(run));
                 self.again = None;
             }
-            if iteration > 0 && moved == 0 {
-                return Ok(Ended { stop: StopReason::NoLabelChanged, asked_to_stop });
-            }
-            if iteration > 0 && movement < params.tol {
-                return Ok(Ended { stop: StopReason::CentroidsStandStill, asked_to_stop });
+            if let Some(stop) = self.reached(run) {
+                if !self.varies(run) || iteration == params.max_iter {
+                    return Ok(Ended { stop, asked_to_stop });
+                }
+                self.consider(run)?;
             }
             let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop)? || asked_to_stop;
             if asked_to_stop {
@@ -350,6 +421,20 @@ impl Driver<'_> {
             }
         }
         Ok(Ended { stop: StopReason::MaxIter, asked_to_stop: false })
+    }
+
+    /// Whether a run has converged, and how.
+    fn reached(&self, run: &Run) -> Option<StopReason> {
+        let last = run.history.iterations.last().filter(|last| last.iteration > 0)?;
+        if last.moved_docs == 0 {
+            return Some(StopReason::NoLabelChanged);
+        }
+        if last.max_squared_movement < self.params.tol {
+            return Some(StopReason::CentroidsStandStill);
+        }
+        let [.., before, _] = &run.history.iterations[..] else { return None };
+        let is_little = run.has_varied() && !gains(before, last, ITERATION_GAIN);
+        (is_little && self.params.tol > 0.0).then_some(StopReason::LittleGained)
     }
 
     /// The first assignment, or the next iteration.
@@ -369,7 +454,9 @@ impl Driver<'_> {
     /// Labels to centroids, then rows to labels.
     fn iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let start = Instant::now();
-        let (movement, n_refills) = self.update(run)?;
+        let varied = run.varied.take();
+        let given = varied.as_ref().map_or(&[][..], |varied| &varied.clusters);
+        let (movement, n_refills) = self.update(run, given)?;
         let update_seconds = start.elapsed().as_secs_f64();
 
         let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
@@ -377,13 +464,19 @@ impl Driver<'_> {
         let (mut record, touched) = self.record(&step, passed);
         run.pending = touched;
         record.refilled_clusters = n_refills as u64;
+        if let Some(varied) = varied {
+            record.varied_docs = Some(varied.n_docs);
+            record.counters = record.counters.plus(varied.counters);
+            record.seconds.assign += varied.seconds;
+        }
         record.max_squared_movement = movement.max_squared_distance();
         record.seconds.update += update_seconds;
         Ok(record)
     }
 
-    /// Labels to centroids. Returns how far these moved, and how many were refilled.
-    fn update(&mut self, run: &mut Run) -> Result<(Movement, usize)> {
+    /// Labels to centroids; a contest has touched the clusters in `given`. Returns how far the
+    /// centroids moved, and how many were refilled.
+    fn update(&mut self, run: &mut Run, given: &[u32]) -> Result<(Movement, usize)> {
         let mut touched = std::mem::take(&mut run.pending);
         run.sums.count(&touched);
         let refills = refill::choose(run.sums.n_members(), |after, n| self.shards.worst(after, n))?;
@@ -392,7 +485,9 @@ impl Driver<'_> {
         }
         let batch = self.shards.clusters_per_delta(touched.len());
         let delta = |clusters| self.shards.delta(clusters);
-        let movement = run.sums.apply(&touched, &refills, &mut run.centroids, batch, delta)?;
+        let mut given = given.to_vec();
+        given.extend(refills.iter().map(|refill| refill.cluster));
+        let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, delta)?;
         Ok((movement, refills.len()))
     }
 
@@ -406,6 +501,7 @@ impl Driver<'_> {
             changed_clusters: step.n_changed() as u64,
             unsettled_docs: passed.unsettled_docs,
             refilled_clusters: 0,
+            varied_docs: None,
             counters: passed.counters,
             index: passed.index,
             objective: self.weights.objective(passed.objective),
@@ -443,6 +539,11 @@ impl Driver<'_> {
         };
         Ok(event.is_break())
     }
+}
+
+/// Whether an iteration gained this share of the objective.
+fn gains(before: &IterationRecord, record: &IterationRecord, share: f64) -> bool {
+    record.objective - before.objective >= share * before.objective.abs()
 }
 
 fn is_set(cancel: Option<&AtomicBool>) -> bool {

@@ -3,7 +3,7 @@
 use super::driver::merge_bytes;
 use super::params::{Params, ValidParams};
 use crate::assign::{Sizes, most_bytes};
-use crate::record::Strategy;
+use crate::record::{Refine, Strategy};
 use crate::seeding::{self, Init};
 use crate::threads::all_cores;
 use crate::update;
@@ -51,7 +51,8 @@ impl ValidParams {
     /// # Ok::<(), docsphere::Error>(())
     /// ```
     pub fn memory_forecast(&self, rows: &UnitRows<'_>) -> MemoryForecast {
-        let Params { n_clusters, init, strategy, n_threads, n_init, lambdas, .. } = self.params();
+        let params = self.params();
+        let Params { n_clusters, init, strategy, n_threads, lambdas, .. } = params;
         let sizes = Sizes {
             n_rows: rows.n_rows() as u64,
             nnz: rows.nnz() as u64,
@@ -61,7 +62,10 @@ impl ValidParams {
             n_threads: n_threads.unwrap_or_else(all_cores) as u64,
             n_lambdas: lambdas.len() as u64,
         };
-        let best = if *n_init > 1 { 12 * sizes.n_rows + 8 * sizes.entries() } else { 0 };
+        let has_search = params.n_runs() > 1 || params.variation || params.refine != Refine::None;
+        // The best result so far; for a contest, the documents that take part and their rivals.
+        let contest = if params.variation || params.refine != Refine::None { 72 * sizes.n_rows } else { 0 };
+        let best = if has_search { 8 * sizes.entries() } else { 0 } + 12 * sizes.n_rows + contest;
         let drawing = seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms);
         MemoryForecast {
             // Label and similarity, and the label included in the sums; a list of refill
@@ -70,6 +74,10 @@ impl ValidParams {
             seeding: match init {
                 Init::Merge { .. } => {
                     drawing.max(over_clustering(*strategy, &sizes, init.n_fine(*n_clusters) as u64))
+                }
+                // A perturbed run has half as many small clusters more.
+                _ if params.rounds > 0 => {
+                    drawing.max(over_clustering(*strategy, &sizes, 2 * *n_clusters as u64))
                 }
                 _ => drawing,
             },

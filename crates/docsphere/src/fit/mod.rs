@@ -78,7 +78,8 @@ impl<'a> FitOptions<'a> {
     /// or others: rows with label -1, such as new ones, first get the label of their nearest
     /// centroid. Then the run continues until it converges.
     ///
-    /// The labels (one per row) decide ties, so an earlier run that had converged stays unchanged.
+    /// The labels (one per row) decide ties, so an earlier run that had converged stays unchanged,
+    /// unless first variation ([`Params::variation`]), which begins again, still gains.
     /// Only with `n_init` 1; [`Params::init`] is not used.
     ///
     /// ```
@@ -218,11 +219,17 @@ impl Outcome {
     pub(crate) fn finished(self, params: &Params, weighted: bool, n_docs: usize) -> Finished {
         let Outcome { best, records } = self;
         let RunRecord { objective, n_iter, stop, .. } = records[best.number];
+        let mut iterations = best.history.iterations;
+        let refinement = best.history.refined_from.map_or(Vec::new(), |from| iterations.split_off(from));
+        let objective = refinement.last().map_or(objective, |record| record.objective);
         let info = ModelInfo {
             init: params.init.name().to_owned(),
             candidates: params.init.n_candidates(),
             weighted,
             n_init: params.n_init,
+            variation: params.variation,
+            rounds: params.rounds,
+            refine: params.refine,
             max_iter: params.max_iter,
             tol: params.tol,
             seed: params.seed,
@@ -232,7 +239,7 @@ impl Outcome {
             converged: stop.is_converged(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        let trace = Trace { runs: records, best_run: best.number, iterations: best.history.iterations };
+        let trace = Trace { runs: records, best_run: best.number, iterations, refinement };
         Finished { model: Model::new(best.centroids, info), objective, n_iter, stop, trace }
     }
 }

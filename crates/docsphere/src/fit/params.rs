@@ -3,7 +3,7 @@
 use crate::assign::AssignerSettings;
 use crate::error::{Error, Result};
 use crate::fit::{Fit, FitOptions};
-use crate::record::Strategy;
+use crate::record::{Effort, Refine, Strategy};
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
 use crate::threads;
@@ -34,6 +34,9 @@ impl SphericalKMeans {
 /// | `n_clusters` | | the number of clusters, k |
 /// | `init` | merge | how the first centroids are chosen |
 /// | `n_init` | 1 | runs with different seeds; the one with the greatest objective is kept |
+/// | `variation` | on | when the loop has converged, single documents move if the objective gains, and the loop goes on |
+/// | `rounds` | 0 | times that the best run is perturbed (small clusters added, iterated and merged again) and run again |
+/// | `refine` | none | a last step that leaves the objective of spherical k-means: see [`Refine`] |
 /// | `max_iter` | 100 | maximum number of iterations per run |
 /// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to continue until no label changes |
 /// | `seed` | 0 | seed of all random numbers |
@@ -52,6 +55,12 @@ pub struct Params {
     pub init: Init,
     /// The number of runs with different seeds.
     pub n_init: usize,
+    /// Whether single documents move if the objective gains, once the loop has converged.
+    pub variation: bool,
+    /// The number of further runs that start from the best one, perturbed.
+    pub rounds: usize,
+    /// What follows the loop.
+    pub refine: Refine,
     /// The maximum number of iterations per run.
     pub max_iter: usize,
     /// A run stops when every centroid moved by less than this, as a squared distance.
@@ -83,6 +92,9 @@ impl Params {
             n_clusters,
             init: Init::default(),
             n_init: 1,
+            variation: true,
+            rounds: 0,
+            refine: Refine::None,
             max_iter: 100,
             tol: 1e-4,
             seed: 0,
@@ -92,6 +104,26 @@ impl Params {
             simd: Simd::Auto,
             n_threads: None,
         }
+    }
+
+    /// Sets [`Params::init`], [`Params::n_init`], [`Params::variation`] and [`Params::rounds`]:
+    ///
+    /// | effort | init | n_init | variation | rounds |
+    /// |---|---|---|---|---|
+    /// | fast | merge, 2 small clusters per cluster | 1 | off | 0 |
+    /// | default | merge | 1 | on | 0 |
+    /// | best | merge | 5 | on | 10 |
+    ///
+    /// Options that are set afterwards replace these.
+    #[must_use]
+    pub fn effort(self, effort: Effort) -> Self {
+        let defaults = Params::new(self.n_clusters);
+        let (fine, n_init, variation, rounds) = match effort {
+            Effort::Fast => (Some(2), 1, false, 0),
+            Effort::Default => (None, defaults.n_init, defaults.variation, defaults.rounds),
+            Effort::Best => (None, 5, true, 10),
+        };
+        Params { init: Init::Merge { fine }, n_init, variation, rounds, ..self }
     }
 
     /// How the first centroids are chosen.
@@ -105,6 +137,30 @@ impl Params {
     #[must_use]
     pub fn n_init(mut self, n_init: usize) -> Self {
         self.n_init = n_init;
+        self
+    }
+
+    /// Whether single documents move if the objective gains, once the loop has converged (first
+    /// variation, Dhillon, Guan and Kogan 2002); then the loop goes on.
+    #[must_use]
+    pub fn variation(mut self, variation: bool) -> Self {
+        self.variation = variation;
+        self
+    }
+
+    /// The number of further runs that start from the best one so far: half as many random documents
+    /// as there are clusters become small clusters beside the others, and after a few iterations
+    /// the clusters whose union loses least are merged.
+    #[must_use]
+    pub fn rounds(mut self, rounds: usize) -> Self {
+        self.rounds = rounds;
+        self
+    }
+
+    /// What follows the loop.
+    #[must_use]
+    pub fn refine(mut self, refine: Refine) -> Self {
+        self.refine = refine;
         self
     }
 
@@ -174,6 +230,8 @@ impl Params {
         let fits = (1..=MAX_CLUSTERS).contains(&self.n_clusters);
         Error::unless(fits, "n_clusters", "from 1 to 16777216", self.n_clusters)?;
         Error::unless(self.n_init >= 1, "n_init", "at least 1", self.n_init)?;
+        let fits = self.rounds <= 10_000;
+        Error::unless(fits, "rounds", "from 0 to 10000", self.rounds)?;
         Error::unless(self.max_iter >= 1, "max_iter", "at least 1", self.max_iter)?;
         Error::unless(
             self.tol.is_finite() && self.tol >= 0.0,
@@ -237,6 +295,11 @@ impl Params {
         self.check()?.fit_with(rows, options)
     }
 
+    /// The number of runs: from seeds, then from the best one.
+    pub fn n_runs(&self) -> usize {
+        self.n_init.saturating_add(self.rounds)
+    }
+
     pub(super) fn assigner_settings(&self) -> AssignerSettings {
         AssignerSettings {
             lambdas: self.lambdas.clone(),
@@ -296,6 +359,17 @@ mod tests {
             message(SphericalKMeans::params(2).init(given(vec![0.0, 0.0]))),
             "init must be at least one centroid that is not zero, got only empty centroids"
         );
+    }
+
+    #[test]
+    fn efforts_are_presets_that_other_options_replace() {
+        let params = || SphericalKMeans::params(3);
+        assert_eq!(params().effort(Effort::Default), params());
+        assert_eq!(params().effort(Effort::Best).effort(Effort::Default), params());
+        let best = params().effort(Effort::Best).n_init(2);
+        assert_eq!((best.n_init, best.rounds, best.variation), (2, 10, true));
+        let fast = params().effort(Effort::Fast);
+        assert_eq!((fast.init, fast.variation), (Init::Merge { fine: Some(2) }, false));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::assign::Step;
 use crate::centroids::Centroids;
-use crate::record::{IterationRecord, RunRecord, StopReason};
+use crate::record::{Counters, IterationRecord, RunRecord, StopReason};
 use crate::update::{Sums, Touched};
 
 /// Where a run starts.
@@ -24,6 +24,8 @@ pub(crate) struct History {
     /// Iteration 0 is the first assignment.
     pub(crate) iterations: Vec<IterationRecord>,
     pub(super) seeding_seconds: f64,
+    /// The first iteration of the refinement.
+    pub(super) refined_from: Option<usize>,
 }
 
 /// One run: all state of its iterations, except the part held by the shards.
@@ -33,18 +35,31 @@ pub(crate) struct Run {
     pub(crate) centroids: Centroids,
     /// The clusters that the last pass touched, not yet in the sums.
     pub(super) pending: Vec<Touched>,
+    /// The moves of a contest that are pending, too.
+    pub(super) varied: Option<Varied>,
     pub(crate) history: History,
+}
+
+/// What a contest moved since the last pass.
+pub(super) struct Varied {
+    pub(super) n_docs: u64,
+    /// What it took.
+    pub(super) counters: Counters,
+    pub(super) seconds: f64,
+    /// The clusters that documents joined or left.
+    pub(super) clusters: Vec<u32>,
 }
 
 impl Run {
     /// A run whose documents do not contribute to the sums yet.
     pub(super) fn new(number: usize, centroids: Centroids, history: History) -> Self {
-        Run { number, sums: Sums::new(centroids.n_clusters()), centroids, pending: Vec::new(), history }
+        let sums = Sums::new(centroids.n_clusters());
+        Run { number, sums, centroids, pending: Vec::new(), varied: None, history }
     }
 
-    /// The run without the state that only further iterations need.
-    pub(super) fn ended(self) -> Self {
-        Run { sums: Sums::new(0), pending: Vec::new(), ..self }
+    /// A copy without the state that only further iterations need.
+    pub(super) fn result(&self) -> Self {
+        Run { sums: Sums::new(0), ..Run::new(self.number, self.centroids.clone(), self.history.clone()) }
     }
 
     /// The last completed step, again.
@@ -54,6 +69,17 @@ impl Run {
 
     pub(super) fn objective(&self) -> f64 {
         self.history.iterations.last().map_or(0.0, |record| record.objective)
+    }
+
+    /// Whether no document has moved since the last update, so that another iteration would change
+    /// nothing.
+    pub(super) fn has_nothing_to_do(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Whether first variation has begun.
+    pub(super) fn has_varied(&self) -> bool {
+        self.history.iterations.iter().any(|record| record.varied_docs.is_some())
     }
 
     pub(super) fn record(&self, stop: StopReason) -> RunRecord {

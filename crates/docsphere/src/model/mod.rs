@@ -13,6 +13,7 @@ pub use predict::{Nearest, Neighbour, Prediction, Predictor};
 use crate::centroids::Centroids;
 use crate::error::{ErrorKind, Result};
 use crate::ids::TermId;
+use crate::record::Refine;
 use crate::vectors::{TextModel, UnitRows};
 
 /// Centroids and their provenance.
@@ -52,8 +53,17 @@ pub struct ModelInfo {
     /// Whether rows had weights.
     #[serde(default)]
     pub weighted: bool,
-    /// The number of runs, of which the best was kept.
+    /// The number of runs from seeds, of which the best was kept.
     pub n_init: usize,
+    /// Whether first variation followed the loop.
+    #[serde(default)]
+    pub variation: bool,
+    /// The number of runs that started from the best one, perturbed.
+    #[serde(default)]
+    pub rounds: usize,
+    /// What followed; with [`Refine::Root`] the centroids are root centroids.
+    #[serde(default)]
+    pub refine: Refine,
     /// The maximum number of iterations.
     pub max_iter: usize,
     /// The tolerance.

@@ -6,13 +6,15 @@
 //! more for the best of several runs; 16, and a copy of each row that is offered, while empty
 //! clusters are refilled.
 
+use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::{Checksums, PassSeconds, Passed, RowFacts, Shards};
-use crate::assign::{self, Assigned, Assigner, AssignerSettings, ShardStep, Step};
+use super::contest::{Mark, Member};
+use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Rule, Shards};
+use crate::assign::{self, Assigned, Assigner, AssignerSettings, Rivals, ShardStep, Step, Wanted};
 use crate::centroids::Centroid;
 use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
@@ -50,11 +52,11 @@ pub(crate) struct LocalShard<'a> {
     summed: Vec<u32>,
     /// The moves that are not in the sums yet.
     changes: Changes,
-    /// Documents that were given to an empty cluster since the last pass, and the labels they had
-    /// before.
-    refilled: Vec<(u32, u32)>,
-    /// Documents that were given to an empty cluster before the last pass.
-    passed_refills: Vec<u32>,
+    /// Documents that were given to another cluster since the last pass (one that was empty, or by
+    /// a contest), and the labels they had before.
+    given: Vec<(u32, u32)>,
+    /// Documents that were given to another cluster before the last pass.
+    passed_given: Vec<u32>,
     kept: Option<Assignment>,
     scratch: DeltaScratch,
     /// While a run is seeded.
@@ -255,9 +257,15 @@ impl Shards for LocalShards<'_> {
         }
         let mut touched = Vec::new();
         for shard in &mut self.list {
-            Touched::add(&mut touched, shard.touched_by_refills());
+            Touched::add(&mut touched, shard.touched_by_given());
         }
         Ok(touched)
+    }
+
+    fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Result<Contested> {
+        let mut all = Contested::default();
+        self.list.iter_mut().for_each(|shard| all.add(shard.contest(step, contest)));
+        Ok(all)
     }
 
     fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta> {
@@ -298,8 +306,8 @@ impl<'a> LocalShard<'a> {
             assignment: Assignment::default(),
             summed: Vec::new(),
             changes: Changes::default(),
-            refilled: Vec::new(),
-            passed_refills: Vec::new(),
+            given: Vec::new(),
+            passed_given: Vec::new(),
             kept: None,
             scratch: DeltaScratch::default(),
             search: None,
@@ -312,8 +320,8 @@ impl<'a> LocalShard<'a> {
         self.assignment = Assignment::default();
         self.summed = Vec::new();
         self.changes = Changes::default();
-        self.refilled = Vec::new();
-        self.passed_refills = Vec::new();
+        self.given = Vec::new();
+        self.passed_given = Vec::new();
         self.scratch = DeltaScratch::default();
         self.search = None;
     }
@@ -412,8 +420,8 @@ impl<'a> LocalShard<'a> {
     pub(crate) fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
         let unsettled_docs = self.unsettled(step);
         let start = Instant::now();
-        let refilled: Vec<u32> = self.refilled.iter().map(|&(doc, _)| doc).collect();
-        let of_shard = ShardStep::new(step, &self.rows, &refilled);
+        let given: Vec<u32> = self.given.iter().map(|&(doc, _)| doc).collect();
+        let of_shard = ShardStep::new(step, &self.rows, &given);
         let Assigned { counters, strategy, filters_off, index, prepare_seconds } =
             self.assigner.assign(&of_shard, &mut self.assignment)?;
         if step.is_cancelled() {
@@ -422,15 +430,15 @@ impl<'a> LocalShard<'a> {
         let assign_seconds = start.elapsed().as_secs_f64();
         let labels = &self.assignment.labels;
         let mut moved_docs = n_different(&self.summed, labels);
-        // Whether these moved is a matter of the labels that they had before the refill.
-        for (doc, before) in self.refilled.drain(..) {
+        // Whether these moved is a matter of the labels that they had after the last pass.
+        for (doc, before) in self.given.drain(..) {
             let now = labels[doc as usize];
             moved_docs -= u64::from(now != self.summed[doc as usize]);
             moved_docs += u64::from(now != before);
         }
         let (changes, touched) = Changes::between(&self.summed, labels, &self.weights);
         self.changes = changes;
-        self.passed_refills = refilled;
+        self.passed_given = given;
         self.summed.copy_from_slice(labels);
         let objective = self.weights.fixed_sum(&self.assignment.similarities);
         Ok(Passed {
@@ -454,26 +462,26 @@ impl<'a> LocalShard<'a> {
     /// The documents whose labels may differ from those of the pass before the last, ascending,
     /// with their labels. Positions in the shard.
     pub(crate) fn relabelled(&self) -> Vec<(u32, u32)> {
-        let mut docs: Vec<u32> = self.changes.docs().chain(self.passed_refills.iter().copied()).collect();
+        let mut docs: Vec<u32> = self.changes.docs().chain(self.passed_given.iter().copied()).collect();
         docs.par_sort_unstable();
         docs.dedup();
         docs.into_iter().map(|doc| (doc, self.assignment.labels[doc as usize])).collect()
     }
 
-    /// Nonzeros of the documents that moved in the last pass and the refills since: at least as
-    /// many as the entries of all deltas.
+    /// Nonzeros of the documents that moved in the last pass and since: at least as many as the entries of all deltas.
     pub(crate) fn moved_nnz(&self) -> usize {
         self.changes.docs().map(|doc| self.rows.row(doc as usize).nnz()).sum()
     }
 
-    /// What the last pass and the refills since change in the sums of these clusters.
+    /// What the last pass, and the refills and contests since, change in the sums of these
+    /// clusters.
     pub(crate) fn delta(&self, clusters: RangeInclusive<u32>) -> Delta {
         self.changes.delta(clusters, &self.rows, &self.weights, &self.scratch)
     }
 
     /// Keeps labels and similarities of the run that has ended as the best so far.
     pub(crate) fn keep(&mut self) {
-        self.kept = Some(std::mem::take(&mut self.assignment));
+        self.kept.get_or_insert_default().clone_from(&self.assignment);
     }
 
     /// What was kept.
@@ -494,12 +502,15 @@ impl<'a> LocalShard<'a> {
         let (Assignment { labels, similarities }, rows, weights, first_doc) =
             (&self.assignment, &self.rows, &self.weights, self.first_doc);
         let docs = labels.par_iter().zip(similarities).with_min_len(1 << 13).enumerate();
+        // Their similarities are those to the centroids of the clusters that they have left.
+        let given: HashSet<u32> = self.given.iter().map(|&(doc, _)| doc).collect();
         let mut found: Vec<Fitting> = docs
             .filter_map(|(position, (&label, &similarity))| {
                 let fitting = Fitting { similarity, doc: (first_doc + position) as u32 };
                 let may_be_taken = (label != Assignment::NO_LABEL || rows.row(position).nnz() > 0)
                     && weights.weight(position) > 0.0
                     && 1.0 - similarity >= COINCIDENT
+                    && !given.contains(&(position as u32))
                     && after.is_none_or(|after| fitting.compare(&after).is_gt());
                 may_be_taken.then_some(fitting)
             })
@@ -518,24 +529,72 @@ impl<'a> LocalShard<'a> {
     }
 
     pub(crate) fn refill(&mut self, refill: &Refill) {
-        let position = refill.doc as usize - self.first_doc;
-        let before = std::mem::replace(&mut self.assignment.labels[position], refill.cluster);
-        self.refilled.push((position as u32, before));
+        self.give(refill.doc as usize - self.first_doc, refill.cluster);
     }
 
-    /// Adds all refills since the last pass to the changes.
-    pub(crate) fn touched_by_refills(&mut self) -> Vec<Touched> {
-        let mut changes = Vec::with_capacity(2 * self.refilled.len());
-        for &(doc, before) in &self.refilled {
-            let cluster =
-                std::mem::replace(&mut self.summed[doc as usize], self.assignment.labels[doc as usize]);
-            debug_assert_eq!(cluster, before, "sums stand for the labels of the last pass");
+    /// Gives a document to another cluster.
+    fn give(&mut self, position: usize, cluster: u32) {
+        let before = std::mem::replace(&mut self.assignment.labels[position], cluster);
+        self.given.push((position as u32, before));
+    }
+
+    /// Adds the moves of documents that were given to other clusters to the changes, except those
+    /// that are among them already.
+    pub(crate) fn touched_by_given(&mut self) -> Vec<Touched> {
+        let mut changes = Vec::new();
+        for &(doc, before) in &self.given {
+            let label = self.assignment.labels[doc as usize];
+            let summed = std::mem::replace(&mut self.summed[doc as usize], label);
+            if summed == label {
+                continue;
+            }
+            debug_assert_eq!(summed, before, "sums stand for the labels of the last pass");
             if before != Assignment::NO_LABEL {
                 changes.push(Change { cluster: before, doc, joined: false });
             }
-            changes.push(Change { cluster: self.summed[doc as usize], doc, joined: true });
+            changes.push(Change { cluster: label, doc, joined: true });
         }
         self.changes.add(changes, &self.weights)
+    }
+
+    /// Lets documents move to their rivals; see [`Shards::contest`].
+    pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
+        let (wanted, marks): (Vec<Wanted>, Vec<Mark>) = self.contestants(step, contest).into_iter().unzip();
+        let of_shard = ShardStep::new(step, &self.rows, &[]);
+        let Rivals { found, counters } = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
+        let n_given = self.given.len();
+        for ((wanted, mark), rival) in wanted.iter().zip(marks).zip(found) {
+            let position = wanted.doc as usize;
+            let weight = self.weights.single(position);
+            if let Some(rival) = rival
+                && contest.wins(mark, weight, rival.cluster, rival.similarity)
+            {
+                self.give(position, rival.cluster);
+            }
+        }
+        let n_docs = (self.given.len() - n_given) as u64;
+        Contested { touched: self.touched_by_given(), n_docs, counters }
+    }
+
+    /// The documents that take part in a contest, ascending.
+    fn contestants(&self, step: &Step<'_>, contest: &Contest) -> Vec<(Wanted, Mark)> {
+        let mut has_moved = vec![false; self.rows.n_rows()];
+        if contest.rule == Rule::LeaveOneOut {
+            self.changes.docs().for_each(|doc| has_moved[doc as usize] = true);
+        }
+        let (Assignment { labels, similarities }, rows, weights) =
+            (&self.assignment, &self.rows, &self.weights);
+        let docs = labels.par_iter().zip(similarities).zip(has_moved).enumerate().with_min_len(1 << 10);
+        docs.filter_map(|(doc, ((&cluster, &similarity), has_moved))| {
+            if has_moved || cluster == Assignment::NO_LABEL || weights.weight(doc) == 0.0 {
+                return None;
+            }
+            let (row, weight) = (rows.row(doc), weights.single(doc));
+            let centroid = step.centroids.row(cluster as usize);
+            let mark = contest.mark(&Member { row, weight, cluster, similarity, centroid })?;
+            Some((Wanted { doc: doc as u32, at_least: mark.at_least }, mark))
+        })
+        .collect()
     }
 }
 

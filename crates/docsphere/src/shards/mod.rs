@@ -9,13 +9,16 @@
 //! | [`Step`]: centroids, what changed | [`Passed`]: touched clusters, objective, counts |
 //! | how many documents to offer | [`Candidate`]s for empty clusters, worst first |
 //! | [`Refill`]s | the clusters that they touch |
+//! | a [`Contest`] | the clusters that its moves touch |
 //! | some clusters | the [`Delta`] of their sums |
 //! | what seeding asks for | see [`SeedSource`] |
 //!
 //! [`LocalShards`] are in this process. Others need no change to the loop.
 
+mod contest;
 mod local;
 
+pub(crate) use contest::{Contest, Rule};
 pub(crate) use local::{LocalShard, LocalShards, ShardSettings};
 
 use std::ops::RangeInclusive;
@@ -124,6 +127,26 @@ impl Passed {
     }
 }
 
+/// What a contest came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contested {
+    /// The clusters that documents joined or left, ascending.
+    pub(crate) touched: Vec<Touched>,
+    /// Documents that moved.
+    pub(crate) n_docs: u64,
+    /// What it took to find their rivals.
+    pub(crate) counters: Counters,
+}
+
+impl Contested {
+    /// Adds what the documents of another shard did.
+    pub(crate) fn add(&mut self, other: Contested) {
+        Touched::add(&mut self.touched, other.touched);
+        self.n_docs += other.n_docs;
+        self.counters = self.counters.plus(other.counters);
+    }
+}
+
 /// See the [module](self). Documents have numbers that go on from shard to shard.
 pub(crate) trait Shards: SeedSource + Send {
     /// What is known of all rows together.
@@ -147,7 +170,13 @@ pub(crate) trait Shards: SeedSource + Send {
     /// Gives documents to empty clusters. The clusters that this touches, ascending.
     fn refill(&mut self, refills: &[Refill]) -> Result<Vec<Touched>>;
 
-    /// What the last pass and the refills since change in the sums of these clusters.
+    /// Lets documents move to their rivals, by the centroids of the last step. Documents without
+    /// weight or label take no part, and with [`Rule::LeaveOneOut`] those that moved in the last
+    /// pass: the centroids do not have them yet.
+    fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Result<Contested>;
+
+    /// What the last pass, and the refills and contests since, change in the sums of these
+    /// clusters.
     fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta>;
 
     /// For how many of `n_touched` clusters to ask for deltas at a time. Changes the time and the

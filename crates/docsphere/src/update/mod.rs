@@ -11,7 +11,7 @@ mod sums;
 
 pub(crate) use delta::{Change, Changes, ClusterDelta, Delta, DeltaScratch, Touched};
 pub(crate) use refill::{Candidate, Fitting, Refill};
-pub(crate) use sums::{BATCH_CLUSTERS, Sums};
+pub(crate) use sums::{BATCH_CLUSTERS, Shape, Sums};
 
 /// Upper bound on the memory of centroids, their sums and an update: 16 bytes per entry, 24 more
 /// for those of the clusters that are updated together, and a dense row per thread.

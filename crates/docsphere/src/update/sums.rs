@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::Refill;
 use super::delta::{ClusterDelta, Delta, Touched, gallop, sum_of};
 use crate::by_key::ByKey;
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
@@ -22,8 +21,18 @@ use crate::vectors::ONE;
 /// Number of clusters that are updated together: enough for any number of threads.
 pub(crate) const BATCH_CLUSTERS: usize = 256;
 
+/// What a centroid is, for a given sum; always of length one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// The direction of the sum: the centroid of spherical k-means.
+    Mean,
+    /// The roots of the magnitudes of its entries, with their signs: frequent terms count less.
+    Root,
+}
+
 /// The integer sums and the numbers of members of all clusters.
 pub(crate) struct Sums {
+    shape: Shape,
     list: Vec<Sum>,
     /// Documents with weight in each cluster.
     n_members: Vec<u32>,
@@ -46,7 +55,11 @@ struct Updated {
 
 impl Sums {
     pub(crate) fn new(n_clusters: usize) -> Self {
-        Sums { list: vec![Sum::default(); n_clusters], n_members: vec![0; n_clusters] }
+        Sums::with_shape(Shape::Mean, n_clusters)
+    }
+
+    pub(crate) fn with_shape(shape: Shape, n_clusters: usize) -> Self {
+        Sums { shape, list: vec![Sum::default(); n_clusters], n_members: vec![0; n_clusters] }
     }
 
     /// Counts the documents that joined and left. Must precede [`Sums::apply`].
@@ -65,6 +78,32 @@ impl Sums {
     /// The lengths of the sums, in units of a row of weight one.
     pub(crate) fn lengths(&self) -> Vec<f64> {
         self.list.par_iter().map(|sum| sum.length() / ONE).collect()
+    }
+
+    /// The sums of the magnitudes of their entries, in the same units.
+    pub(crate) fn magnitudes(&self) -> Vec<f64> {
+        self.list.par_iter().map(|sum| sum.magnitude() / ONE).collect()
+    }
+
+    /// The lengths that the sums will have after an update with these changes; see [`Sums::apply`].
+    pub(crate) fn lengths_after(
+        &self,
+        touched: &[Touched],
+        batch: usize,
+        mut delta: impl FnMut(RangeInclusive<u32>) -> Result<Delta>,
+    ) -> Result<Vec<f64>> {
+        let mut lengths = self.lengths();
+        for batch in touched.chunks(batch) {
+            let delta = delta(batch[0].cluster..=batch[batch.len() - 1].cluster)?;
+            let length = |part: ClusterDelta| {
+                let cluster = part.cluster as usize;
+                (cluster, self.list[cluster].plus(part).length() / ONE)
+            };
+            let found: Vec<(usize, f64)> =
+                delta.clusters.into_par_iter().with_max_len(1).map(length).collect();
+            found.into_iter().for_each(|(cluster, length)| lengths[cluster] = length);
+        }
+        Ok(lengths)
     }
 
     /// The dot product of the sums of two clusters, in the same units.
@@ -86,7 +125,7 @@ impl Sums {
         let members = ByKey::new(n_groups, members);
         let sum_of = |group: u32| {
             let sums = members.of(group).iter().map(|&cluster| &self.list[cluster as usize]);
-            sums.fold(Sum::default(), |sum, other| sum.plus_sum(other)).to_centroid()
+            sums.fold(Sum::default(), |sum, other| sum.plus_sum(other)).to_centroid(self.shape)
         };
         (0..n_groups as u32).into_par_iter().with_max_len(1).filter_map(sum_of).collect()
     }
@@ -94,8 +133,8 @@ impl Sums {
     /// Updates the sums, and moves `centroids` to their directions.
     ///
     /// A cluster without members gets an empty centroid. If the members cancel out, the centroid
-    /// stays where it was. A refilled cluster counts as changed even if its centroid does not: the
-    /// document in it is new.
+    /// stays where it was. The clusters in `given`, to which documents were given otherwise than by
+    /// an assignment, count as changed even if their centroids do not: these documents are new.
     ///
     /// Works in batches of clusters, so that old and new sums coexist only for a few of them:
     /// `delta` returns the changes for a range of clusters, with up to `batch` touched ones. Only
@@ -103,7 +142,7 @@ impl Sums {
     pub(crate) fn apply(
         &mut self,
         touched: &[Touched],
-        refills: &[Refill],
+        given: &[u32],
         centroids: &mut Centroids,
         batch: usize,
         mut delta: impl FnMut(RangeInclusive<u32>) -> Result<Delta>,
@@ -119,7 +158,7 @@ impl Sums {
                 .map(|part| {
                     let cluster = part.cluster as usize;
                     let sum = self.list[cluster].plus(part);
-                    let centroid = sum.to_centroid().map(|centroid| {
+                    let centroid = sum.to_centroid(self.shape).map(|centroid| {
                         let moved = Moved::between(before.get(cluster), &centroid);
                         (centroid, moved)
                     });
@@ -140,10 +179,9 @@ impl Sums {
                 centroids.set(cluster, Centroid::default());
             }
         }
-        for refill in refills {
-            let cluster = refill.cluster as usize;
-            if !movement.is_changed(cluster) {
-                movement.record(cluster, Moved::default());
+        for &cluster in given {
+            if !movement.is_changed(cluster as usize) {
+                movement.record(cluster as usize, Moved::default());
             }
         }
         movement.sort();
@@ -194,13 +232,26 @@ impl Sum {
         self.values.iter().map(|&v| v as f64 * v as f64).sum::<f64>().sqrt()
     }
 
-    /// The unit vector in the sum's direction, or `None` if the sum is zero.
-    fn to_centroid(&self) -> Option<Centroid> {
+    fn magnitude(&self) -> f64 {
+        self.values.iter().map(|&v| (v as f64).abs()).sum()
+    }
+
+    /// The centroid of this shape, or `None` if the sum is zero.
+    fn to_centroid(&self, shape: Shape) -> Option<Centroid> {
         if self.terms.is_empty() {
             return None;
         }
-        let length = self.length();
-        let values = self.values.iter().map(|&v| (v as f64 / length) as f32).collect();
+        let values = match shape {
+            Shape::Mean => {
+                let length = self.length();
+                self.values.iter().map(|&v| (v as f64 / length) as f32).collect()
+            }
+            Shape::Root => {
+                let total = self.magnitude();
+                let root = |v: f64| ((v.abs() / total).sqrt() as f32).copysign(v as f32);
+                self.values.iter().map(|&v| root(v as f64)).collect()
+            }
+        };
         Some(Centroid { terms: Arc::clone(&self.terms), values })
     }
 }

@@ -86,6 +86,12 @@ impl<'a> RowWeights<'a> {
         self.given.map_or(1.0, |weights| weights[doc])
     }
 
+    /// The weight of a document in the units of sums, taken as 1 if it is greater: what counts as
+    /// one document of a row that stands for several.
+    pub(crate) fn single(&self, doc: usize) -> f64 {
+        self.given.map_or(1.0, |weights| weights[doc].min(1.0) * self.scale.0[0] * self.scale.0[1])
+    }
+
     /// The integer that value `x` of document `doc` contributes to a sum.
     #[inline]
     pub(crate) fn fixed(&self, doc: usize, x: f64) -> i64 {

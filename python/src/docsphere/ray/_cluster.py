@@ -36,7 +36,11 @@ def cluster(
     init: str = "merge",
     candidates: int | None = None,
     fine: int | None = None,
-    n_init: int = 1,
+    effort: str = "default",
+    n_init: int | None = None,
+    variation: bool | None = None,
+    rounds: int | None = None,
+    refine: str = "none",
     max_iter: int = 100,
     tol: float = 1e-4,
     random_state: int = 0,
@@ -100,8 +104,8 @@ def cluster(
         Small clusters per cluster of "merge"; None is 10 up to 100 clusters, 5 up
         to 1,000, 3 above.
 
-    n_init : int, default=1
-        The number of runs with different seeds; the best one is kept.
+    effort, n_init, variation, rounds, refine
+        As in `docsphere.SphericalKMeans`.
 
     max_iter : int, default=100
         The maximum number of iterations per run.
@@ -222,7 +226,17 @@ def cluster(
         paths = [paths]
     vectorizer = vectorizer or TextVectorizer()
     model = SphericalKMeans(
-        n_clusters, init=init, n_init=n_init, max_iter=max_iter, tol=tol, random_state=random_state, algorithm=algorithm
+        n_clusters,
+        init=init,
+        effort=effort,
+        n_init=n_init,
+        variation=variation,
+        rounds=rounds,
+        refine=refine,
+        max_iter=max_iter,
+        tol=tol,
+        random_state=random_state,
+        algorithm=algorithm,
     )
     model._validate_params()
     files = {

@@ -38,9 +38,8 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
             (n_clusters, n_features), default="merge"
         How the initial centroids are chosen, as in `docsphere.SphericalKMeans`.
 
-    n_init : int, default=1
-        The number of runs with different seeds. The one with the greatest
-        objective is kept.
+    effort, n_init, variation, rounds, refine
+        As in `docsphere.SphericalKMeans`.
 
     max_iter : int, default=100
         The maximum number of iterations per run.
@@ -130,7 +129,11 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
         n_clusters: int = 8,
         *,
         init: str | ArrayLike | Any = "merge",
-        n_init: int = 1,
+        effort: str = "default",
+        n_init: int | None = None,
+        variation: bool | None = None,
+        rounds: int | None = None,
+        refine: str = "none",
         max_iter: int = 100,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
@@ -152,7 +155,11 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
         super().__init__(
             n_clusters,
             init=init,
+            effort=effort,
             n_init=n_init,
+            variation=variation,
+            rounds=rounds,
+            refine=refine,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,

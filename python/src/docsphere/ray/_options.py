@@ -98,7 +98,16 @@ def _clustering(command: argparse.ArgumentParser) -> None:
     )
     add("--candidates", metavar="N", type=int, help="candidates per step of k-means++ [default: 4]")
     add("--fine", metavar="N", type=int, help="small clusters per cluster of merge [default: 3 to 10]")
-    add("--n-init", metavar="N", type=int, default=1, help="number of runs; the best is kept [default: %(default)s]")
+    add(
+        "--effort",
+        choices=("fast", "default", "best"),
+        default="default",
+        help="how much time to spend on better clusters [default: %(default)s]",
+    )
+    add("--n-init", metavar="N", type=int, help="number of runs; the best is kept [default: 1; best: 5]")
+    add("--variation", choices=("on", "off"), help="move single documents after convergence [default: on; fast: off]")
+    add("--rounds", metavar="N", type=int, help="further runs from the best one, perturbed [default: 0; best: 10]")
+    add("--refine", choices=("none", "root"), default="none", help="what follows the loop [default: %(default)s]")
     add("--seed", metavar="N", type=int, default=0, help="seed of all random numbers [default: %(default)s]")
     add("--max-iter", metavar="N", type=int, default=100, help="maximum number of iterations [default: %(default)s]")
     add("--tol", metavar="X", type=float, default=1e-4, help="stop below this squared movement [default: %(default)s]")
@@ -256,4 +265,5 @@ def arguments(given: argparse.Namespace) -> dict[str, Any]:
     values = {name: value for name, value in vars(given).items() if name in signature(cluster).parameters}
     values |= {ours: getattr(given, theirs) for theirs, ours in renamed.items()}
     values["report"] = not given.no_report
+    values["variation"] = None if given.variation is None else given.variation == "on"
     return values | {"vectorizer": vectorizer, "text_field": given.text_field or "text"}

@@ -77,6 +77,12 @@ impl Front {
         self.growths.follow(step, movement, &self.kept.changed)
     }
 
+    /// Ranks the centroids of the last assignment again, for bounds as they are since.
+    pub(super) fn rank_again(&mut self, step: &ShardStep<'_>) -> Ranking {
+        self.n_built = None;
+        self.growths.stay(&step.live, &self.kept.changed)
+    }
+
     /// The cheapest plan for documents that scan at most `n_tiles` tiles.
     pub(super) fn plan(
         &self,

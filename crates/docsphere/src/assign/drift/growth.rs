@@ -97,6 +97,14 @@ impl Growths {
         Ranking { is_first: movement.is_none(), ..ranking }
     }
 
+    /// Ranks the centroids of the last assignment: nothing has grown since. Those in `sooner` come
+    /// first.
+    pub(super) fn stay(&self, live: &[u32], sooner: &[bool]) -> Ranking {
+        let mut history: Vec<Vec<f32>> = self.history.iter().cloned().collect();
+        history.extend(self.history.back().cloned());
+        Ranking::new(live, &history, sooner)
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         self.history.iter().map(|sums| size_of_val(&sums[..])).sum()
     }

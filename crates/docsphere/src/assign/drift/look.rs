@@ -193,7 +193,8 @@ impl Followers {
         bits
     }
 
-    /// Finds candidates, and makes new bounds from the scan.
+    /// Finds candidates: columns that may reach the own similarity of a document. With `notes`,
+    /// makes new bounds from the scan.
     pub(super) fn scan(
         &self,
         level: Level,
@@ -201,6 +202,7 @@ impl Followers {
         ranking: &Ranking,
         sets: &[Set<'_>],
         needs: &[Need],
+        notes: bool,
     ) -> Vec<Scanned> {
         needs
             .par_chunks(SCAN_DOCS)
@@ -228,7 +230,7 @@ impl Followers {
                 for (&Need { position, .. }, seen) in needs.iter().zip(&seen) {
                     if seen.is_heavy {
                         scanned.heavy.push(position);
-                    } else {
+                    } else if notes {
                         self.note_bound(step.iteration, ranking, position, seen.n_tiles, seen.bound);
                     }
                 }
@@ -287,14 +289,22 @@ impl Followers {
     }
 
     /// Makes all columns of the tiles that a document scans candidates.
-    pub(super) fn pair_with_all(&self, step: &ShardStep<'_>, ranking: &Ranking, needs: &[Need]) -> Scanned {
+    pub(super) fn pair_with_all(
+        &self,
+        step: &ShardStep<'_>,
+        ranking: &Ranking,
+        needs: &[Need],
+        notes: bool,
+    ) -> Scanned {
         let mut scanned = Scanned::default();
         for &need in needs {
             let own = self.states.labels[need.position as usize];
             let n_columns = ranking.clusters.len().min(need.n_tiles as usize * TILE);
             let others = ranking.clusters[..n_columns].iter().filter(|&&cluster| cluster != own);
             scanned.pairs.extend(others.map(|&cluster| Pair { position: need.position, cluster }));
-            self.note_bound(step.iteration, ranking, need.position, need.n_tiles, f64::NEG_INFINITY);
+            if notes {
+                self.note_bound(step.iteration, ranking, need.position, need.n_tiles, f64::NEG_INFINITY);
+            }
         }
         scanned
     }

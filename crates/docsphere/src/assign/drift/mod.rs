@@ -77,15 +77,18 @@ mod front;
 mod growth;
 mod kept;
 mod look;
+mod rivals;
 mod settle;
 mod states;
 mod term_ranges;
 
 use followers::Followers;
 use front::{Front, Plan};
-use look::Need;
+use growth::Ranking;
+use look::{Need, Scanned};
 
-use super::{Assigned, Assigner, ShardStep, Sizes};
+use super::rivals::through_postings;
+use super::{Assigned, Assigner, Rivals, ShardStep, Sizes, Wanted};
 use crate::centroids::Movement;
 use crate::error::Result;
 use crate::labels::Assignment;
@@ -142,18 +145,7 @@ impl Drift {
 
         let (needs, open) = followers.choose(front.ranks(), step, &ranking);
         counters.skipped_docs = (followers.n_docs() - needs.len() - open.len()) as u64;
-        let mut scanned = Vec::new();
-        for (needs, n_tiles) in in_two(&needs) {
-            let plan = front.plan(step, &ranking, &needs, n_tiles);
-            front.build(step, &ranking, &plan);
-            if matches!(plan, Plan::Pairs) {
-                scanned.push(followers.pair_with_all(step, &ranking, &needs));
-            } else {
-                let sets = front.sets(&ranking, &plan);
-                scanned.extend(followers.scan(front.level(), step, &ranking, &sets, &needs));
-            }
-        }
-
+        let scanned = scan(front, followers, step, &ranking, &needs, true);
         let pairs: Vec<_> = scanned.iter().flat_map(|scanned| &scanned.pairs).copied().collect();
         counters = scanned.iter().map(|scanned| scanned.counters).fold(counters, Counters::plus);
         counters.similarities += pairs.len() as u64;
@@ -161,6 +153,29 @@ impl Drift {
         let heavy: Vec<u32> = scanned.into_iter().flat_map(|scanned| scanned.heavy).chain(open).collect();
         counters.plus(followers.assign_through_postings(step, &heavy, assignment))
     }
+}
+
+/// Finds the candidates of documents that scan some columns. With `notes`, makes new bounds.
+fn scan(
+    front: &mut Front,
+    followers: &Followers,
+    step: &ShardStep<'_>,
+    ranking: &Ranking,
+    needs: &[Need],
+    notes: bool,
+) -> Vec<Scanned> {
+    let mut scanned = Vec::new();
+    for (needs, n_tiles) in in_two(needs) {
+        let plan = front.plan(step, ranking, &needs, n_tiles);
+        front.build(step, ranking, &plan);
+        if matches!(plan, Plan::Pairs) {
+            scanned.push(followers.pair_with_all(step, ranking, &needs, notes));
+        } else {
+            let sets = front.sets(ranking, &plan);
+            scanned.extend(followers.scan(front.level(), step, ranking, &sets, &needs, notes));
+        }
+    }
+    scanned
 }
 
 impl Assigner for Drift {
@@ -183,6 +198,13 @@ impl Assigner for Drift {
         self.followers.write_similarities(assignment);
         self.iteration = can_follow.then_some(step.iteration);
         Ok(Assigned { filters_off: self.filters_off, ..Assigned::plainly(Strategy::Drift, counters, 0.0) })
+    }
+
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
+        if self.iteration != Some(step.iteration) {
+            return through_postings(step, wanted, labels);
+        }
+        rivals::rivals(&mut self.front, &mut self.followers, step, wanted, labels)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -59,14 +59,13 @@ impl Followers {
         self.comparer.similarities(step.rows, &self.arranged, ranks, centroid, positions, visit);
     }
 
-    /// Computes the similarities of all pairs, and settles the labels of their documents.
-    pub(super) fn settle(
-        &mut self,
+    /// The similarities of all pairs, in their order.
+    pub(super) fn pair_similarities(
+        &self,
         ranks: &TermRanks,
         step: &ShardStep<'_>,
         pairs: &[Pair],
-        assignment: &mut Assignment,
-    ) {
+    ) -> Vec<f64> {
         let clusters = pairs.iter().map(|pair| pair.cluster);
         let by_cluster: ByKey<u32> = ByKey::new(step.centroids.n_clusters(), clusters.zip(0..));
         let tasks: Vec<(usize, &[u32])> = (0..step.centroids.n_clusters())
@@ -87,7 +86,18 @@ impl Followers {
                 similarities[number as usize].store(similarity.to_bits(), Relaxed);
             });
         });
-        let mut similarities = similarities.iter().map(|bits| f64::from_bits(bits.load(Relaxed)));
+        similarities.into_iter().map(|bits| f64::from_bits(bits.into_inner())).collect()
+    }
+
+    /// Computes the similarities of all pairs, and settles the labels of their documents.
+    pub(super) fn settle(
+        &mut self,
+        ranks: &TermRanks,
+        step: &ShardStep<'_>,
+        pairs: &[Pair],
+        assignment: &mut Assignment,
+    ) {
+        let mut similarities = self.pair_similarities(ranks, step, pairs).into_iter();
         for group in pairs.chunk_by(|a, b| a.position == b.position) {
             let position = group[0].position as usize;
             let own = self.states.own(position);

@@ -14,13 +14,29 @@ use crate::seeding::{Init, Seeding, sampled};
 /// Iterations over the small clusters.
 const ITERATIONS: usize = 3;
 
+/// A perturbed run has 1/`NEW_SHARE` as many new small clusters as clusters.
+const NEW_SHARE: usize = 2;
+
 impl Driver<'_> {
     /// Finds several small clusters per cluster, and merges them.
     pub(super) fn over_clustered(&mut self, number: usize) -> Result<Centroids> {
-        let (k, n_terms) = (self.params.n_clusters, self.facts.n_terms);
-        // The sample, the first assignment, the iterations, the merges.
-        let total = ITERATIONS + 3;
         let small = self.small_seeds(number)?;
+        self.merged_again(number, small)
+    }
+
+    /// The clusters of the best run, with new small clusters beside them, merged again.
+    pub(super) fn perturbed(&mut self, number: usize, best: Centroids) -> Result<Centroids> {
+        let n_new = self.params.n_clusters.div_ceil(NEW_SHARE);
+        let mut list = best.without_empty().into_list();
+        list.extend(sampled(self.shards, n_new, self.params.seed, number)?.into_iter().flatten());
+        self.merged_again(number, Centroids::new(self.facts.n_terms, list))
+    }
+
+    /// A few iterations from small clusters, which are then merged.
+    fn merged_again(&mut self, number: usize, small: Centroids) -> Result<Centroids> {
+        let (k, n_terms) = (self.params.n_clusters, self.facts.n_terms);
+        // The seeds, the first assignment, the iterations, the merges.
+        let total = ITERATIONS + 3;
         self.tell(&Event::Seeding { done: 1, total })?;
         self.shards.start(None)?;
         let mut run = Run::new(number, small, History::default());
@@ -33,7 +49,7 @@ impl Driver<'_> {
                 break;
             }
         }
-        self.update(&mut run)?;
+        self.update(&mut run, &[])?;
         let mut list = merged(&run.sums, &run.centroids, k);
         // Fewer small clusters than clusters: the others start empty.
         list.resize(k, Centroid::default());
