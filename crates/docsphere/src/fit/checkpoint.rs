@@ -1,8 +1,9 @@
 //! A run on disk, which can be continued later with the same bits.
 //!
 //! After an iteration, a run depends only on its labels and centroids: sums follow from labels,
-//! similarities from both. So a checkpoint holds these, the trace so far, and the best result so far
-//! (of a run that has ended, or of this one before first variation). A fingerprint of rows, weights and options prevents continuing a different run.
+//! similarities from both. So a checkpoint holds these, the trace so far, and the best result so
+//! far (of a run that has ended, or of this one before first variation). A fingerprint of rows,
+//! weights and options prevents continuing a different run.
 //! Strategy, threads and `max_iter` may differ: they do not affect the bits computed so far.
 //!
 //! **Cost.** 4 bytes per row and 8 bytes per entry of the centroids, twice if an earlier run of

@@ -3,6 +3,7 @@
 mod merge;
 mod over_cluster;
 mod refine;
+mod variation;
 
 pub(super) use merge::most_bytes as merge_bytes;
 
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedRun};
 use super::params::Params;
-use super::run::{History, Run, Start, Varied};
+use super::run::{History, Run, Start};
 use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::{Centroids, Movement};
@@ -20,17 +21,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{IterationRecord, Refine, RunRecord, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
-use crate::shards::{Contest, Contested, LocalShards, Passed, RowFacts, Rule, ShardSettings, Shards};
+use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
 use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
-
-/// First variation goes on as long as an iteration with it gains this share of the objective.
-const VARIATION_GAIN: f64 = 1e-3;
-
-/// Afterwards the loop goes on as long as an iteration gains this share, unless it converges
-/// before.
-const ITERATION_GAIN: f64 = 1e-4;
 
 /// Clusters rows in this process.
 pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>) -> Result<Fit> {
@@ -265,37 +259,6 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Whether first variation precedes the next iteration: when the run has converged for the
-    /// first time, and then as long as it gains.
-    fn varies(&self, run: &Run) -> bool {
-        let [.., before, last] = &run.history.iterations[..] else { return false };
-        self.params.variation
-            && match last.varied_docs {
-                Some(_) => gains(before, last, VARIATION_GAIN),
-                None => self.reached(run).is_some() && !run.has_varied(),
-            }
-    }
-
-    /// Moves documents if the objective gains by it.
-    fn vary(&mut self, run: &mut Run) -> Result<()> {
-        let batch = self.shards.clusters_per_delta(run.pending.len());
-        let delta = |clusters| self.shards.delta(clusters);
-        let sizes = run.sums.lengths_after(&run.pending, batch, delta)?;
-        self.contest(run, &Contest { rule: Rule::FirstVariation, sizes })
-    }
-
-    /// Lets documents move to their rivals.
-    fn contest(&mut self, run: &mut Run, contest: &Contest) -> Result<()> {
-        let start = Instant::now();
-        let step = run.last_step(self.cancel);
-        let Contested { touched, n_docs, counters } = self.shards.contest(&step, contest)?;
-        let clusters = touched.iter().map(|touched| touched.cluster).collect();
-        let seconds = start.elapsed().as_secs_f64();
-        run.varied = Some(Varied { n_docs, counters, seconds, clusters });
-        Touched::add(&mut run.pending, touched);
-        Ok(())
-    }
-
     /// Keeps a run that had ended before.
     fn keep_again(&mut self, number: usize, start: &Start) -> Result<()> {
         loop {
@@ -423,20 +386,6 @@ impl Driver<'_> {
         Ok(Ended { stop: StopReason::MaxIter, asked_to_stop: false })
     }
 
-    /// Whether a run has converged, and how.
-    fn reached(&self, run: &Run) -> Option<StopReason> {
-        let last = run.history.iterations.last().filter(|last| last.iteration > 0)?;
-        if last.moved_docs == 0 {
-            return Some(StopReason::NoLabelChanged);
-        }
-        if last.max_squared_movement < self.params.tol {
-            return Some(StopReason::CentroidsStandStill);
-        }
-        let [.., before, _] = &run.history.iterations[..] else { return None };
-        let is_little = run.has_varied() && !gains(before, last, ITERATION_GAIN);
-        (is_little && self.params.tol > 0.0).then_some(StopReason::LittleGained)
-    }
-
     /// The first assignment, or the next iteration.
     fn step(&mut self, run: &mut Run) -> Result<IterationRecord> {
         if run.history.iterations.is_empty() { self.first_iteration(run) } else { self.iteration(run) }
@@ -539,11 +488,6 @@ impl Driver<'_> {
         };
         Ok(event.is_break())
     }
-}
-
-/// Whether an iteration gained this share of the objective.
-fn gains(before: &IterationRecord, record: &IterationRecord, share: f64) -> bool {
-    record.objective - before.objective >= share * before.objective.abs()
 }
 
 fn is_set(cancel: Option<&AtomicBool>) -> bool {

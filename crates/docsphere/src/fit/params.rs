@@ -148,9 +148,9 @@ impl Params {
         self
     }
 
-    /// The number of further runs that start from the best one so far: half as many random documents
-    /// as there are clusters become small clusters beside the others, and after a few iterations
-    /// the clusters whose union loses least are merged.
+    /// The number of further runs that start from the best one so far: half as many random
+    /// documents as there are clusters become small clusters beside the others, and after a few
+    /// iterations the clusters whose union loses least are merged.
     #[must_use]
     pub fn rounds(mut self, rounds: usize) -> Self {
         self.rounds = rounds;

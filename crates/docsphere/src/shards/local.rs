@@ -6,15 +6,16 @@
 //! more for the best of several runs; 16, and a copy of each row that is offered, while empty
 //! clusters are refilled.
 
+mod moves;
+
 use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use super::contest::{Mark, Member};
-use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Rule, Shards};
-use crate::assign::{self, Assigned, Assigner, AssignerSettings, Rivals, ShardStep, Step, Wanted};
+use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
+use crate::assign::{self, Assigned, Assigner, AssignerSettings, ShardStep, Step};
 use crate::centroids::Centroid;
 use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
@@ -24,7 +25,7 @@ use crate::seeding::{
     Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedSource, content_hash,
     sample_of,
 };
-use crate::update::{Candidate, Change, Changes, Delta, DeltaScratch, Fitting, Refill, Touched};
+use crate::update::{Candidate, Changes, Delta, DeltaScratch, Fitting, Refill, Touched};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 
 /// How a shard finds labels.
@@ -468,7 +469,8 @@ impl<'a> LocalShard<'a> {
         docs.into_iter().map(|doc| (doc, self.assignment.labels[doc as usize])).collect()
     }
 
-    /// Nonzeros of the documents that moved in the last pass and since: at least as many as the entries of all deltas.
+    /// Nonzeros of the documents that moved in the last pass and since: at least as many as the
+    /// entries of all deltas.
     pub(crate) fn moved_nnz(&self) -> usize {
         self.changes.docs().map(|doc| self.rows.row(doc as usize).nnz()).sum()
     }
@@ -530,71 +532,6 @@ impl<'a> LocalShard<'a> {
 
     pub(crate) fn refill(&mut self, refill: &Refill) {
         self.give(refill.doc as usize - self.first_doc, refill.cluster);
-    }
-
-    /// Gives a document to another cluster.
-    fn give(&mut self, position: usize, cluster: u32) {
-        let before = std::mem::replace(&mut self.assignment.labels[position], cluster);
-        self.given.push((position as u32, before));
-    }
-
-    /// Adds the moves of documents that were given to other clusters to the changes, except those
-    /// that are among them already.
-    pub(crate) fn touched_by_given(&mut self) -> Vec<Touched> {
-        let mut changes = Vec::new();
-        for &(doc, before) in &self.given {
-            let label = self.assignment.labels[doc as usize];
-            let summed = std::mem::replace(&mut self.summed[doc as usize], label);
-            if summed == label {
-                continue;
-            }
-            debug_assert_eq!(summed, before, "sums stand for the labels of the last pass");
-            if before != Assignment::NO_LABEL {
-                changes.push(Change { cluster: before, doc, joined: false });
-            }
-            changes.push(Change { cluster: label, doc, joined: true });
-        }
-        self.changes.add(changes, &self.weights)
-    }
-
-    /// Lets documents move to their rivals; see [`Shards::contest`].
-    pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
-        let (wanted, marks): (Vec<Wanted>, Vec<Mark>) = self.contestants(step, contest).into_iter().unzip();
-        let of_shard = ShardStep::new(step, &self.rows, &[]);
-        let Rivals { found, counters } = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
-        let n_given = self.given.len();
-        for ((wanted, mark), rival) in wanted.iter().zip(marks).zip(found) {
-            let position = wanted.doc as usize;
-            let weight = self.weights.single(position);
-            if let Some(rival) = rival
-                && contest.wins(mark, weight, rival.cluster, rival.similarity)
-            {
-                self.give(position, rival.cluster);
-            }
-        }
-        let n_docs = (self.given.len() - n_given) as u64;
-        Contested { touched: self.touched_by_given(), n_docs, counters }
-    }
-
-    /// The documents that take part in a contest, ascending.
-    fn contestants(&self, step: &Step<'_>, contest: &Contest) -> Vec<(Wanted, Mark)> {
-        let mut has_moved = vec![false; self.rows.n_rows()];
-        if contest.rule == Rule::LeaveOneOut {
-            self.changes.docs().for_each(|doc| has_moved[doc as usize] = true);
-        }
-        let (Assignment { labels, similarities }, rows, weights) =
-            (&self.assignment, &self.rows, &self.weights);
-        let docs = labels.par_iter().zip(similarities).zip(has_moved).enumerate().with_min_len(1 << 10);
-        docs.filter_map(|(doc, ((&cluster, &similarity), has_moved))| {
-            if has_moved || cluster == Assignment::NO_LABEL || weights.weight(doc) == 0.0 {
-                return None;
-            }
-            let (row, weight) = (rows.row(doc), weights.single(doc));
-            let centroid = step.centroids.row(cluster as usize);
-            let mark = contest.mark(&Member { row, weight, cluster, similarity, centroid })?;
-            Some((Wanted { doc: doc as u32, at_least: mark.at_least }, mark))
-        })
-        .collect()
     }
 }
 

@@ -1,0 +1,77 @@
+//! Moves of documents otherwise than by an assignment: refills and contests.
+
+use rayon::prelude::*;
+
+use super::LocalShard;
+use crate::assign::{Rivals, ShardStep, Step, Wanted};
+use crate::labels::Assignment;
+use crate::shards::Contested;
+use crate::shards::contest::{Contest, Mark, Member, Rule};
+use crate::update::{Change, Touched};
+
+impl LocalShard<'_> {
+    /// Gives a document to another cluster.
+    pub(super) fn give(&mut self, position: usize, cluster: u32) {
+        let before = std::mem::replace(&mut self.assignment.labels[position], cluster);
+        self.given.push((position as u32, before));
+    }
+
+    /// Adds the moves of documents that were given to other clusters to the changes, except those
+    /// that are among them already.
+    pub(crate) fn touched_by_given(&mut self) -> Vec<Touched> {
+        let mut changes = Vec::new();
+        for &(doc, before) in &self.given {
+            let label = self.assignment.labels[doc as usize];
+            let summed = std::mem::replace(&mut self.summed[doc as usize], label);
+            if summed == label {
+                continue;
+            }
+            debug_assert_eq!(summed, before, "sums stand for the labels of the last pass");
+            if before != Assignment::NO_LABEL {
+                changes.push(Change { cluster: before, doc, joined: false });
+            }
+            changes.push(Change { cluster: label, doc, joined: true });
+        }
+        self.changes.add(changes, &self.weights)
+    }
+
+    /// Lets documents move to their rivals; see [`Shards::contest`].
+    pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
+        let (wanted, marks): (Vec<Wanted>, Vec<Mark>) = self.contestants(step, contest).into_iter().unzip();
+        let of_shard = ShardStep::new(step, &self.rows, &[]);
+        let Rivals { found, counters } = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
+        let n_given = self.given.len();
+        for ((wanted, mark), rival) in wanted.iter().zip(marks).zip(found) {
+            let position = wanted.doc as usize;
+            let weight = self.weights.single(position);
+            if let Some(rival) = rival
+                && contest.wins(mark, weight, rival.cluster, rival.similarity)
+            {
+                self.give(position, rival.cluster);
+            }
+        }
+        let n_docs = (self.given.len() - n_given) as u64;
+        Contested { touched: self.touched_by_given(), n_docs, counters }
+    }
+
+    /// The documents that take part in a contest, ascending.
+    fn contestants(&self, step: &Step<'_>, contest: &Contest) -> Vec<(Wanted, Mark)> {
+        let mut has_moved = vec![false; self.rows.n_rows()];
+        if contest.rule == Rule::LeaveOneOut {
+            self.changes.docs().for_each(|doc| has_moved[doc as usize] = true);
+        }
+        let (Assignment { labels, similarities }, rows, weights) =
+            (&self.assignment, &self.rows, &self.weights);
+        let docs = labels.par_iter().zip(similarities).zip(has_moved).enumerate().with_min_len(1 << 10);
+        docs.filter_map(|(doc, ((&cluster, &similarity), has_moved))| {
+            if has_moved || cluster == Assignment::NO_LABEL || weights.weight(doc) == 0.0 {
+                return None;
+            }
+            let (row, weight) = (rows.row(doc), weights.single(doc));
+            let centroid = step.centroids.row(cluster as usize);
+            let mark = contest.mark(&Member { row, weight, cluster, similarity, centroid })?;
+            Some((Wanted { doc: doc as u32, at_least: mark.at_least }, mark))
+        })
+        .collect()
+    }
+}
