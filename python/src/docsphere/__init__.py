@@ -23,6 +23,9 @@ True
 array([ True])
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ._docsphere import __version__
 from ._errors import (
     ClusterError,
@@ -34,12 +37,14 @@ from ._errors import (
     StoppedError,
     TooLargeError,
 )
-from ._files import load, save
-from ._kmeans import SphericalKMeans
-from ._result import Result, load_result, report, write_result
-from ._silhouette import silhouette_samples, silhouette_score
-from ._summary import keywords, representatives
-from ._text import TextVectorizer
+
+if TYPE_CHECKING:
+    from ._files import load, save
+    from ._kmeans import SphericalKMeans
+    from ._result import Result, load_result, report, write_result
+    from ._silhouette import silhouette_samples, silhouette_score
+    from ._summary import keywords, representatives
+    from ._text import TextVectorizer
 
 __all__ = [
     "ClusterError",
@@ -64,3 +69,31 @@ __all__ = [
     "silhouette_score",
     "write_result",
 ]
+
+# Imported at first use. All of it imports scikit-learn, which takes most of the time that a worker
+# of a cluster takes to start, and which no worker uses.
+_MODULES = {
+    "Result": "_result",
+    "SphericalKMeans": "_kmeans",
+    "TextVectorizer": "_text",
+    "keywords": "_summary",
+    "load": "_files",
+    "load_result": "_result",
+    "report": "_result",
+    "representatives": "_summary",
+    "save": "_files",
+    "silhouette_samples": "_silhouette",
+    "silhouette_score": "_silhouette",
+    "write_result": "_result",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f".{_MODULES[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""A Ray cluster of several nodes on this machine, once per module."""
+"""A Ray cluster of several nodes on this machine, one for all tests."""
 
 from __future__ import annotations
 
@@ -29,12 +29,16 @@ except ImportError:
     print("\nRAY IS NOT INSTALLED: all tests of docsphere.ray are LEFT OUT", file=sys.stderr)
     collect_ignore_glob = ["test_*.py"]
 
-# A dead node is noticed within two seconds rather than fifteen.
-HEALTH_CHECKS = {
+SETTINGS = {
+    # A dead node is noticed within two seconds rather than fifteen.
     "health_check_initial_delay_ms": 500,
     "health_check_period_ms": 500,
-    "health_check_timeout_ms": 1000,
+    "health_check_timeout_ms": 5000,
     "health_check_failure_threshold": 2,
+    # Workers have the priority of everything else that runs meanwhile.
+    "worker_niceness": 0,
+    # Processes of tasks are used again. By default they end after a second.
+    "idle_worker_killing_time_threshold_ms": 600_000,
 }
 STORE_BYTES = 128 * 1024 * 1024
 
@@ -44,18 +48,19 @@ class LocalCluster:
 
     def __init__(self, n_nodes: int, cpus_per_node: int = 4) -> None:
         self.cpus_per_node = cpus_per_node
-        head = {"num_cpus": 0, "include_dashboard": False, "_system_config": HEALTH_CHECKS}
+        head = {"num_cpus": 0, "include_dashboard": False, "_system_config": SETTINGS}
         self.cluster = Cluster(initialize_head=True, head_node_args=head | {"object_store_memory": STORE_BYTES})
         for _ in range(n_nodes):
-            self.add_node()
+            self.add_node(wait=False)
+        self.cluster.wait_for_nodes()
         ray.init(address=self.cluster.address, logging_level="ERROR", log_to_driver=False)
 
     @property
     def address(self) -> str:
         return self.cluster.address
 
-    def add_node(self) -> None:
-        self.cluster.add_node(num_cpus=self.cpus_per_node, object_store_memory=STORE_BYTES)
+    def add_node(self, wait: bool = True) -> None:
+        self.cluster.add_node(wait, num_cpus=self.cpus_per_node, object_store_memory=STORE_BYTES)
 
     def kill_node(self, where: str) -> None:
         """Kill a node, named as in `RayExecutor.nodes`, with all its processes, and start an empty one."""
@@ -68,7 +73,7 @@ class LocalCluster:
         self.cluster.shutdown()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster():
     cluster = LocalCluster(2)
     yield cluster

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -40,6 +42,11 @@ def test_every_worker_answers_its_own_request(executor):
     assert answers(executor, [None, None, None]) == {}
 
 
+def test_workers_do_not_import_scikit_learn():
+    code = "import sys, docsphere.ray._executor, docsphere.ray._data; assert 'sklearn' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_shards_are_spread_over_nodes(executor):
     assert len({node.partition(",")[0] for node in executor.nodes}) == 2
 
@@ -54,8 +61,20 @@ def test_long_bytes_are_put_into_the_store_once(executor, monkeypatch):
 
 
 def test_the_store_is_freed_after_each_call(executor):
-    for _ in range(20):  # Ten times what the stores hold.
-        answers(executor, [b"a", b"b", b"c"], bytes(50_000_000))
+    for _ in range(3):
+        answers(executor, [b"a", b"b", b"c"], bytes(30_000_000))
+    # Nodes report now and then what their stores hold: once they report this, all else was freed.
+    kept = ray.put(bytes(20_000_000))
+    deadline = time.monotonic() + 20
+    while not 20_000_000 <= used_bytes() < 30_000_000:
+        assert time.monotonic() < deadline, f"the stores hold {used_bytes():,} bytes"
+        time.sleep(0.1)
+    del kept
+
+
+def used_bytes():
+    name = "object_store_memory"
+    return ray.cluster_resources()[name] - ray.available_resources().get(name, 0)
 
 
 def test_long_requests_and_answers_arrive(executor):
