@@ -78,11 +78,27 @@ def test_names_and_defaults_are_those_of_the_command(command):
     shown = subprocess.run([command, "cluster", "--help"], capture_output=True, text=True, check=True).stdout
     shown = " ".join(shown.split())
     parameters = inspect.signature(docsphere.SphericalKMeans).parameters
-    named = {"n_init": "n-init", "max_iter": "max-iter", "tol": "tol", "algorithm": "strategy"}
+    named = {
+        "effort": "effort",
+        "n_init": "n-init",
+        "variation": "variation",
+        "rounds": "rounds",
+        "refine": "refine",
+        "max_iter": "max-iter",
+        "tol": "tol",
+        "algorithm": "strategy",
+    }
+    # What None stands for, as the docstring says; tests of fits show that it is so.
+    stands_for = {"n_init": "None is 1, or 5", "variation": "None is true, except", "rounds": "None is 0, or 10"}
+    documented = " ".join(docsphere.SphericalKMeans.__doc__.split())
     for ours, theirs in named.items():
-        described = shown.partition(f"--{theirs} ")[2].partition(" --")[0]
+        described = shown.partition(f"--{theirs} <")[2].partition(" --")[0]
         default = described.partition("[default: ")[2].partition("]")[0]
-        assert str(parameters[ours].default).replace("1e-4", "0.0001") == default, ours
+        value = str(parameters[ours].default).replace("1e-4", "0.0001")
+        if ours in stands_for:
+            assert value == "None" and stands_for[ours] in documented, ours
+            value = stands_for[ours].split()[2].rstrip(",").replace("true", "on")
+        assert value == default, ours
 
 
 def test_the_tutorial_and_the_readme_are_linked():

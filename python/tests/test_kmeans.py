@@ -367,3 +367,42 @@ def test_k_of_one_and_of_all(rows):
     twice = sparse.vstack([distinct, distinct]).tocsr()
     model = fitted(twice, n_clusters=80)
     assert model.n_empty_clusters_ == 40
+
+
+def test_efforts_are_presets_that_other_parameters_replace(rows):
+    default, best, fast = fitted(rows), fitted(rows, effort="best"), fitted(rows, effort="fast")
+    explicit = fitted(rows, n_init=5, variation=True, rounds=10)
+    assert_array_equal(best.labels_, explicit.labels_)
+    assert best.similarity_ == explicit.similarity_ >= default.similarity_
+    assert len(best.trace_["runs"]) == 15 and len(default.trace_["runs"]) == len(fast.trace_["runs"]) == 1
+    assert_array_equal(fitted(rows, effort="best", n_init=1, rounds=0).labels_, default.labels_)
+    assert not any("varied_docs" in iteration for iteration in fast.trace_["iterations"])
+    assert any("varied_docs" in iteration for iteration in default.trace_["iterations"])
+
+
+def test_refined_labels_belong_to_root_centroids(rows):
+    model, plain = fitted(rows, refine="root"), fitted(rows)
+    assert_array_equal(model.predict(rows), model.labels_)
+    assert 0 < len(model.trace_["refinement"]) <= 10
+    assert model.trace_["iterations"][-1]["objective"] == plain.similarity_
+    # The entries are roots of those of the sum: their squares are its shares. Nothing moves in the
+    # last pass, so the sum is that of the labels.
+    assert model.trace_["refinement"][-1]["moved_docs"] == 0
+    total = np.asarray(rows[model.labels_ == 0].sum(axis=0)).ravel()
+    squares = model.cluster_centers_[0].toarray().ravel() ** 2
+    assert_allclose(squares, total / total.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"effort": "best"}, {"effort": "fast"}, {"rounds": 2, "refine": "root"}])
+def test_searches_are_those_of_the_command(rows, options, command, tmp_path):
+    sparse.save_npz(tmp_path / "rows.npz", rows)
+    model = fitted(rows, **options)
+    given = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    out = tmp_path / "out"
+    subprocess.run(
+        [command, "cluster", tmp_path / "rows.npz", "-k", "10", "--seed", "3", "-o", out, "-q", *given], check=True
+    )
+    loaded = docsphere.load(out)
+    assert_array_equal(loaded.predict(rows), model.labels_)
+    assert (loaded.cluster_centers_ != model.cluster_centers_).nnz == 0
+    assert (loaded.rounds, loaded.refine) == (options.get("rounds", loaded.rounds), options.get("refine", "none"))

@@ -34,6 +34,44 @@ fn everyday_texts_are_assigned_alike_by_every_strategy_on_1_2_and_7_threads() {
     assert_same(&place, "everyday.jsonl", "-k 20 --n-init 3", &settings);
 }
 
+#[test]
+fn searches_and_refinements_are_alike_for_every_strategy_and_can_be_verified() {
+    let place = Place::new();
+    fs::copy(repository().join("corpora/everyday.jsonl"), place.path("everyday.jsonl")).unwrap();
+    let settings: Vec<_> = Strategy::ALL.iter().map(|&strategy| (strategy, 2)).collect();
+    let options = "-k 30 --rounds 2 --refine root";
+    assert_same(&place, "everyday.jsonl", options, &settings);
+    assert_eq!(
+        place.ok("verify drift-2 everyday.jsonl"),
+        "checked 480 documents against 30 centroids: 0 mismatches\n"
+    );
+    // Root centroids are in the model, so new documents are judged by them.
+    let again = place.ok("assign drift-2 everyday.jsonl");
+    let clusters = |text: String| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().to_owned()).collect()
+    };
+    assert_eq!(clusters(again.clone()), clusters(place.read("drift-2/assignments.csv")));
+    place.ok("cluster everyday.jsonl -k 30 --rounds 2 -o plain --quiet");
+    assert_ne!(clusters(place.read("plain/assignments.csv")), clusters(again));
+}
+
+#[test]
+fn an_effort_is_what_its_options_are() {
+    let place = Place::new();
+    fs::copy(repository().join("corpora/everyday.jsonl"), place.path("everyday.jsonl")).unwrap();
+    let assigned = |options: &str| {
+        place.ok(&format!("cluster everyday.jsonl -k 40 --no-report -o out --force --quiet {options}"));
+        place.read("out/assignments.csv")
+    };
+    assert_eq!(assigned("--effort best"), assigned("--n-init 5 --rounds 10 --variation on"));
+    assert_eq!(assigned("--effort fast"), assigned("--fine 2 --variation off"));
+    assert_eq!(assigned("--effort default"), assigned(""));
+    assert_ne!(assigned("--effort fast"), assigned(""), "otherwise nothing would be seen");
+    let done = place.run("cluster everyday.jsonl -k 40 -o out --effort most");
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("fast, default, best"), "{}", done.stderr);
+}
+
 /// All documents start in the one cluster whose seed is not empty; the other one comes to life by a
 /// refill.
 #[test]
