@@ -64,7 +64,7 @@ impl ValidParams {
         };
         let has_search = params.n_runs() > 1 || params.variation || params.refine != Refine::None;
         // The best result so far; for a contest, the documents that take part and their rivals.
-        let contest = if params.variation || params.refine != Refine::None { 72 * sizes.n_rows } else { 0 };
+        let contest = if params.variation || params.refine != Refine::None { 128 * sizes.n_rows } else { 0 };
         let best = if has_search { 8 * sizes.entries() } else { 0 } + 12 * sizes.n_rows + contest;
         let drawing = seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms);
         MemoryForecast {

@@ -28,7 +28,8 @@
 //! documents are judged by the same sums, and move at once: what they gain together may be less
 //! than the sum of their gains, or nothing, which only the next assignment shows.
 //!
-//! **Cost.** 32 bytes per document that takes part; the time of the strategy's
+//! **Cost.** 64 bytes per document that takes part, and up to 64 for its rivals; the time of the
+//! strategy's
 //! [`rivals`](crate::assign::Assigner::rivals).
 
 use serde::{Deserialize, Serialize};

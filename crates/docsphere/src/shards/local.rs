@@ -3,7 +3,7 @@
 //! One shard is the usual case. They are passed one after the other, each on all threads.
 //!
 //! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12
-//! more for the best of several runs; 16, and a copy of each row that is offered, while empty
+//! more for the best result so far; 16, and a copy of each row that is offered, while empty
 //! clusters are refilled.
 
 mod moves;
