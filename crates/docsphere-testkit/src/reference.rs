@@ -281,19 +281,15 @@ fn one_run(rows: &UnitRows<'_>, params: &ReferenceParams, centroids: Vec<SparseV
     let mut state = State::new(rows, &weights, centroids);
     let mut best: Option<ReferenceFit> = None;
     let mut stop = ReferenceStop::MaxIter;
-    // The labels on which the centroids are based.
-    let mut summed = Vec::new();
     for iteration in 1..=params.max_iter {
         let contest =
             state.varies(params).then(|| first_variation(rows, &weights, &state.now, &state.centroids));
-        if contest.as_ref().is_some_and(Vec::is_empty)
-            && state.now.labels == summed
-            && let Some(reached) = state.reached(params)
-        {
-            stop = reached;
+        let last = state.history.last().expect("the first assignment");
+        if contest.as_ref().is_some_and(Vec::is_empty) && last.moved == 0 && last.varied.is_none() {
+            stop = ReferenceStop::NoLabelChanged;
             break;
         }
-        summed = state.iterate(rows, &weights, contest, Shape::Mean);
+        state.iterate(rows, &weights, contest, Shape::Mean);
         if let Some(reached) = state.reached(params) {
             if !state.varies(params) || iteration == params.max_iter {
                 stop = reached;
@@ -307,7 +303,10 @@ fn one_run(rows: &UnitRows<'_>, params: &ReferenceParams, centroids: Vec<SparseV
     }
     let last = state.into_fit(stop);
     match best {
-        Some(best) if last.objective <= best.objective => best,
+        Some(best) if last.objective <= best.objective => {
+            let stop = if last.stop == ReferenceStop::MaxIter { last.stop } else { best.stop };
+            ReferenceFit { stop, ..best }
+        }
         _ => last,
     }
 }

@@ -61,6 +61,24 @@ fn a_run_continued_from_any_iteration_ends_in_the_same_bits() {
     }
 }
 
+/// The result before first variation is in the checkpoint, though its run has not ended.
+#[test]
+fn a_stop_right_after_a_resume_gives_the_result_of_the_run_so_far() {
+    let rows = rows();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("run.checkpoint");
+    let params = || SphericalKMeans::params(40).seed(4).tol(0.0);
+    let whole = params().fit(&rows).unwrap();
+    let varied = whole.trace.iterations.iter().position(|record| record.varied_docs.is_some()).unwrap();
+    interrupted(params(), &rows, varied + 1, &path);
+    let mut at_once = |_: &Event<'_>| ControlFlow::Break(());
+    let options = FitOptions::default().resume(Checkpoint::load(&path).unwrap()).observer(&mut at_once);
+    let stopped = params().check().unwrap().fit_with(&rows, options).unwrap();
+    assert_eq!((stopped.stop, stopped.n_iter), (StopReason::Observer, varied - 1));
+    assert_eq!(stopped.objective, whole.trace.iterations[varied - 1].objective);
+    assert_eq!(stopped.trace.runs.len(), 1);
+}
+
 #[test]
 fn the_best_of_the_runs_before_is_kept() {
     let rows = rows();

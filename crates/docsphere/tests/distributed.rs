@@ -481,6 +481,40 @@ fn lively_rows() -> UnitRows<'static> {
     random_rows(&shape)
 }
 
+/// At the request that keeps a result before first variation, too.
+#[test]
+fn first_variation_survives_a_loss_at_every_request() {
+    let rows = lively_rows();
+    let gains = |fit: &docsphere::Fit| {
+        let before = fit.trace.iterations.windows(2).find(|pair| pair[1].varied_docs > Some(0));
+        before.is_some_and(|pair| fit.objective > pair[0].objective)
+    };
+    let mut n_tried = 0;
+    for seed in 0..40 {
+        let params = SphericalKMeans::params(8).seed(seed).rounds(1).tol(0.0).n_threads(1).check().unwrap();
+        let whole = params.fit(&rows).unwrap();
+        if !gains(&whole) || n_tried == 3 {
+            continue;
+        }
+        n_tried += 1;
+        let n_calls = {
+            let mut here = Here::new(&rows, None, &[20, 41]);
+            Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap();
+            here.n_calls
+        };
+        for call in 1..=n_calls {
+            let mut here = Here::new(&rows, None, &[20, 41]);
+            here.losses = vec![Loss { call, worker: call % 3, answered: call % 2 == 0 }];
+            let fit = Coordinator::new(&mut here).fit(&params, FitOptions::default()).unwrap();
+            let place = format!("seed {seed}, lost at {call} of {n_calls}");
+            assert_eq!(fit.labels().unwrap(), whole.labels.as_slice(), "{place}");
+            assert_eq!(fit.objective.to_bits(), whole.objective.to_bits(), "{place}");
+            assert_eq!(fit.n_iter, whole.n_iter, "{place}");
+        }
+    }
+    assert_eq!(n_tried, 3, "first variation must gain something to show anything");
+}
+
 #[test]
 fn a_resumed_job_of_several_runs_survives_a_loss_at_every_request() {
     use docsphere::{Checkpoint, Event};

@@ -223,6 +223,7 @@ impl Driver<'_> {
                         && !self.is_cancelled()
                         && matches!(error.kind(), ErrorKind::Stopped { .. }) =>
                 {
+                    self.record_best_of(number, StopReason::Observer);
                     break;
                 }
                 Err(error) => return Err(error),
@@ -240,23 +241,28 @@ impl Driver<'_> {
     /// a stop.
     fn execute(&mut self, run: &mut Run) -> Result<bool> {
         let Ended { stop, asked_to_stop } = self.iterate(run)?;
-        self.consider(run)?;
-        // First variation may not have gained anything.
-        let n_iterations = |run: &Run| run.history.iterations.len();
-        let is_earlier = |best: &&Run| best.number == run.number && n_iterations(best) < n_iterations(run);
-        let earlier = self.best.as_ref().filter(is_earlier);
-        let record = earlier.and_then(|best| Some(best.record(self.reached(best)?)));
-        self.records.push(record.unwrap_or_else(|| run.record(stop)));
-        Ok(asked_to_stop)
-    }
-
-    /// Keeps a run if it is the best so far.
-    fn consider(&mut self, run: &Run) -> Result<()> {
-        if self.best.as_ref().is_none_or(|best| run.objective() > best.objective()) {
+        if self.is_best(run) {
             self.keep_surely(run)?;
             self.best = Some(run.result());
         }
-        Ok(())
+        if !self.record_best_of(run.number, stop) {
+            self.records.push(run.record(stop));
+        }
+        Ok(asked_to_stop)
+    }
+
+    fn is_best(&self, run: &Run) -> bool {
+        self.best.as_ref().is_none_or(|best| run.objective() > best.objective())
+    }
+
+    /// Records this run, which has ended so, if its result is the best so far: that may be an
+    /// earlier one than its last, since first variation need not gain anything. Returns whether it
+    /// is.
+    fn record_best_of(&mut self, number: usize, stop: StopReason) -> bool {
+        let Some(best) = self.best.as_ref().filter(|best| best.number == number) else { return false };
+        let stop = if stop.is_converged() { self.reached(best).unwrap_or(stop) } else { stop };
+        self.records.push(best.record(stop));
+        true
     }
 
     /// Keeps a run that had ended before.
@@ -354,11 +360,17 @@ impl Driver<'_> {
         let params = self.params;
         for iteration in run.history.iterations.len()..=params.max_iter {
             if self.varies(run) {
+                if self.reached(run).is_some() && self.is_best(run) {
+                    // If this fails because rows are lost, the run comes back to this point.
+                    self.shards.keep()?;
+                    self.best = Some(run.result());
+                }
                 self.vary(run)?;
-                if run.has_nothing_to_do()
-                    && let Some(stop) = self.reached(run)
-                {
-                    return Ok(Ended { stop, asked_to_stop: false });
+                if self.is_cancelled() {
+                    return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
+                }
+                if run.stands_still() {
+                    return Ok(Ended { stop: StopReason::NoLabelChanged, asked_to_stop: false });
                 }
             }
             let record = self.step(run)?;
@@ -372,11 +384,10 @@ impl Driver<'_> {
                 self.resting_point = Some(RestingPoint::of(run));
                 self.again = None;
             }
-            if let Some(stop) = self.reached(run) {
-                if !self.varies(run) || iteration == params.max_iter {
-                    return Ok(Ended { stop, asked_to_stop });
-                }
-                self.consider(run)?;
+            if let Some(stop) = self.reached(run)
+                && (!self.varies(run) || iteration == params.max_iter)
+            {
+                return Ok(Ended { stop, asked_to_stop });
             }
             let asked_to_stop = self.write_checkpoint(run, iteration, asked_to_stop)? || asked_to_stop;
             if asked_to_stop {

@@ -71,10 +71,11 @@ impl Run {
         self.history.iterations.last().map_or(0.0, |record| record.objective)
     }
 
-    /// Whether no document has moved since the last update, so that another iteration would change
-    /// nothing.
-    pub(super) fn has_nothing_to_do(&self) -> bool {
-        self.pending.is_empty()
+    /// Whether first variation moves no document, and the iteration before it moved none.
+    pub(super) fn stands_still(&self) -> bool {
+        let moved = |record: &IterationRecord| record.moved_docs > 0 || record.varied_docs.is_some();
+        self.varied.as_ref().is_some_and(|varied| varied.n_docs == 0)
+            && self.history.iterations.last().is_some_and(|last| !moved(last))
     }
 
     /// Whether first variation has begun.
