@@ -59,8 +59,8 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "N")]
     fine: Option<usize>,
 
-    /// How much time to spend on better clusters: fast, default or best. Sets --fine, --n-init,
-    /// --variation and --rounds, unless they are given
+    /// How much time to spend on better clusters: fast, default or best. Sets the next three
+    /// options and the number of small clusters, unless they are given
     #[arg(long, value_name = "NAME", default_value_t)]
     effort: Effort,
 
