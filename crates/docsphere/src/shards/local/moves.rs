@@ -35,7 +35,8 @@ impl LocalShard<'_> {
         self.changes.add(changes, &self.weights)
     }
 
-    /// Lets documents move to their rivals; see [`Shards::contest`](crate::shards::Shards::contest).
+    /// Lets documents move to their rivals; see
+    /// [`Shards::contest`](crate::shards::Shards::contest).
     pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
         let (wanted, marks): (Vec<Wanted>, Vec<Mark>) = self.contestants(step, contest).into_iter().unzip();
         let of_shard = ShardStep::new(step, &self.rows, &[]);
