@@ -197,16 +197,18 @@ fuzz:
 		cargo fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
 	done
 
-# Labelled corpora, JSON Lines with "text" and "label".
+# Labelled corpora, JSON Lines with "text" and "label". More options side by side:
+# QUALITY_OPTIONS='--try="--fine 20"'.
 QUALITY_CORPORA ?=
 QUALITY_SEEDS   ?= 5
+QUALITY_OPTIONS ?=
 
 quality: $(PYTHON_READY)
 	@test -n "$(QUALITY_CORPORA)" || { echo 'say which corpora: make quality QUALITY_CORPORA="a.jsonl b.jsonl.zst"' >&2; exit 2; }
 	cargo build --release --quiet --package docsphere-cli
 	$(PYTHON_VENV)/bin/python -m pip install --quiet zstandard==0.25.0
 	$(PYTHON_VENV)/bin/python benchmarks/quality.py target/release/docsphere $(QUALITY_CORPORA) --seeds $(QUALITY_SEEDS) \
-		--sklearn --try= --try="--init k-means++" --try="--n-init 10" --try="--init k-means++ --n-init 10"
+		--sklearn --try= --try="--init k-means++" --try="--n-init 10" $(QUALITY_OPTIONS)
 
 memory:
 	cargo run --release --quiet --example memory
