@@ -102,10 +102,26 @@ def cluster(
 
     fine : int or None, default=None
         Small clusters per cluster of "merge"; None is 10 up to 100 clusters, 5 up
-        to 1,000, 3 above.
+        to 1,000, 3 above, or 2 with effort "fast".
 
-    effort, n_init, variation, rounds, refine
-        As in `docsphere.SphericalKMeans`.
+    effort : {"fast", "default", "best"}, default="default"
+        How much time to spend on a greater objective, as in
+        `docsphere.SphericalKMeans`.
+
+    n_init : int or None, default=None
+        The number of runs with different seeds; the best one is kept. None is 1,
+        or 5 with effort "best".
+
+    variation : bool or None, default=None
+        Whether single rows move after convergence if the objective gains. None is
+        true, except with effort "fast".
+
+    rounds : int or None, default=None
+        The number of further runs that perturb the best one. None is 0, or 10 with
+        effort "best".
+
+    refine : {"none", "root"}, default="none"
+        What follows the loop: nothing, or root centroids.
 
     max_iter : int, default=100
         The maximum number of iterations per run.

@@ -38,8 +38,24 @@ class SphericalKMeans(_kmeans.SphericalKMeans):
             (n_clusters, n_features), default="merge"
         How the initial centroids are chosen, as in `docsphere.SphericalKMeans`.
 
-    effort, n_init, variation, rounds, refine
-        As in `docsphere.SphericalKMeans`.
+    effort : {"fast", "default", "best"}, default="default"
+        How much time to spend on a greater objective, as in
+        `docsphere.SphericalKMeans`.
+
+    n_init : int or None, default=None
+        The number of runs with different seeds; the best one is kept. None is 1,
+        or 5 with effort "best".
+
+    variation : bool or None, default=None
+        Whether single rows move after convergence if the objective gains. None is
+        true, except with effort "fast".
+
+    rounds : int or None, default=None
+        The number of further runs that perturb the best one. None is 0, or 10 with
+        effort "best".
+
+    refine : {"none", "root"}, default="none"
+        What follows the loop: nothing, or root centroids.
 
     max_iter : int, default=100
         The maximum number of iterations per run.
