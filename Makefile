@@ -201,6 +201,7 @@ fuzz:
 # QUALITY_OPTIONS='--try="--fine 20"'.
 QUALITY_CORPORA ?=
 QUALITY_SEEDS   ?= 5
+QUALITY_JOBS    ?= 1
 QUALITY_OPTIONS ?=
 
 quality: $(PYTHON_READY)
@@ -208,7 +209,8 @@ quality: $(PYTHON_READY)
 	cargo build --release --quiet --package docsphere-cli
 	$(PYTHON_VENV)/bin/python -m pip install --quiet zstandard==0.25.0
 	$(PYTHON_VENV)/bin/python benchmarks/quality.py target/release/docsphere $(QUALITY_CORPORA) --seeds $(QUALITY_SEEDS) \
-		--sklearn --try= --try="--init k-means++" --try="--n-init 10" $(QUALITY_OPTIONS)
+		--jobs $(QUALITY_JOBS) --sklearn --try="--init k-means++ --variation off" --try="--effort fast" --try= --try="--n-init 10" \
+		--try="--effort best" --try="--refine root" --try="--effort best --refine root" $(QUALITY_OPTIONS)
 
 memory:
 	cargo run --release --quiet --example memory

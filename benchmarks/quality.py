@@ -1,7 +1,7 @@
 """How well do clusters match known labels? docsphere beside scikit-learn, on labelled corpora.
 
     make quality QUALITY_CORPORA="a.jsonl.zst b.jsonl"
-    python benchmarks/quality.py target/release/docsphere CORPUS.jsonl.zst... [--docs N] [--seeds N] [--try OPTIONS]... [--sklearn] [--csv FILE]
+    python benchmarks/quality.py target/release/docsphere CORPUS.jsonl.zst... [--docs N] [--seeds N] [--jobs N] [--try OPTIONS]... [--sklearn] [--csv FILE]
 
 Every corpus is JSON Lines with "text" and "label"; k is the number of labels. docsphere runs with each set of options of --try ("" for the defaults, which is
 what runs without any), and with --sklearn also scikit-learn: TfidfVectorizer() and KMeans(k) as they come; and both ways of its user guide ("Clustering text
@@ -12,13 +12,16 @@ Prints two tables in Markdown, means over the seeds. The first: NMI / ARI / accu
 over the corpora, and the spread (the mean of the standard deviations of NMI over the seeds). The second: objective and CPU seconds (user and system, on one
 thread, from texts to result) per corpus. The objective is that of the labels on docsphere's default rows, whatever rows and centroids the labels come from, so
 that it is the same quantity for all programs: the lengths of the clusters' sums of rows, added up, per document. --csv writes every run as soon as it ends; runs
-that the file already has are not repeated. Needs scikit-learn and zstandard.
+that the file already has are not repeated. Needs scikit-learn, and zstandard for
+files that end in .zst.
 """
 
 import argparse
 import csv
+import gzip
 import io
 import json
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -35,15 +38,24 @@ import numpy as np
 COLUMNS = ["program", "corpus", "seed", "nmi", "ari", "accuracy", "objective", "seconds"]
 
 
+def opened(path):
+    """The bytes of a file, decompressed by its name."""
+    if path.suffix == ".gz":
+        return gzip.open(path)
+    if path.suffix == ".zst":
+        import zstandard
+
+        return zstandard.open(path)
+    return open(path, "rb")
+
+
 class LabelledCorpus:
     """Texts and labels, in a seeded random order, since some files are sorted by label."""
 
     def __init__(self, path, n_docs, binary, folder):
         import scipy.sparse
-        import zstandard
 
-        with open(path, "rb") as raw:
-            stream = zstandard.ZstdDecompressor().stream_reader(raw) if path.suffix == ".zst" else raw
+        with opened(path) as stream:
             records = [json.loads(line) for line in io.TextIOWrapper(stream, "utf-8")]
         records = [record for record in records if "label" in record]
         order = np.random.default_rng(0).permutation(len(records))[: n_docs or len(records)]
@@ -156,15 +168,28 @@ class Runs:
         with open(self.path, "a", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerow(row)
 
-    def get(self, program, run, corpus, seed):
-        key = program, corpus.name, seed
-        if key not in self.found:
-            labels, seconds = run(corpus, seed)
-            texts = [f"{score:.4f}" for score in corpus.scores(labels)] + [f"{seconds:.2f}"]
-            self.found[key] = [float(text) for text in texts]
-            if self.path:
-                self.append([*key, *texts])
-        return self.found[key]
+    def complete(self, programs, corpora, n_seeds, n_jobs):
+        """Executes the runs that are missing, `n_jobs` at a time."""
+        global tasks
+        keys = [(program, corpus, seed) for program in programs for corpus in corpora for seed in range(n_seeds)]
+        tasks = [(program, programs[program], corpus, seed) for program, corpus, seed in keys if (program, corpus.name, seed) not in self.found]
+        # Forked, so that texts and functions need not travel; one task per process, so that none inherits a heap.
+        with multiprocessing.get_context("fork").Pool(n_jobs, maxtasksperchild=1) as pool:
+            for number, texts in pool.imap_unordered(execute, range(len(tasks)), chunksize=1):
+                program, _, corpus, seed = tasks[number]
+                self.found[program, corpus.name, seed] = [float(text) for text in texts]
+                if self.path:
+                    self.append([program, corpus.name, seed, *texts])
+
+
+tasks = []
+
+
+def execute(number):
+    """One task: its number, and its scores and seconds as they are written."""
+    _, run, corpus, seed = tasks[number]
+    labels, seconds = run(corpus, seed)
+    return number, [f"{score:.4f}" for score in corpus.scores(labels)] + [f"{seconds:.2f}"]
 
 
 def main():
@@ -173,6 +198,7 @@ def main():
     parser.add_argument("corpora", nargs="+", type=Path)
     parser.add_argument("--docs", type=int, help="at most so many documents of each corpus")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each on one thread")
     parser.add_argument("--sklearn", action="store_true", help="scikit-learn, too")
     parser.add_argument("--try", dest="tries", action="append", help="a set of options of docsphere cluster, in one argument; may be given several times")
     parser.add_argument("--csv", type=Path, help="adds every run to this file, and takes those from it that it already has; remove it to measure again")
@@ -183,11 +209,12 @@ def main():
     runs = Runs(args.csv)
     with tempfile.TemporaryDirectory() as folder:
         corpora = [LabelledCorpus(path, args.docs, args.binary, folder) for path in args.corpora]
+        runs.complete(programs, corpora, args.seeds, args.jobs)
         head = "| | " + " | ".join(f"{corpus.name}, k = {corpus.k}" for corpus in corpora)
         print(head + " | mean | spread |\n" + "|---" * (len(corpora) + 1) + "|--:|--:|", flush=True)
         costs = []
-        for program, run in programs.items():
-            found = np.array([[runs.get(program, run, corpus, seed) for seed in range(args.seeds)] for corpus in corpora])
+        for program in programs:
+            found = np.array([[runs.found[program, corpus.name, seed] for seed in range(args.seeds)] for corpus in corpora])
             means = found.mean(axis=1)
             cells = [" / ".join(f"{score:.3f}" for score in mean[:3]) for mean in [*means, means.mean(axis=0)]]
             print(f"| {program} | {' | '.join(cells)} | {found[:, :, 0].std(axis=1).mean():.3f} |", flush=True)
