@@ -55,7 +55,7 @@ pub(crate) struct ClusterArgs {
     candidates: Option<usize>,
 
     /// Small clusters per cluster, before merges [default: 10 up to 100 clusters, 5 up to
-    /// 1,000, 3 above; fast: 2]
+    /// 1,000, 2 above; fast: 2]
     #[arg(long, value_name = "N")]
     fine: Option<usize>,
 

@@ -55,11 +55,11 @@ pub enum Init {
     PlainPlusPlus,
     /// Over-clustering: several times as many clusters from random documents, three iterations,
     /// then merges of the two clusters whose union loses the least objective, until the wanted
-    /// number is left. The default: better clusters than by k-means++, for a fifth (k = 5,000) to
-    /// a third (k = 500) more time (docs/quality.md).
+    /// number is left. The default: better clusters than by k-means++, for little more time
+    /// (docs/quality.md).
     Merge {
         /// Clusters before the merges, per cluster; `None` for 10 up to 100 clusters,
-        /// 5 up to 1,000, 3 above.
+        /// 5 up to 1,000, 2 above.
         fine: Option<usize>,
     },
     /// These centroids. Those without entries start as empty clusters.
@@ -83,7 +83,7 @@ impl Init {
             Init::Merge { fine: Some(fine) } => *fine,
             _ if n_clusters <= 100 => 10,
             _ if n_clusters <= 1000 => 5,
-            _ => 3,
+            _ => 2,
         };
         n_clusters.saturating_mul(fine)
     }

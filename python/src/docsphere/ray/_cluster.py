@@ -102,7 +102,7 @@ def cluster(
 
     fine : int or None, default=None
         Small clusters per cluster of "merge"; None is 10 up to 100 clusters, 5 up
-        to 1,000, 3 above, or 2 with effort "fast".
+        to 1,000, 2 above, or 2 with effort "fast".
 
     effort : {"fast", "default", "best"}, default="default"
         How much time to spend on a greater objective, as in

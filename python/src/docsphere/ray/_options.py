@@ -97,7 +97,7 @@ def _clustering(command: argparse.ArgumentParser) -> None:
         help="how the initial centroids are chosen [default: %(default)s]",
     )
     add("--candidates", metavar="N", type=int, help="candidates per step of k-means++ [default: 4]")
-    add("--fine", metavar="N", type=int, help="small clusters per cluster of merge [default: 3 to 10]")
+    add("--fine", metavar="N", type=int, help="small clusters per cluster of merge [default: 2 to 10]")
     add(
         "--effort",
         choices=("fast", "default", "best"),
