@@ -25,9 +25,8 @@ PYTHON ?= python3
 # For the Python package and for the comparisons with SciPy and scikit-learn.
 PYTHON_VENV  := .venv-python
 PYTHON_READY := $(PYTHON_VENV)/ready-$(shell cksum < python/tests/requirements.txt | cut -d' ' -f1)
-
-RAY_VENV  := .venv-ray
-RAY_READY := $(RAY_VENV)/ready-$(shell cksum < python/tests/ray/requirements.txt | cut -d' ' -f1)
+# Ray is added to it. Nothing else of the suite needs it, and it takes some 80 MB.
+RAY_READY := $(PYTHON_VENV)/ray-$(shell cat python/tests/requirements.txt python/tests/ray/requirements.txt | cksum | cut -d' ' -f1)
 
 # Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses
 # other features for shared dependencies, and builds them again.
@@ -45,17 +44,18 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop wheel python ray explorer page bench paper fuzz quality memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz quality memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
 	cargo run --release --package docsphere-cli -- demo
 	@echo "(the command is target/release/docsphere; cargo install --locked --path crates/docsphere-cli puts it where your shell finds it)"
 
-# Environments are downloaded while cargo compiles.
+# Environments are downloaded while cargo compiles. What follows waits for processes and browsers
+# more than it computes, so two parts run at a time.
 test:
 	@$(MAKE) --no-print-directory -j2 rust environments
-	@$(MAKE) --no-print-directory interop python ray explorer
+	@$(MAKE) --no-print-directory -j2 --output-sync=target interop python ray explorer
 	@echo "make test: all passed"
 
 # One after the other, because cargo locks its folder; and without the job slots of the make above,
@@ -113,8 +113,10 @@ wheel: $(PYTHON_READY)
 	rm -rf target/wheels
 	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
 
-python: wheel
+installed: wheel
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
+
+python: installed
 	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python benchmarks/rivals.py
 	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python benchmarks/rivals.py
 	cd python && ../$(PYTHON_VENV)/bin/mypy --no-error-summary
@@ -129,21 +131,18 @@ $(PYTHON_READY): python/tests/requirements.txt
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --no-deps bertopic==0.17.4
 	@touch $@
 
-# Ray is some 80 MB to install. Nothing else of the suite needs it.
 ifeq ($(DOCSPHERE_WITHOUT_RAY),1)
 RAY_ENVIRONMENT :=
 ray:
 	@echo "DOCSPHERE_WITHOUT_RAY=1: all tests of docsphere.ray are LEFT OUT"
 else
 RAY_ENVIRONMENT := $(RAY_READY)
-ray: wheel $(RAY_READY)
-	$(RAY_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
-	cd python && DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere ../$(RAY_VENV)/bin/python -m pytest --quiet tests/ray
+ray: installed $(RAY_READY)
+	cd python && DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere ../$(PYTHON_VENV)/bin/python -m pytest --quiet tests/ray
 endif
 
-$(RAY_READY): python/tests/ray/requirements.txt
-	$(PYTHON) -m venv --clear $(RAY_VENV)
-	@$(RAY_VENV)/bin/python -m pip install --quiet --requirement python/tests/ray/requirements.txt || \
+$(RAY_READY): $(PYTHON_READY) python/tests/ray/requirements.txt
+	@$(PYTHON_VENV)/bin/python -m pip install --quiet --requirement python/tests/ray/requirements.txt || \
 		{ echo "Ray cannot be installed: DOCSPHERE_WITHOUT_RAY=1 leaves its tests out"; exit 1; }
 	@touch $@
 
@@ -217,4 +216,4 @@ memory:
 
 clean:
 	cargo clean
-	rm -rf $(PYTHON_VENV) $(RAY_VENV) $(NODE_VENV) explorer/node_modules explorer/dist
+	rm -rf $(PYTHON_VENV) $(NODE_VENV) explorer/node_modules explorer/dist

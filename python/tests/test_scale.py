@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,38 +119,52 @@ def test_parts_of_many_rows_are_put_together():
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "call"),
+    ("n_rows", "n_threads", "call"),
     [
-        (400_000, "SphericalKMeans(5000, n_init=1000, tol=0, n_jobs=2, random_state=0).fit(X)"),
-        (4_000_000, "model.predict(X)"),
-        (4_000_000, "model.transform(X, top_m=2)"),
+        (400_000, 2, "SphericalKMeans(5000, n_init=1000, tol=0, n_jobs=2, random_state=0).fit(X)"),
+        (4_000_000, 1, "model.predict(X)"),
+        (4_000_000, 1, "model.transform(X, top_m=2)"),
     ],
 )
-def test_ctrl_c_ends_a_call_within_a_second(n_rows, call):
+def test_ctrl_c_ends_a_call_within_a_second(n_rows, n_threads, call):
     code = textwrap.dedent(BIG) + textwrap.dedent(f"""
         X = rows({n_rows}, 20_000, 30)
         model = SphericalKMeans(2000, max_iter=1, init="random", algorithm="inverted", random_state=0).fit(X[:20_000])
         print("ready", flush=True)
         {call}
     """)
-    # The best of three: a machine that others use, too, can stand still for a second on its own.
-    tries = []
-    while len(tries) < 3 and min(tries, default=1) >= 1:
-        tries.append(seconds_until_interrupted(code))
-    assert min(tries) < 1, f"it took {tries} s"
+    # A second of work by each thread: on a machine that others use, too, that may take longer than
+    # a second.
+    assert cpu_seconds_until_interrupted(code) < n_threads
 
 
-def seconds_until_interrupted(code):
+def cpu_seconds_until_interrupted(code):
+    """The CPU seconds that a process takes to end after Ctrl-C."""
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(2)
+        # Until it is in the middle of the call.
+        called = cpu_seconds(process.pid)
+        while process.poll() is None and cpu_seconds(process.pid) < called + 2:
+            time.sleep(0.05)
         assert process.poll() is None, process.stderr.read()
-        start = time.perf_counter()
+        earlier_children = children_seconds()
+        before = cpu_seconds(process.pid)
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
-        seconds = time.perf_counter() - start
+        process.wait(timeout=120)
     finally:
         process.kill()
     assert "KeyboardInterrupt" in process.stderr.read()
-    return seconds
+    return children_seconds() - earlier_children - before
+
+
+def cpu_seconds(pid):
+    """The CPU seconds of a process that runs. Linux only, as all of this file."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def children_seconds():
+    """The CPU seconds of all child processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
