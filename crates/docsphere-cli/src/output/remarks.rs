@@ -17,10 +17,17 @@ impl Remarks {
             "record could not be read and was left out",
             "records could not be read and were left out",
         );
+        if let Some(encoding) = stats.guessed_encoding {
+            remarks.add(
+                stats.n_guessed_encodings as usize,
+                &format!("file is not UTF-8 and was read as {encoding} (if words look wrong, name its encoding with --encoding)"),
+                &format!("files are not UTF-8 and were read as {encoding} and the like (if words look wrong, name their encoding with --encoding)"),
+            );
+        }
         remarks.add(
             stats.n_invalid_utf8 as usize,
-            "document had bytes that are not UTF-8; they were replaced (another encoding? convert it: iconv -f latin1 -t utf-8)",
-            "documents had bytes that are not UTF-8; they were replaced (another encoding? convert it: iconv -f latin1 -t utf-8)",
+            "document had bytes that are not text; they were replaced (another encoding? name it with --encoding)",
+            "documents had bytes that are not text; they were replaced (another encoding? name it with --encoding)",
         );
         remarks
     }

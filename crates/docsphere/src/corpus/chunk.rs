@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::document::{ChunkTally, Emit};
+use super::encoding::Guesses;
 use super::options::CorpusOptions;
 use crate::error::Result;
 
@@ -53,6 +54,8 @@ pub(super) struct InputContext<'a> {
     pub(super) first_line: u64,
     /// Bytes read from all files so far, before decompression.
     pub(super) n_bytes: &'a Arc<AtomicU64>,
+    /// Encodings of files that were guessed.
+    pub(super) guesses: &'a Arc<Guesses>,
 }
 
 /// Takes the chunks; returns `Break` when no more are wanted.

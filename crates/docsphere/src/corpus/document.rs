@@ -24,6 +24,8 @@ pub(super) struct ChunkTally {
     pub(super) n_documents: u64,
     pub(super) n_bad_records: u64,
     pub(super) n_invalid_utf8: u64,
+    /// Those of them that are JSON with half a character.
+    pub(super) n_lone_surrogates: u64,
 }
 
 impl ChunkTally {
@@ -72,19 +74,31 @@ impl NumberedId {
 }
 
 /// The bytes after a UTF-8 byte order mark, if there is one.
-///
-/// # Errors
-/// A UTF-16 byte order mark.
-pub(super) fn without_bom(bytes: &[u8]) -> Result<&[u8]> {
-    match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => Ok(rest),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(ErrorKind::Unsupported {
-            what: "text in UTF-16".to_owned(),
-            hint: "convert the file to UTF-8, for example with iconv -f UTF-16 -t UTF-8".to_owned(),
-        }
-        .into()),
-        _ => Ok(bytes),
-    }
+pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// The position of a field: the one of exactly this name, or else the only one that has it in
+/// another letter case.
+pub(super) fn find_field<S: AsRef<str>>(names: &[S], field: &str) -> Option<usize> {
+    let exact = names.iter().position(|name| name.as_ref() == field);
+    exact.or_else(|| {
+        let mut loose = (0..names.len()).filter(|&at| same_but_case(names[at].as_ref(), field));
+        loose.next().filter(|_| loose.next().is_none())
+    })
+}
+
+/// Like [`find_field`]; a field that is missing is an error.
+pub(super) fn find_required<S: AsRef<str>>(names: &[S], field: &str, option: &'static str) -> Result<usize> {
+    find_field(names, field).ok_or_else(|| {
+        let found = field_list(names);
+        ErrorKind::MissingField { field: field.to_owned(), option, found }.into()
+    })
+}
+
+/// Whether two names differ at most in letter case.
+pub(super) fn same_but_case(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b) || (!(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase())
 }
 
 /// Maximum number of names in a message.

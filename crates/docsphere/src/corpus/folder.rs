@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::chunk::{CHUNK_BYTES, Chunk, InputContext, LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES, SendChunk};
-use super::document::{ChunkTally, Document, Emit, lossy_bytes, without_bom};
+use super::document::{ChunkTally, Document, Emit, lossy_bytes};
+use super::encoding::{Known, decoded};
 use super::glob::Glob;
 use super::stamp::Stamp;
 use crate::compression::{open_counted, read_whole, unpack_counted};
@@ -107,13 +108,15 @@ impl Chunk for Files {
         for file in &self.files[self.range.clone()] {
             let mut read = || {
                 let reader = file.open(Arc::clone(input.n_bytes))?;
+                let known = Known { encoding: input.options.named_encoding(), is_start: true };
+                let reader = decoded(reader, known, input.guesses)?;
                 let limit = MAX_RECORD_BYTES as u64;
                 let content = read_whole(reader, limit + 1, LONG_RECORD, memory)?;
                 if content.len() as u64 > limit {
                     let what = "a document's size in bytes";
                     return Err(ErrorKind::TooLarge { what, limit, got: limit + 1 }.into());
                 }
-                let bytes = without_bom(&content)?;
+                let bytes = &content[..];
                 if bytes.len() > LONG_BYTES {
                     memory.check(LONG_RECORD, lossy_bytes(bytes))?;
                 }

@@ -4,12 +4,13 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use encoding_rs::UTF_8;
 use foldhash::{HashMap, HashMapExt};
 
-use super::chunk::CHUNK_BYTES;
+use super::chunk::{CHUNK_BYTES, InputContext};
+use super::encoding::{Known, decoded};
 use super::folder::{self, FolderFile};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
@@ -101,13 +102,23 @@ impl fmt::Debug for OnceReader {
 }
 
 impl Input {
-    /// The input as a decompressed stream of text.
-    pub(super) fn text(&self, n_bytes: &Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
-        match &self.source {
-            Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes)),
-            Source::Piece { piece, .. } => piece.text(n_bytes),
-            _ => open_counted(&self.path, Arc::clone(n_bytes)),
+    /// The input as a decompressed stream of UTF-8.
+    pub(super) fn text(&self, context: &InputContext<'_>) -> Result<Box<dyn BufRead>> {
+        let n_bytes = context.n_bytes;
+        let stream = match &self.source {
+            Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes))?,
+            Source::Piece { piece, .. } => piece.text(n_bytes)?,
+            _ => open_counted(&self.path, Arc::clone(n_bytes))?,
+        };
+        let mut known = Known { encoding: context.options.named_encoding(), is_start: true };
+        if let Some((encoding, is_start)) = self.piece().and_then(CorpusPiece::found_encoding) {
+            let is_guess = is_start && known.encoding.is_none() && encoding != UTF_8;
+            if is_guess && encoding.is_ascii_compatible() {
+                context.guesses.add(encoding);
+            }
+            known = Known { encoding: Some(encoding), is_start };
         }
+        decoded(stream, known, context.guesses)
     }
 
     /// The input as a file with random access.
@@ -152,6 +163,11 @@ impl Corpus {
                 open_input(&path, id_prefix, &options).map_err(|error| error.at_path(&path))?;
             bytes_total += n_bytes;
             inputs.push(input);
+        }
+        let is_table = |input: &Input| matches!(input.format, CorpusFormat::Csv | CorpusFormat::Tsv);
+        if let Some(delimiter) = options.delimiter.filter(|_| !inputs.iter().any(is_table)) {
+            let expected = "given with CSV or TSV input only";
+            Error::unless(false, "delimiter", expected, format!("{delimiter:?}"))?;
         }
         if inputs.iter().any(|input| matches!(input.source, Source::Stream(_))) {
             bytes_total = 0;

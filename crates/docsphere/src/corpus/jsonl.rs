@@ -27,7 +27,7 @@ pub(super) fn cut(
     send: SendChunk<'_>,
 ) -> Result<ControlFlow<()>> {
     let stream = TextStream::new(input, CorpusFormat::JsonLines, RecordEnds::Lines);
-    stream.cut(reader, send, |bytes, first_line| Ok(Some(Box::new(Records { bytes, first_line }))))
+    stream.cut(reader, send, |bytes, start| Ok(Some(Box::new(Records { bytes, first_line: start.line }))))
 }
 
 /// Objects, one per line.
@@ -73,6 +73,7 @@ impl Chunk for Records {
                 mended = text;
                 fields = fields_of(&mended, input.options);
                 tally.n_invalid_utf8 = n_invalid + 1;
+                tally.n_lone_surrogates += u64::from(fields.is_ok());
             }
             let fields = match fields {
                 Ok(fields) => fields,

@@ -7,15 +7,18 @@
 //! |---|---|---|---|
 //! | [`CorpusFormat::Lines`] | `*.txt` | a line, even an empty one | the line number |
 //! | [`CorpusFormat::JsonLines`] | `*.jsonl`, `*.ndjson`, `*.json` | an object on a line of its own; blank lines do not count | the id field, otherwise the line number |
-//! | [`CorpusFormat::Csv`], [`CorpusFormat::Tsv`] | `*.csv`, `*.tsv` | a record below the header | the id field, otherwise the line number where it begins |
+//! | [`CorpusFormat::Csv`], [`CorpusFormat::Tsv`] | `*.csv`, `*.tsv` | a record below the header | the id field, otherwise the number of the record |
 //! | [`CorpusFormat::Parquet`] | `*.parquet` | a row (needs the cargo feature `parquet`) | the id field, otherwise the row number |
 //! | [`CorpusFormat::Folder`] | any folder | a file in it or below, ordered by path | the path within the folder |
 //!
 //! Numbers count from 1. With several inputs, ids that are not from an id field begin with the
 //! input's name and a colon (`news.txt:17`; the whole path where two inputs have the same name), so
 //! they stay unique. All formats but Parquet may be compressed with gzip or zstd, detected by
-//! content. Bytes that are not UTF-8 become `U+FFFD` and the documents concerned are counted; a
-//! byte order mark and carriage returns at line ends are dropped.
+//! content. Text in another encoding than UTF-8 is converted ([`CorpusOptions::encoding`]); bytes
+//! that do not fit the encoding become `U+FFFD` and the documents concerned are counted. A byte
+//! order mark and carriage returns at line ends are dropped.
+//!
+//! Texts that are HTML lose their tags, and entities are decoded ([`CorpusOptions::html`]).
 //!
 //! # The idea
 //!
@@ -32,11 +35,14 @@
 
 mod chunk;
 mod delimited;
+mod dialect;
 mod divide;
 mod document;
+mod encoding;
 mod folder;
 mod format;
 mod glob;
+mod html;
 mod input;
 mod jsonl;
 mod line_range;
@@ -53,6 +59,7 @@ mod parquet_input;
 mod piece;
 mod read;
 mod stamp;
+mod stats;
 mod stream;
 
 #[cfg(test)]
@@ -60,8 +67,9 @@ mod tests;
 
 pub use document::Document;
 pub use format::CorpusFormat;
+pub use html::Html;
 pub use input::Corpus;
 pub use options::CorpusOptions;
 pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;
-pub use read::CorpusStats;
+pub use stats::{CorpusStats, EncodingName};
