@@ -142,6 +142,10 @@ struct Files {
     format: Option<String>,
     text_fields: Vec<String>,
     id_field: Option<String>,
+    delimiter: Option<char>,
+    encoding: Option<String>,
+    html: String,
+    keep_quotes: bool,
     glob: Option<String>,
     skip_bad_records: bool,
     output: PathBuf,
@@ -512,8 +516,12 @@ impl Files {
         let mut options = CorpusOptions::default()
             .format(format)
             .text_fields(self.text_fields.iter().cloned())
+            .delimiter(self.delimiter)
+            .html(self.html.parse().or_raise()?)
+            .keep_quotes(self.keep_quotes)
             .skip_bad_records(self.skip_bad_records);
         options.id_field.clone_from(&self.id_field);
+        options.encoding.clone_from(&self.encoding);
         options.glob.clone_from(&self.glob);
         Corpus::open(&self.paths, options).or_raise()
     }

@@ -93,6 +93,8 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
         ErrorKind::Memory { what, needed, limit } => memory::too_much(what, *needed, *limit),
         ErrorKind::Unsupported { what, hint } => {
             let hint = hint.replace("state the format:", "name it with --format:");
+            let hint =
+                hint.replace("with glob, or set skip_bad_records", "with --glob, or give --skip-bad-records");
             format!("{what} is not supported; {hint}")
         }
         _ => return error.to_string(),

@@ -109,3 +109,111 @@ fn pages_and_marked_up_fields_become_the_text_that_people_read() {
     place.ok("vectorize fields.jsonl -o kept -q --html keep");
     assert!(place.read("kept/terms.txt").contains("href\n"));
 }
+
+#[test]
+fn json_in_every_layout_gives_the_same_clusters() {
+    let place = Place::new();
+    let records = [
+        r#"{"doc": {"title": "cats", "tags": ["purr", "softly"]}}"#,
+        r#"{"doc": {"title": "dogs", "tags": ["bark", "loudly"]}}"#,
+        r#"{"doc": {"title": "cats", "tags": "sleep"}}"#,
+        r#"{"doc": {"title": "dogs", "tags": ["run"]}}"#,
+    ];
+    for (name, content) in [
+        ("lines.jsonl", records.join("\n")),
+        ("list.json", format!("[\n  {}\n]\n", records.join(",\n  "))),
+        ("wrapped.json", format!("{{\"count\": 4, \"data\": [{}], \"next\": null}}", records.join(","))),
+        ("pretty.json", records.join("\n").replace("{\"doc\": {", "{\n  \"doc\": {\n    ")),
+    ] {
+        place.write(name, content);
+        place.ok(&format!("cluster {name} --text-field doc.title --text-field doc.tags -k 2 -o {name}-out"));
+        place.assert_pets(&format!("{name}-out"), ["1", "2", "3", "4"]);
+    }
+    place.write("texts.json", "[\"cats purr\", \"dogs bark\", \"cats sleep\", \"dogs run\"]");
+    let done = place.run_with_input("cluster - --format json -k 2 -o texts", place.read("texts.json").as_bytes());
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    place.assert_pets("texts", ["1", "2", "3", "4"]);
+    place.write("cut.json", &place.read("list.json")[..100]);
+    let done = place.run("cluster cut.json --text-field doc.title -k 1 -o cut");
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.starts_with("docsphere: error: cut.json"), "{}", done.stderr);
+}
+
+/// A document of LibreOffice or Word: an archive with one part that matters.
+#[cfg(feature = "office")]
+fn archive(parts: &[(&str, String)]) -> Vec<u8> {
+    use std::io::Write;
+
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in parts {
+        // As office programs do, the type comes first and is not compressed.
+        let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        let options = if *name == "mimetype" { stored } else { zip::write::SimpleFileOptions::default() };
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(content.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+#[cfg(all(feature = "mail", feature = "office"))]
+#[test]
+fn a_folder_of_files_of_every_kind_is_read_by_content() {
+    let place = Place::new();
+    let odt = "<office:document-content><office:body><office:text><text:p>cats sleep</text:p></office:text></office:body></office:document-content>";
+    let docx = "<w:document><w:body><w:p><w:r><w:t>dogs run</w:t></w:r></w:p></w:body></w:document>";
+    for (name, content) in [
+        ("all/a.md", b"# cats\n*purr* softly".to_vec()),
+        ("all/b", b"From: ann@example.org\r\nSubject: =?utf-8?q?dogs_bark?=\r\n\r\nloudly\r\n> cats cats cats\r\n-- \r\ncats\r\n".to_vec()),
+        (
+            "all/c.odt",
+            archive(&[
+                ("mimetype", "application/vnd.oasis.opendocument.text".to_owned()),
+                ("content.xml", odt.to_owned()),
+            ]),
+        ),
+        ("all/d.docx", archive(&[("[Content_Types].xml", "<Types/>".to_owned()), ("word/document.xml", docx.to_owned())])),
+        ("all/e.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec()),
+        ("all/f.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF".to_vec()),
+        ("all/g.exe", b"MZ\0\0\x01\x02".to_vec()),
+    ] {
+        place.write(name, content);
+    }
+    let shown = place.ok("cluster all -k 2 -o out");
+    assert!(shown.contains("note: 2 files are images: skipped\nnote: 1 file is binary: skipped\n"), "{shown}");
+    place.assert_pets("out", ["a.md", "b", "c.odt", "d.docx"]);
+    // One by one, as a shell expands all/*.
+    let done = place.run("cluster all/a.md all/c.odt all/d.docx -k 2 -o list");
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    let ids: Vec<String> = place.assignments("list").into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["a.md", "c.odt", "d.docx"]);
+    // Damaged and encrypted documents are refused by name, or skipped and counted.
+    let whole = std::fs::read(place.path("all/d.docx")).unwrap();
+    place.write("all/h.docx", &whole[..whole.len() / 2]);
+    place.write("all/i.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1");
+    let done = place.run("cluster all -k 2 -o damaged");
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.starts_with("docsphere: error: all/h.docx: bad DOCX record: expected an archive, found "), "{}", done.stderr);
+    let shown = place.ok("cluster all -k 2 -o damaged --skip-bad-records");
+    assert!(shown.contains("note: 2 records could not be read and were left out\n"), "{shown}");
+    place.assert_pets("damaged", ["a.md", "b", "c.odt", "d.docx"]);
+}
+
+#[cfg(feature = "mail")]
+#[test]
+fn a_mailbox_is_a_list_of_messages() {
+    let place = Place::new();
+    let message = |words: &str| {
+        format!("From ann@example.org Mon Jan  1 00:00:00 2024\nFrom: ann@example.org\nSubject: hello\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n{words} caf=C3=A9\n\nOn Monday, Bob wrote:\n> quoted words\n\n")
+    };
+    let mailbox: String =
+        ["cats purr softly", "dogs bark loudly", "cats sleep", "dogs run"].map(message).concat();
+    place.write("inbox.mbox", &mailbox);
+    place.ok("cluster inbox.mbox -k 2 -o out");
+    place.assert_pets("out", ["1", "2", "3", "4"]);
+    place.ok("vectorize inbox.mbox -o terms -q --smooth-idf");
+    let terms = place.read("terms/terms.txt");
+    assert!(terms.contains("caf\u{e9}\n") && !terms.contains("quoted"), "{terms}");
+    let done = place.run_with_input("vectorize - --format mbox -o kept -q --smooth-idf --keep-quotes", mailbox.as_bytes());
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    assert!(place.read("kept/terms.txt").contains("quoted\n"));
+}

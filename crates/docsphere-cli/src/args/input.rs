@@ -18,12 +18,13 @@ pub(crate) struct InputArgs {
     #[arg(required = true, value_name = "INPUT", help_heading = None::<&'static str>)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv,
-    /// parquet, folder, npz, mtx, svmlight, bow
+    /// Format of all inputs, instead of guessing it from their names: lines, jsonl (also lists), csv,
+    /// tsv, parquet, mbox, folder, npz, mtx, svmlight, bow
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<AnyFormat>,
 
-    /// Field (column) that holds the text; repeat the option to join several fields [default: text]
+    /// Field (column, or path such as doc.title) that holds the text; repeat the option to join
+    /// several fields [default: text]
     #[arg(long, value_name = "NAME")]
     pub(crate) text_field: Vec<String>,
 
@@ -45,6 +46,10 @@ pub(crate) struct InputArgs {
     /// every text as HTML), keep
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) html: Html,
+
+    /// Keep quoted replies and signatures of mail
+    #[arg(long)]
+    pub(crate) keep_quotes: bool,
 
     /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all except
     /// hidden files]
@@ -71,6 +76,7 @@ impl std::str::FromStr for AnyFormat {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
+        let name = if name == "json" { CorpusFormat::JsonLines.name() } else { name };
         let documents = name.parse().map(AnyFormat::Documents);
         documents.or_else(|_| name.parse().map(AnyFormat::Matrix)).map_err(|_: docsphere::Error| {
             let documents: Vec<&str> = CorpusFormat::ALL.iter().map(|format| format.name()).collect();
@@ -111,6 +117,7 @@ impl InputArgs {
         options.delimiter = self.delimiter;
         options.encoding.clone_from(&self.encoding);
         options.html = self.html;
+        options.keep_quotes = self.keep_quotes;
         options.glob.clone_from(&self.glob);
         options.skip_bad_records = self.skip_bad_records;
         options.memory = memory::of_readers();

@@ -17,6 +17,19 @@ impl Remarks {
             "record could not be read and was left out",
             "records could not be read and were left out",
         );
+        let skipped = &stats.skipped;
+        for (count, one, several) in [
+            (skipped.n_images, "an image", "images"),
+            (skipped.n_media, "sound or film", "sound or film"),
+            (skipped.n_archives, "an archive", "archives"),
+            (skipped.n_binaries, "binary", "binary"),
+        ] {
+            remarks.add(
+                count as usize,
+                &format!("file is {one}: skipped"),
+                &format!("files are {several}: skipped"),
+            );
+        }
         if let Some(encoding) = stats.guessed_encoding {
             remarks.add(
                 stats.n_guessed_encodings as usize,

@@ -52,6 +52,8 @@ pub(super) struct InputContext<'a> {
     pub(super) chunk_bytes: usize,
     /// The number of the line with which text begins; above 1 if it is from the middle of a file.
     pub(super) first_line: u64,
+    /// Whether the input is only some lines of a file.
+    pub(super) is_part: bool,
     /// Bytes read from all files so far, before decompression.
     pub(super) n_bytes: &'a Arc<AtomicU64>,
     /// Encodings of files that were guessed.

@@ -8,11 +8,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
-use super::dialect::{Dialect, field, header_names, separator_line};
+use super::dialect::{Dialect, blank_bytes, field, header_names, separator_line};
 use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required, lossy_bytes};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
-use super::stream::{RecordEnds, Start, TextStream, blank_bytes, count_lines};
+use super::stream::{RecordEnds, Start, TextStream, count_lines};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The content of the header.

@@ -13,7 +13,7 @@
 
 use std::io::{BufRead, Cursor, Read};
 
-use super::document::{find_field, without_bom};
+use super::document::find_field;
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use crate::compression::read_error;
@@ -46,22 +46,26 @@ impl Dialect {
         let mut sample = Vec::new();
         reader.by_ref().take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(read_error)?;
         let is_whole = (sample.len() as u64) < SAMPLE_BYTES;
-        let dialect = Self::of_sample(format, without_bom(&sample), is_whole, options);
+        let dialect = Self::of_sample(format, &sample, is_whole, options);
         Ok((dialect, Box::new(Cursor::new(sample).chain(reader))))
     }
 
     fn of_sample(format: CorpusFormat, sample: &[u8], is_whole: bool, options: &CorpusOptions) -> Dialect {
+        let sample = &sample[blank_bytes(sample)..];
         let named = separator_line(sample);
         let given = options.delimiter.and_then(|delimiter| u8::try_from(delimiter).ok());
         let of_format = (format == CorpusFormat::Tsv).then_some(b'\t');
         let sample = &sample[named.map_or(0, |(_, length)| length)..];
+        let sample = &sample[blank_bytes(sample)..];
         let delimiters = match given.or(named.map(|(delimiter, _)| delimiter)).or(of_format) {
             Some(delimiter) => vec![delimiter],
             None => DELIMITERS.to_vec(),
         };
         let mut best = (None, Dialect { delimiter: delimiters[0], quote: QUOTES[0] });
         for delimiter in delimiters {
-            for quote in QUOTES.into_iter().filter(|&quote| quote != delimiter) {
+            for quote in
+                QUOTES.into_iter().filter(|&quote| quote != b'\'' || has_apostrophes(sample, delimiter))
+            {
                 let dialect = Dialect { delimiter, quote };
                 let score = dialect.score(sample, is_whole, options);
                 if score > best.0 {
@@ -126,6 +130,21 @@ struct Score {
     n_fields: usize,
 }
 
+/// The length of the blank lines at the beginning: those of carriage returns alone. A carriage
+/// return before anything else is text.
+pub(super) fn blank_bytes(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    loop {
+        let line = &bytes[length..];
+        let n_returns = line.iter().take_while(|&&byte| byte == b'\r').count();
+        match line.get(n_returns) {
+            Some(b'\n') => length += n_returns + 1,
+            Some(_) => return length,
+            None => return bytes.len(),
+        }
+    }
+}
+
 /// The delimiter that a first line such as `sep=;` names, and the length of this line.
 pub(super) fn separator_line(text: &[u8]) -> Option<(u8, usize)> {
     let length = memchr::memchr(b'\n', text).map_or(text.len(), |at| at + 1);
@@ -144,6 +163,18 @@ pub(super) fn separator_line(text: &[u8]) -> Option<(u8, usize)> {
         }
         _ => None,
     }
+}
+
+/// Whether single quotes enclose fields: at least as many end a field as begin one. In other tables
+/// they are apostrophes.
+fn has_apostrophes(sample: &[u8], delimiter: u8) -> bool {
+    let (mut n_opening, mut n_closing) = (0, 0);
+    for at in memchr::memchr_iter(b'\'', sample) {
+        let is_edge = |byte: u8| [delimiter, b'\n', b'\r'].contains(&byte);
+        n_opening += usize::from(at == 0 || is_edge(sample[at - 1]));
+        n_closing += usize::from(sample.get(at + 1).is_none_or(|&byte| is_edge(byte)));
+    }
+    n_opening > 0 && n_closing >= n_opening
 }
 
 /// The names in a header.

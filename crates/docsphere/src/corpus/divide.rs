@@ -7,10 +7,11 @@
 //!
 //! | input | a piece is |
 //! |---|---|
-//! | lines, JSON Lines | the lines that begin in a range of bytes; in UTF-16, the whole file |
+//! | lines, JSON Lines | the lines that begin in a range of bytes; UTF-16, and JSON over several lines: the whole file |
 //! | Parquet | some row groups |
 //! | a folder | some of its files |
 //! | CSV, TSV | the whole file: only from its beginning is it known whether a line feed is quoted |
+//! | a mailbox | the whole file |
 //! | a compressed file | the whole file: it can only be read from its beginning |
 //!
 //! The line number at which a range of bytes begins is known once the lines before it are counted.
@@ -24,10 +25,11 @@ use std::sync::Arc;
 use encoding_rs::Encoding;
 
 use super::chunk::CHUNK_BYTES;
-use super::encoding::{self, has_lines};
+use super::encoding::{self, Known, decoded, has_lines};
 use super::folder::{FILE_COST, FolderFile};
 use super::format::CorpusFormat;
 use super::input::{Corpus, Input, Source};
+use super::jsonl;
 use super::options::CorpusOptions;
 use super::parquet_input;
 use super::piece::{CorpusPiece, Part, PieceFile};
@@ -93,7 +95,7 @@ impl Corpus {
                 encoding = self.encoding_of_lines(input)?;
                 self.divide_file(input, encoding, n)?
             }
-            Source::Folder(files) => self.divide_folder(input, files, n)?,
+            Source::Folder(files) => self.divide_folder(files, n)?,
         };
         if input.path.to_str().is_none() {
             return Err(not_utf8());
@@ -120,6 +122,16 @@ impl Corpus {
         encoding::find(file, self.options.named_encoding()).map(Some)
     }
 
+    /// Whether the lines of a file are records, in this encoding.
+    fn has_records_on_lines(&self, input: &Input, encoding: &'static Encoding) -> Result<bool> {
+        if !has_lines(encoding) || input.format == CorpusFormat::Lines {
+            return Ok(has_lines(encoding));
+        }
+        let known = Known { encoding: Some(encoding), is_start: true };
+        let text = decoded(open_counted(&input.path, Arc::default())?, known, &Arc::default())?;
+        jsonl::has_lines(text, &self.options)
+    }
+
     fn divide_file(&self, input: &Input, encoding: Option<&'static Encoding>, n: usize) -> Result<Vec<Part>> {
         let failed = |error| Error::io("read", error);
         let file = File::open(&input.path).map_err(failed)?;
@@ -127,7 +139,9 @@ impl Corpus {
         let n_parts = self.share(stamp.n_bytes, n);
         let parts = match input.format {
             _ if n_parts == 1 => Vec::new(),
-            CorpusFormat::Lines | CorpusFormat::JsonLines if encoding.is_some_and(has_lines) => {
+            CorpusFormat::Lines | CorpusFormat::JsonLines
+                if encoding.map_or(Ok(false), |encoding| self.has_records_on_lines(input, encoding))? =>
+            {
                 let cut =
                     |part: u64| (u128::from(stamp.n_bytes) * u128::from(part) / u128::from(n_parts)) as u64;
                 let part = |part| {
@@ -152,8 +166,8 @@ impl Corpus {
         Ok(if parts.len() > 1 { parts } else { vec![Part::File { stamp }] })
     }
 
-    fn divide_folder(&self, input: &Input, files: &[FolderFile], n: usize) -> Result<Vec<Part>> {
-        if let Some(file) = files.iter().find(|file| file.path != input.path.join(&file.id)) {
+    fn divide_folder(&self, files: &[FolderFile], n: usize) -> Result<Vec<Part>> {
+        if let Some(file) = files.iter().find(|file| file.path.to_str().is_none()) {
             return Err(not_utf8().at_path(&file.path));
         }
         let n_bytes = files.iter().map(|file| file.stamp.n_bytes).sum();

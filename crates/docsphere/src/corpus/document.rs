@@ -2,6 +2,9 @@
 //! messages.
 
 use std::borrow::Cow;
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
 
 use super::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,14 +21,38 @@ pub struct Document<'a> {
 /// Takes the documents of a chunk, in order.
 pub(super) type Emit<'a> = &'a mut dyn FnMut(Document<'_>) -> Result<()>;
 
+/// Counts of files of folders that were skipped, since they hold no text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SkippedFiles {
+    /// Images.
+    pub n_images: u64,
+    /// Sound and film.
+    pub n_media: u64,
+    /// Archives.
+    pub n_archives: u64,
+    /// Programs, fonts, databases and other binary files.
+    pub n_binaries: u64,
+}
+
+impl AddAssign for SkippedFiles {
+    fn add_assign(&mut self, other: SkippedFiles) {
+        self.n_images += other.n_images;
+        self.n_media += other.n_media;
+        self.n_archives += other.n_archives;
+        self.n_binaries += other.n_binaries;
+    }
+}
+
 /// Counts of bad input in a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ChunkTally {
     pub(super) n_documents: u64,
     pub(super) n_bad_records: u64,
     pub(super) n_invalid_utf8: u64,
-    /// Those of them that are JSON with half a character.
-    pub(super) n_lone_surrogates: u64,
+    /// Those of them that no encoding would mend.
+    pub(super) n_beyond_encoding: u64,
+    pub(super) skipped: SkippedFiles,
 }
 
 impl ChunkTally {
@@ -71,11 +98,6 @@ impl NumberedId {
         write!(self.id, "{number}").expect("writing to memory");
         &self.id
     }
-}
-
-/// The bytes after a UTF-8 byte order mark, if there is one.
-pub(super) fn without_bom(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// The position of a field: the one of exactly this name, or else the only one that has it in

@@ -11,12 +11,14 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::chunk::{CHUNK_BYTES, InputContext};
 use super::encoding::{Known, decoded};
+use super::extract::is_single_document;
 use super::folder::{self, FolderFile};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::parquet_input;
 use super::piece::CorpusPiece;
-use crate::compression::{open_counted, unpack_counted};
+use super::stamp::Stamp;
+use crate::compression::{open_counted, unpack_counted, without_ending};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The name that stands for standard input.
@@ -104,12 +106,7 @@ impl fmt::Debug for OnceReader {
 impl Input {
     /// The input as a decompressed stream of UTF-8.
     pub(super) fn text(&self, context: &InputContext<'_>) -> Result<Box<dyn BufRead>> {
-        let n_bytes = context.n_bytes;
-        let stream = match &self.source {
-            Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes))?,
-            Source::Piece { piece, .. } => piece.text(n_bytes)?,
-            _ => open_counted(&self.path, Arc::clone(n_bytes))?,
-        };
+        let stream = self.bytes(context)?;
         let mut known = Known { encoding: context.options.named_encoding(), is_start: true };
         if let Some((encoding, is_start)) = self.piece().and_then(CorpusPiece::found_encoding) {
             let is_guess = is_start && known.encoding.is_none() && encoding != UTF_8;
@@ -119,6 +116,16 @@ impl Input {
             known = Known { encoding: Some(encoding), is_start };
         }
         decoded(stream, known, context.guesses)
+    }
+
+    /// The input as a decompressed stream of bytes.
+    pub(super) fn bytes(&self, context: &InputContext<'_>) -> Result<Box<dyn BufRead>> {
+        let n_bytes = context.n_bytes;
+        match &self.source {
+            Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes)),
+            Source::Piece { piece, .. } => piece.text(n_bytes),
+            _ => open_counted(&self.path, Arc::clone(n_bytes)),
+        }
     }
 
     /// The input as a file with random access.
@@ -217,6 +224,9 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
         let open = || -> Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(path).map_err(failed)?)) };
         return open_stream(path, open, id_prefix, options);
     }
+    if options.format.is_none() && is_single_document(without_ending(path)) {
+        return Ok(single_document(path, &id_prefix, Stamp::new(&found)));
+    }
     let format = options.format.map_or_else(|| CorpusFormat::from_path(path), Ok)?;
     if format == CorpusFormat::Folder {
         let message = "it is a file, not a folder";
@@ -224,6 +234,19 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
     }
     parquet_input::check_build(format)?;
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::File }, found.len()))
+}
+
+/// A file that is a document, as a folder of this file alone. Its id is its name, with its folder
+/// where names repeat.
+fn single_document(path: &Path, id_prefix: &str, stamp: Stamp) -> (Input, u64) {
+    let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_owned);
+    let id_prefix = id_prefix.trim_end_matches(':').strip_suffix(&*id).unwrap_or_default().to_owned();
+    let n_bytes = stamp.n_bytes;
+    let file = FolderFile { path: path.to_owned(), id, stamp, divided: None };
+    let source = Source::Folder(Arc::new([file]));
+    (Input { path: folder, format: CorpusFormat::Folder, id_prefix, source }, n_bytes)
 }
 
 /// Opens an input that is not a regular file.

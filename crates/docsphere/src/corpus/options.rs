@@ -20,6 +20,7 @@ use crate::memory::MemoryLimit;
 /// | `delimiter` | found from the first records | what separates the fields of CSV and TSV |
 /// | `encoding` | found from the bytes | the encoding of all text |
 /// | `html` | auto | whether tags are removed from texts, and entities decoded |
+/// | `keep_quotes` | no | whether quoted replies and signatures of mail stay |
 /// | `glob` | all files | which files of a folder are read; hidden ones never |
 /// | `skip_bad_records` | no | whether records that cannot be read are left out and counted, or an error |
 /// | `memory` | no limit | memory limit of the process while it reads |
@@ -47,6 +48,8 @@ pub struct CorpusOptions {
     /// Whether tags are removed from texts, and entities decoded. With [`Html::Auto`], tags are
     /// removed from texts that certainly are HTML.
     pub html: Html,
+    /// Whether quoted replies and signatures of mail stay.
+    pub keep_quotes: bool,
     /// Which files of a folder are read. `*` matches anything but a slash, `**` anything, `?` one
     /// character. A pattern without a slash is matched against the file's name, otherwise against
     /// its path within the folder.
@@ -68,6 +71,7 @@ impl Default for CorpusOptions {
             delimiter: None,
             encoding: None,
             html: Html::Auto,
+            keep_quotes: false,
             glob: None,
             skip_bad_records: false,
             memory: MemoryLimit::default(),
@@ -115,6 +119,13 @@ impl CorpusOptions {
     #[must_use]
     pub fn html(mut self, html: Html) -> Self {
         self.html = html;
+        self
+    }
+
+    /// Whether quoted replies and signatures of mail stay.
+    #[must_use]
+    pub fn keep_quotes(mut self, keep_quotes: bool) -> Self {
+        self.keep_quotes = keep_quotes;
         self
     }
 

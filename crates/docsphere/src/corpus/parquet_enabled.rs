@@ -57,6 +57,7 @@ impl Chunk for Rows {
             emit(Document { id, text: &text })?;
             start = end;
         }
+        tally.n_beyond_encoding = tally.n_invalid_utf8;
         Ok(tally)
     }
 }

@@ -252,6 +252,11 @@ impl CorpusPiece {
         }
     }
 
+    /// Whether the piece is only some lines of its file.
+    pub(super) fn is_part(&self) -> bool {
+        matches!(self.part, Part::Lines { .. })
+    }
+
     /// The row groups to be read; `None` for all.
     pub(super) fn row_groups(&self) -> Option<Range<usize>> {
         match self.part {

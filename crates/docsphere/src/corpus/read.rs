@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::document::{ChunkTally, Document};
 use super::encoding::Guesses;
+use super::extract::Messages;
 use super::format::CorpusFormat;
 use super::html::{Html, plain};
 use super::input::{Corpus, Input, Source};
@@ -83,6 +84,7 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
             let groups = input.piece().and_then(CorpusPiece::row_groups);
             parquet_input::cut(&input.seekable()?, groups, context, send)
         }
+        (CorpusFormat::Mbox, _) => Messages::cut(input.bytes(context)?, context, send),
         (CorpusFormat::Folder, Source::Folder(files) | Source::Piece { files, .. }) => {
             folder::cut(files, context, send)
         }
@@ -175,6 +177,7 @@ impl Corpus {
             options: &self.options,
             chunk_bytes: self.chunk_bytes,
             first_line: input.piece().map_or(1, CorpusPiece::first_line),
+            is_part: input.piece().is_some_and(CorpusPiece::is_part),
             n_bytes: &shared.n_bytes,
             guesses: &shared.guesses,
         }

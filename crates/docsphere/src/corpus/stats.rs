@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
 
-use super::document::ChunkTally;
+use super::document::{ChunkTally, SkippedFiles};
 use super::options::CorpusOptions;
 use crate::error::{ErrorKind, Result};
 
@@ -26,12 +26,15 @@ pub struct CorpusStats {
     pub n_bad_records: u64,
     /// Documents with bytes that were not text in their encoding and have been replaced.
     pub n_invalid_utf8: u64,
-    /// Those of them that are JSON with half a character (`\\ud83d` without its other half).
-    pub n_lone_surrogates: u64,
+    /// Those of them that no encoding would mend: JSON with half a character (`\ud83d` without its
+    /// other half), and Parquet, which is always UTF-8.
+    pub n_beyond_encoding: u64,
     /// Files that are not UTF-8, and whose encoding was guessed.
     pub n_guessed_encodings: u64,
     /// The most frequent encoding that was guessed.
     pub guessed_encoding: Option<EncodingName>,
+    /// Files of folders that hold no text.
+    pub skipped: SkippedFiles,
     /// Bytes read from the files, before decompression.
     pub bytes_read: u64,
 }
@@ -41,13 +44,14 @@ impl CorpusStats {
         self.n_documents += tally.n_documents;
         self.n_bad_records += tally.n_bad_records;
         self.n_invalid_utf8 += tally.n_invalid_utf8;
-        self.n_lone_surrogates += tally.n_lone_surrogates;
+        self.n_beyond_encoding += tally.n_beyond_encoding;
+        self.skipped += tally.skipped;
     }
 
     /// Refuses a corpus of which more than a small share is damaged, unless the caller has named
     /// the encoding.
     pub(crate) fn check_encoding(&self, options: &CorpusOptions) -> Result<()> {
-        let n_damaged = self.n_invalid_utf8.saturating_sub(self.n_lone_surrogates);
+        let n_damaged = self.n_invalid_utf8.saturating_sub(self.n_beyond_encoding);
         let is_share = n_damaged > self.n_documents / DAMAGED_SHARE;
         let is_many = n_damaged > FEW_DAMAGED || n_damaged > self.n_documents / 4;
         if options.encoding.is_none() && is_share && is_many {
@@ -63,9 +67,10 @@ impl AddAssign for CorpusStats {
         self.n_documents += other.n_documents;
         self.n_bad_records += other.n_bad_records;
         self.n_invalid_utf8 += other.n_invalid_utf8;
-        self.n_lone_surrogates += other.n_lone_surrogates;
+        self.n_beyond_encoding += other.n_beyond_encoding;
         self.n_guessed_encodings += other.n_guessed_encodings;
         self.guessed_encoding = self.guessed_encoding.or(other.guessed_encoding);
+        self.skipped += other.skipped;
         self.bytes_read += other.bytes_read;
     }
 }

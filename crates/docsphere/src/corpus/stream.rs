@@ -10,9 +10,9 @@ use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES, SendChunk};
-use super::dialect::Dialect;
-use super::document::without_bom;
+use super::dialect::{Dialect, blank_bytes};
 use super::format::CorpusFormat;
+use super::json_layout::Values;
 use crate::compression::read_error;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -33,13 +33,19 @@ pub(super) struct TextStream<'a> {
 pub(super) struct Start {
     /// The number of its first line, from 1.
     pub(super) line: u64,
-    /// The number of records of a table before it, that of the header included.
+    /// The number of values before it, or of records of a table, with its header.
     pub(super) record: u64,
 }
 
 impl<'a> TextStream<'a> {
     pub(super) fn new(input: &'a InputContext<'a>, format: CorpusFormat, ends: RecordEnds) -> Self {
         TextStream { input, format, ends, line: input.first_line }
+    }
+
+    /// The same for a stream that begins after so many lines of its file.
+    pub(super) fn after_lines(mut self, n_lines: u64) -> Self {
+        self.line += n_lines;
+        self
     }
 
     /// Cuts the whole stream. `chunk` makes a chunk from whole records and their
@@ -51,17 +57,12 @@ impl<'a> TextStream<'a> {
         mut chunk: impl FnMut(Vec<u8>, Start) -> Result<Option<Box<dyn Chunk>>>,
     ) -> Result<ControlFlow<()>> {
         let mut buffer = Vec::new();
-        let (mut scanned, mut whole, mut at_start) = (0, 0, self.line == 1);
+        let (mut scanned, mut whole) = (0, 0);
         let mut n_records = 0;
         loop {
             self.make_room(&mut buffer)?;
-            // The first step includes a whole byte order mark.
-            let step = self.input.chunk_bytes.max(if at_start { 3 } else { 1 }) as u64;
+            let step = self.input.chunk_bytes as u64;
             let n_read = reader.by_ref().take(step).read_to_end(&mut buffer).map_err(read_error)?;
-            if at_start {
-                at_start = false;
-                buffer.drain(..buffer.len() - without_bom(&buffer).len());
-            }
             if let Some(end) = self.ends.last_end(&buffer[scanned..]) {
                 whole = scanned + end;
             }
@@ -122,21 +123,6 @@ impl<'a> TextStream<'a> {
     }
 }
 
-/// The length of the blank lines at the beginning: those of carriage returns alone. A carriage
-/// return before anything else is text.
-pub(super) fn blank_bytes(bytes: &[u8]) -> usize {
-    let mut length = 0;
-    loop {
-        let line = &bytes[length..];
-        let n_returns = line.iter().take_while(|&&byte| byte == b'\r').count();
-        match line.get(n_returns) {
-            Some(b'\n') => length += n_returns + 1,
-            Some(_) => return length,
-            None => return bytes.len(),
-        }
-    }
-}
-
 pub(super) fn count_lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
@@ -145,6 +131,8 @@ pub(super) fn count_lines(bytes: &[u8]) -> u64 {
 pub(super) enum RecordEnds {
     Lines,
     Delimited(DelimitedEnds),
+    /// Values of JSON.
+    Values(Values),
 }
 
 /// Finds where the records of a table end.
@@ -180,6 +168,7 @@ impl RecordEnds {
         match self {
             RecordEnds::Lines => memchr::memrchr(b'\n', bytes).map(|at| at + 1),
             RecordEnds::Delimited(ends) => ends.scan(bytes, false),
+            RecordEnds::Values(values) => values.scan(bytes, false),
         }
     }
 
@@ -188,14 +177,16 @@ impl RecordEnds {
         match self {
             RecordEnds::Lines => memchr::memchr(b'\n', bytes).map(|at| at + 1),
             RecordEnds::Delimited(ends) => ends.scan(bytes, true),
+            RecordEnds::Values(values) => values.scan(bytes, true),
         }
     }
 
-    /// Records of a table that have ended; 0 for lines, which are not counted here.
+    /// Records of a table, or values, that have ended; 0 for lines, which are not counted here.
     pub(super) fn n_records(&self) -> u64 {
         match self {
             RecordEnds::Lines => 0,
             RecordEnds::Delimited(ends) => ends.n_records,
+            RecordEnds::Values(values) => values.n_values,
         }
     }
 }
