@@ -132,6 +132,7 @@ fn option(name: &str) -> &str {
         "text_fields" => "--text-field",
         "id_field" => "--id-field",
         "delimiter" => "--delimiter",
+        "sheet" => "--sheet",
         "encoding" => "--encoding",
         "html" => "--html",
         "glob" => "--glob",

@@ -24,7 +24,7 @@ const REFUSALS: &[(&str, i32, &str)] = &[
     (
         "cluster other.xyz -k 2 -o out",
         1,
-        "other.xyz: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv, *.mbox and *.parquet, each but the last also with .gz or .zst, and single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub); for other names and standard input name it with --format: lines, jsonl, csv, tsv, mbox or parquet",
+        "other.xyz: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx and *.ods, each but the last three also with .gz or .zst, and single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub); for other names and standard input name it with --format: lines, jsonl, csv, tsv, parquet, sheet or mbox",
     ),
     (
         "cluster paper.pdf -k 1 -o out",
@@ -209,7 +209,7 @@ fn wrong_usage_ends_with_2_and_names_the_option() {
         ("cluster pets.txt -k two -o out", "invalid value 'two' for '--n-clusters <K>'"),
         (
             "cluster pets.txt -k 2 -o out --format xml",
-            "known are lines, jsonl, csv, tsv, parquet, folder and npz, mtx, svmlight, bow",
+            "known are lines, jsonl, csv, tsv, parquet, sheet, mbox, folder and npz, mtx, svmlight, bow",
         ),
         (
             "cluster pets.txt -k 2 -o out --strategy fast",

@@ -19,7 +19,7 @@ pub(crate) struct InputArgs {
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Format of all inputs, instead of guessing it from their names: lines, jsonl (also lists), csv,
-    /// tsv, parquet, mbox, folder, npz, mtx, svmlight, bow
+    /// tsv, parquet, sheet, mbox, folder, npz, mtx, svmlight, bow
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<AnyFormat>,
 
@@ -36,6 +36,10 @@ pub(crate) struct InputArgs {
     /// from the first records]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     pub(crate) delimiter: Option<char>,
+
+    /// Sheet of a spreadsheet, by name or number [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
 
     /// Encoding of all text, such as windows-1252, shift_jis or utf-16le [default: found from the
     /// bytes]
@@ -115,6 +119,7 @@ impl InputArgs {
         }
         options.id_field.clone_from(&self.id_field);
         options.delimiter = self.delimiter;
+        options.sheet.clone_from(&self.sheet);
         options.encoding.clone_from(&self.encoding);
         options.html = self.html;
         options.keep_quotes = self.keep_quotes;

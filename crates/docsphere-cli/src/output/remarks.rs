@@ -38,9 +38,14 @@ impl Remarks {
             );
         }
         remarks.add(
-            stats.n_invalid_utf8 as usize,
+            stats.n_invalid_utf8.saturating_sub(stats.n_beyond_encoding) as usize,
             "document had bytes that are not text; they were replaced (another encoding? name it with --encoding)",
             "documents had bytes that are not text; they were replaced (another encoding? name it with --encoding)",
+        );
+        remarks.add(
+            stats.n_beyond_encoding as usize,
+            "document had broken characters, which were replaced",
+            "documents had broken characters, which were replaced",
         );
         remarks
     }

@@ -55,7 +55,10 @@ pub(super) fn cut(
     input: &InputContext<'_>,
     send: SendChunk<'_>,
 ) -> Result<ControlFlow<()>> {
-    let (dialect, reader) = Dialect::find(format, reader, input.options)?;
+    let (dialect, reader) = match format {
+        CorpusFormat::Sheet => (Dialect { delimiter: b',', quote: b'"' }, reader),
+        _ => Dialect::find(format, reader, input.options)?,
+    };
     let ends = || RecordEnds::delimited(dialect);
     let mut table: Option<Arc<Table>> = None;
     // Records above the table: the header, and a line that names the delimiter.
@@ -73,7 +76,7 @@ pub(super) fn cut(
                 return Ok(None);
             }
             let mut length = ends().first_end(&bytes).unwrap_or(bytes.len());
-            let separator = separator_line(&bytes).filter(|_| n_above == 0);
+            let separator = separator_line(&bytes).filter(|_| n_above == 0 && format != CorpusFormat::Sheet);
             n_above += 1;
             if let Some((_, n_bytes)) = separator {
                 length = n_bytes;

@@ -11,7 +11,7 @@
 //! | Parquet | some row groups |
 //! | a folder | some of its files |
 //! | CSV, TSV | the whole file: only from its beginning is it known whether a line feed is quoted |
-//! | a mailbox | the whole file |
+//! | a mailbox, a spreadsheet | the whole file |
 //! | a compressed file | the whole file: it can only be read from its beginning |
 //!
 //! The line number at which a range of bytes begins is known once the lines before it are counted.

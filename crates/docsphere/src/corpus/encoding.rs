@@ -61,11 +61,10 @@ impl Guesses {
         *counts.entry(encoding.name()).or_default() += 1;
     }
 
-    /// The number of files, and the most frequent encoding.
+    /// The number of files, and the encoding that comes first in the alphabet.
     pub(super) fn total(&self) -> (u64, Option<&'static str>) {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let most = counts.iter().rev().max_by_key(|&(_, n_files)| n_files);
-        (counts.values().sum(), most.map(|(&name, _)| name))
+        (counts.values().sum(), counts.keys().next().copied())
     }
 }
 

@@ -149,8 +149,8 @@ impl Input {
 
 impl Corpus {
     /// Inspects the inputs: determines their formats, lists folders, opens standard input (`-`),
-    /// pipes and devices. Parquet from a stream is copied to a temporary file, since its reader
-    /// needs random access.
+    /// pipes and devices. Parquet and spreadsheets from a stream are copied to a temporary file,
+    /// since their readers need random access.
     ///
     /// # Errors
     /// Options out of range; no input, or the same one twice; an input that does not exist or may
@@ -175,6 +175,10 @@ impl Corpus {
         if let Some(delimiter) = options.delimiter.filter(|_| !inputs.iter().any(is_table)) {
             let expected = "given with CSV or TSV input only";
             Error::unless(false, "delimiter", expected, format!("{delimiter:?}"))?;
+        }
+        let is_sheet = |input: &Input| input.format == CorpusFormat::Sheet;
+        if let Some(sheet) = options.sheet.as_ref().filter(|_| !inputs.iter().any(is_sheet)) {
+            Error::unless(false, "sheet", "given with a spreadsheet only", format!("{sheet:?}"))?;
         }
         if inputs.iter().any(|input| matches!(input.source, Source::Stream(_))) {
             bytes_total = 0;
@@ -264,7 +268,7 @@ fn open_stream(
     // Blocks until a writer opens the pipe.
     let mut stream = open()?;
     let (source, n_bytes) = match format {
-        CorpusFormat::Parquet => {
+        CorpusFormat::Parquet | CorpusFormat::Sheet => {
             let mut copy = tempfile::tempfile().map_err(copy_failed)?;
             let n_bytes = copy_stream(&mut stream, &mut copy)?;
             (Source::Copied(copy), n_bytes)

@@ -18,6 +18,7 @@ use crate::memory::MemoryLimit;
 /// | `text_fields` | `text` | fields that hold the text, joined with line feeds |
 /// | `id_field` | `id`, where there is one | the field that holds the id |
 /// | `delimiter` | found from the first records | what separates the fields of CSV and TSV |
+/// | `sheet` | the first | the sheet of a spreadsheet, by name or number |
 /// | `encoding` | found from the bytes | the encoding of all text |
 /// | `html` | auto | whether tags are removed from texts, and entities decoded |
 /// | `keep_quotes` | no | whether quoted replies and signatures of mail stay |
@@ -40,6 +41,8 @@ pub struct CorpusOptions {
     /// The character that separates the fields of CSV and TSV, in ASCII. `None`: found from the
     /// first records; a tab in TSV.
     pub delimiter: Option<char>,
+    /// The sheet of a spreadsheet, by name or by number from 1. `None`: the first.
+    pub sheet: Option<String>,
     /// The encoding of all text, by one of its names on the web, such as `windows-1252`,
     /// `shift_jis` or `utf-16le`. `None`: UTF-8 where the bytes are that, otherwise guessed, file by
     /// file; then a corpus of which more than a small share is damaged is refused. A byte order
@@ -69,6 +72,7 @@ impl Default for CorpusOptions {
             text_fields: vec!["text".to_owned()],
             id_field: None,
             delimiter: None,
+            sheet: None,
             encoding: None,
             html: Html::Auto,
             keep_quotes: false,
@@ -105,6 +109,13 @@ impl CorpusOptions {
     #[must_use]
     pub fn delimiter(mut self, delimiter: impl Into<Option<char>>) -> Self {
         self.delimiter = delimiter.into();
+        self
+    }
+
+    /// The sheet of a spreadsheet, by name or by number from 1.
+    #[must_use]
+    pub fn sheet(mut self, sheet: impl Into<String>) -> Self {
+        self.sheet = Some(sheet.into());
         self
     }
 

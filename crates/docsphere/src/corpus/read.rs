@@ -17,7 +17,7 @@ use super::html::{Html, plain};
 use super::input::{Corpus, Input, Source};
 use super::piece::CorpusPiece;
 use super::stats::{CorpusStats, EncodingName};
-use super::{delimited, folder, jsonl, lines, parquet_input};
+use super::{delimited, folder, jsonl, lines, parquet_input, sheet};
 use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
@@ -83,6 +83,14 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
         (CorpusFormat::Parquet, _) => {
             let groups = input.piece().and_then(CorpusPiece::row_groups);
             parquet_input::cut(&input.seekable()?, groups, context, send)
+        }
+        (CorpusFormat::Sheet, _) => {
+            let file = input.seekable()?;
+            let n_bytes = file.metadata().map_or(0, |found| found.len());
+            let flow = delimited::cut(input.format, sheet::rows(file, context.options)?, context, send)?;
+            // The reader jumps around in the file.
+            context.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+            Ok(flow)
         }
         (CorpusFormat::Mbox, _) => Messages::cut(input.bytes(context)?, context, send),
         (CorpusFormat::Folder, Source::Folder(files) | Source::Piece { files, .. }) => {

@@ -31,7 +31,7 @@ pub struct CorpusStats {
     pub n_beyond_encoding: u64,
     /// Files that are not UTF-8, and whose encoding was guessed.
     pub n_guessed_encodings: u64,
-    /// The most frequent encoding that was guessed.
+    /// The encoding that was guessed; of several, the first in the alphabet.
     pub guessed_encoding: Option<EncodingName>,
     /// Files of folders that hold no text.
     pub skipped: SkippedFiles,
@@ -69,7 +69,8 @@ impl AddAssign for CorpusStats {
         self.n_invalid_utf8 += other.n_invalid_utf8;
         self.n_beyond_encoding += other.n_beyond_encoding;
         self.n_guessed_encodings += other.n_guessed_encodings;
-        self.guessed_encoding = self.guessed_encoding.or(other.guessed_encoding);
+        let guessed = [self.guessed_encoding, other.guessed_encoding];
+        self.guessed_encoding = guessed.into_iter().flatten().min_by_key(|name| name.0.name());
         self.skipped += other.skipped;
         self.bytes_read += other.bytes_read;
     }

@@ -49,6 +49,7 @@ def cluster(
     text_field: str | Sequence[str] = "text",
     id_field: str | None = None,
     delimiter: str | None = None,
+    sheet: str | None = None,
     encoding: str | None = None,
     html: str = "auto",
     keep_quotes: bool = False,
@@ -143,7 +144,7 @@ def cluster(
 
     format : str or None, default=None
         The format of all inputs: "lines", "jsonl", "csv", "tsv", "parquet",
-        "mbox" or "folder". None guesses it from the names.
+        "sheet", "mbox" or "folder". None guesses it from the names.
 
     text_field : str or list of str, default="text"
         The field, or column, that holds the text. Several are joined. In JSON it
@@ -155,6 +156,9 @@ def cluster(
     delimiter : str or None, default=None
         The character between the fields of CSV and TSV. None finds it from the
         first records.
+
+    sheet : str or None, default=None
+        The sheet of a spreadsheet, by name or number. None is the first.
 
     encoding : str or None, default=None
         The encoding of all text, such as "windows-1252". None finds it from the
@@ -280,6 +284,7 @@ def cluster(
         "text_fields": [text_field] if isinstance(text_field, str) else list(text_field),
         "id_field": id_field,
         "delimiter": delimiter,
+        "sheet": sheet,
         "encoding": encoding,
         "html": html,
         "keep_quotes": bool(keep_quotes),

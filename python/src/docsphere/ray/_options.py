@@ -9,7 +9,7 @@ from typing import Any
 from .._text import TextVectorizer
 from ._cluster import cluster
 
-_FORMATS = ("lines", "jsonl", "csv", "tsv", "parquet", "mbox", "folder")
+_FORMATS = ("lines", "jsonl", "csv", "tsv", "parquet", "sheet", "mbox", "folder")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,6 +44,7 @@ def _input(command: argparse.ArgumentParser) -> None:
     )
     add("--id-field", metavar="NAME", help="field (column) that holds the id [default: id if there is one]")
     add("--delimiter", metavar="CHAR", type=delimiter, help='character between the fields of CSV and TSV, or "tab"')
+    add("--sheet", metavar="NAME", help="sheet of a spreadsheet, by name or number [default: the first]")
     add("--encoding", metavar="NAME", help="encoding of all text [default: found from the bytes]")
     add(
         "--html",

@@ -149,7 +149,10 @@ fn kind_of_archive(sample: &[u8], path: &Path) -> Kind {
     } else if is("word/", "docx") {
         Kind::Docx
     } else if has("xl/") || has("mimetypeapplication/vnd.oasis.opendocument.spreadsheet") {
-        Kind::Other { name: "spreadsheet", tool: "LibreOffice (soffice --headless --convert-to csv)" }
+        Kind::Other {
+            name: "spreadsheet within a folder (give it as an input of its own)",
+            tool: "LibreOffice (soffice --headless --convert-to csv)",
+        }
     } else if has("ppt/") || has("mimetypeapplication/vnd.oasis.opendocument") {
         Kind::Other { name: "presentation or drawing", tool: OFFICE }
     } else {
@@ -195,7 +198,7 @@ mod tests {
         for (bytes, name) in [
             (&b"%PDF-1.4\n"[..], "PDF"),
             (b"{\\rtf1", "RTF"),
-            (b"PK\x03\x04\0xl/workbook.xml", "spreadsheet"),
+            (b"PK\x03\x04\0xl/workbook.xml", "spreadsheet within a folder (give it as an input of its own)"),
         ] {
             assert!(matches!(kind(bytes, "a"), Kind::Other { name: found, .. } if found == name), "{name}");
         }
