@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use docsphere::{
     Checkpoint, Coordinator, Corpus, CorpusFormat, CorpusOptions, DistributedFit, DistributedText, DocId,
-    ErrorKind, Event, FitOptions, Init, Params, ShardView, SummaryOptions, Transport,
+    ErrorKind, Event, FitOptions, Html, Init, Params, ShardView, SummaryOptions, Transport,
 };
 use docsphere_result::{
     Assignments, AssignmentsFormat, Curve, Description, Page, PageLimits, Seconds, Setting, ShownDocument,
@@ -142,6 +142,11 @@ struct Files {
     format: Option<String>,
     text_fields: Vec<String>,
     id_field: Option<String>,
+    delimiter: Option<char>,
+    sheet: Option<String>,
+    encoding: Option<String>,
+    html: String,
+    keep_quotes: bool,
     glob: Option<String>,
     skip_bad_records: bool,
     output: PathBuf,
@@ -512,8 +517,13 @@ impl Files {
         let mut options = CorpusOptions::default()
             .format(format)
             .text_fields(self.text_fields.iter().cloned())
+            .delimiter(self.delimiter)
+            .html(self.html.parse::<Html>().or_raise()?)
+            .keep_quotes(self.keep_quotes)
             .skip_bad_records(self.skip_bad_records);
         options.id_field.clone_from(&self.id_field);
+        options.sheet.clone_from(&self.sheet);
+        options.encoding.clone_from(&self.encoding);
         options.glob.clone_from(&self.glob);
         Corpus::open(&self.paths, options).or_raise()
     }

@@ -89,9 +89,12 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
             let option = option(name);
             format!("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")
         }
+        ErrorKind::Encoding { .. } => error.to_string().replace("; encoding names", "; --encoding names"),
         ErrorKind::Memory { what, needed, limit } => memory::too_much(what, *needed, *limit),
         ErrorKind::Unsupported { what, hint } => {
             let hint = hint.replace("state the format:", "name it with --format:");
+            let hint =
+                hint.replace("with glob, or set skip_bad_records", "with --glob, or give --skip-bad-records");
             format!("{what} is not supported; {hint}")
         }
         _ => return error.to_string(),
@@ -128,6 +131,10 @@ fn option(name: &str) -> &str {
         "format" => "--format",
         "text_fields" => "--text-field",
         "id_field" => "--id-field",
+        "delimiter" => "--delimiter",
+        "sheet" => "--sheet",
+        "encoding" => "--encoding",
+        "html" => "--html",
         "glob" => "--glob",
         "stop_words" => "--stop-words",
         "ngrams" => "--ngrams",

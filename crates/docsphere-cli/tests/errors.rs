@@ -9,7 +9,8 @@ fn troubled() -> Place {
     place.write("table.csv", "nr,body\n1,cats purr\n");
     place.write("empty.txt", "");
     place.write("wordless.txt", "\n. .\nthe\n");
-    place.write("other.pdf", "");
+    place.write("other.xyz", "");
+    place.write("paper.pdf", "%PDF-1.7\n");
     place.write("names.txt", "cat\n");
     place.write("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
     place.write("folder/mine.txt", "precious");
@@ -21,9 +22,19 @@ fn troubled() -> Place {
 const REFUSALS: &[(&str, i32, &str)] = &[
     ("cluster none.txt -k 2 -o out", 1, "none.txt: cannot read: No such file or directory (os error 2)"),
     (
-        "cluster other.pdf -k 2 -o out",
+        "cluster other.xyz -k 2 -o out",
         1,
-        "other.pdf: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv and *.parquet, each but the last also with .gz or .zst; for other names and standard input name it with --format: lines, jsonl, csv, tsv or parquet",
+        "other.xyz: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx and *.ods, each but the last three also with .gz or .zst, and single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub); for other names and standard input name it with --format: lines, jsonl, csv, tsv, parquet, sheet or mbox",
+    ),
+    (
+        "cluster paper.pdf -k 1 -o out",
+        1,
+        "paper.pdf: a file of the kind PDF is not supported; convert the file, for example with pdftotext, leave it out with --glob, or give --skip-bad-records",
+    ),
+    (
+        "cluster pets.txt -k 2 -o out --delimiter ;",
+        2,
+        "--delimiter must be given with CSV or TSV input only, got ';'",
     ),
     (
         "cluster bad.jsonl -k 2 -o out",
@@ -198,7 +209,7 @@ fn wrong_usage_ends_with_2_and_names_the_option() {
         ("cluster pets.txt -k two -o out", "invalid value 'two' for '--n-clusters <K>'"),
         (
             "cluster pets.txt -k 2 -o out --format xml",
-            "known are lines, jsonl, csv, tsv, parquet, folder and npz, mtx, svmlight, bow",
+            "known are lines, jsonl, csv, tsv, parquet, sheet, mbox, folder and npz, mtx, svmlight, bow",
         ),
         (
             "cluster pets.txt -k 2 -o out --strategy fast",

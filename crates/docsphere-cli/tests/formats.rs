@@ -184,8 +184,8 @@ fn a_matrix_under_another_name_is_read_when_its_format_is_named() {
 fn bytes_that_are_not_utf8_are_replaced_and_counted() {
     let place = Place::new();
     place.write("odd.txt", b"cats \xff\xfe purr\ndogs bark\n");
-    let shown = place.ok("cluster odd.txt -k 2 -o out");
-    assert!(shown.contains("note: 1 document had bytes that are not UTF-8; they were replaced (another encoding? convert it: iconv -f latin1 -t utf-8)\n"), "{shown}");
+    let shown = place.ok("cluster odd.txt -k 2 -o out --encoding utf-8");
+    assert!(shown.contains("note: 1 document had bytes that are not text; they were replaced (another encoding? name it with --encoding)\n"), "{shown}");
     let clusters = place.read("out/clusters.json");
     assert!(clusters.contains("cats \u{fffd}\u{fffd} purr"), "{clusters}");
 }

@@ -76,8 +76,7 @@ fn text_fields_are_joined_and_ids_taken_from_the_field_named() {
     place.assert_pets("out", ["7", "8", "9", "10"]);
     assert_eq!(place.json("out/clusters.json")["n_terms"], 5);
     place.ok("vectorize t.csv --text-field body -o numbered -q");
-    // The header is line 1.
-    assert_eq!(place.read("numbered/ids.txt"), "2\n3\n4\n5\n");
+    assert_eq!(place.read("numbered/ids.txt"), "1\n2\n3\n4\n");
 }
 
 #[test]

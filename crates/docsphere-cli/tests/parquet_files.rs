@@ -54,7 +54,7 @@ fn texts_that_do_not_begin_at_a_character_are_replaced_and_counted() {
     writer.close().unwrap();
 
     let shown = place.ok("cluster d.parquet -k 2 -o out");
-    assert!(shown.contains("note: 3 documents had bytes that are not UTF-8; they were replaced"), "{shown}");
+    assert!(shown.contains("note: 3 documents had broken characters, which were replaced\n"), "{shown}");
     let clusters: Vec<i32> = place.assignments("out").into_iter().map(|(_, cluster)| cluster).collect();
     assert_eq!((clusters[0], clusters[2]), (clusters[1], clusters[3]));
 }

@@ -13,6 +13,8 @@ mod errors;
 mod formats;
 // Texts that people read, against files in tests/golden; UPDATE_GOLDEN=1 writes them anew.
 mod golden;
+// Tables, encodings and pages as other programs write them.
+mod files_of_others;
 // Help texts, and that options are the library's.
 mod help;
 // Signals, kills, checkpoints, limits: what a run of hours must survive.

@@ -106,6 +106,17 @@ pub enum ErrorKind {
         /// What is there instead.
         found: String,
     },
+    /// More than a small share of the documents has bytes that are not text. Name the encoding with
+    /// [`CorpusOptions::encoding`](crate::CorpusOptions::encoding).
+    #[error(
+        "{n_damaged} of {n_documents} documents have bytes that are not text in the encoding that was found; encoding names another one, such as windows-1252, or utf-8 to replace such bytes"
+    )]
+    Encoding {
+        /// Documents with such bytes.
+        n_damaged: u64,
+        /// All documents.
+        n_documents: u64,
+    },
     /// A record or table lacks a requested field. Name the fields that hold the text and the id.
     #[error("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")]
     MissingField {

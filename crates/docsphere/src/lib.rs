@@ -168,7 +168,9 @@ mod interop;
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
-pub use corpus::{Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document};
+pub use corpus::{
+    Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document, EncodingName, Html, SkippedFiles,
+};
 #[cfg(feature = "distributed")]
 pub use distributed::{
     Coordinator, DistributedFit, DistributedRead, DistributedText, Extension, ShardView, ShardWorker,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use docsphere::{CorpusFormat, CorpusOptions, formats};
+use docsphere::{CorpusFormat, CorpusOptions, Html, formats};
 
 use super::UsageError;
 use crate::memory;
@@ -18,18 +18,42 @@ pub(crate) struct InputArgs {
     #[arg(required = true, value_name = "INPUT", help_heading = None::<&'static str>)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Format of all inputs, instead of guessing it from their names: lines, jsonl, csv, tsv,
-    /// parquet, folder, npz, mtx, svmlight, bow
+    /// Format of all inputs, instead of guessing it from their names: lines, jsonl (also lists), csv,
+    /// tsv, parquet, sheet, mbox, folder, npz, mtx, svmlight, bow
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<AnyFormat>,
 
-    /// Field (column) that holds the text; repeat the option to join several fields [default: text]
+    /// Field (column, or path such as doc.title) that holds the text; repeat the option to join
+    /// several fields [default: text]
     #[arg(long, value_name = "NAME")]
     pub(crate) text_field: Vec<String>,
 
-    /// Field (column) that holds the id [default: id if there is one, else the line number]
+    /// Field (column) that holds the id [default: id if there is one, else a number]
     #[arg(long, value_name = "NAME")]
     pub(crate) id_field: Option<String>,
+
+    /// Character between the fields of CSV and TSV: "," ";" "|" "tab" or another one [default: found
+    /// from the first records]
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
+    pub(crate) delimiter: Option<char>,
+
+    /// Sheet of a spreadsheet, by name or number [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
+
+    /// Encoding of all text, such as windows-1252, shift_jis or utf-16le [default: found from the
+    /// bytes]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoding: Option<String>,
+
+    /// HTML in texts: auto (remove tags where they are certain, decode entities), strip (treat
+    /// every text as HTML), keep
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub(crate) html: Html,
+
+    /// Keep quoted replies and signatures of mail
+    #[arg(long)]
+    pub(crate) keep_quotes: bool,
 
     /// Which files of a folder to read, such as "*.txt" or "2024/**/*.md" [default: all except
     /// hidden files]
@@ -56,6 +80,7 @@ impl std::str::FromStr for AnyFormat {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
+        let name = if name == "json" { CorpusFormat::JsonLines.name() } else { name };
         let documents = name.parse().map(AnyFormat::Documents);
         documents.or_else(|_| name.parse().map(AnyFormat::Matrix)).map_err(|_: docsphere::Error| {
             let documents: Vec<&str> = CorpusFormat::ALL.iter().map(|format| format.name()).collect();
@@ -93,9 +118,24 @@ impl InputArgs {
             options.text_fields.clone_from(&self.text_field);
         }
         options.id_field.clone_from(&self.id_field);
+        options.delimiter = self.delimiter;
+        options.sheet.clone_from(&self.sheet);
+        options.encoding.clone_from(&self.encoding);
+        options.html = self.html;
+        options.keep_quotes = self.keep_quotes;
         options.glob.clone_from(&self.glob);
         options.skip_bad_records = self.skip_bad_records;
         options.memory = memory::of_readers();
         options
+    }
+}
+
+/// Reads a single character, or the name of one that is hard to type.
+fn parse_delimiter(text: &str) -> Result<char, String> {
+    let mut characters = text.chars();
+    match (text, characters.next(), characters.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(character), None) => Ok(character),
+        _ => Err("give one character, or tab".to_owned()),
     }
 }

@@ -17,10 +17,35 @@ impl Remarks {
             "record could not be read and was left out",
             "records could not be read and were left out",
         );
+        let skipped = &stats.skipped;
+        for (count, one, several) in [
+            (skipped.n_images, "an image", "images"),
+            (skipped.n_media, "sound or film", "sound or film"),
+            (skipped.n_archives, "an archive", "archives"),
+            (skipped.n_binaries, "binary", "binary"),
+        ] {
+            remarks.add(
+                count as usize,
+                &format!("file is {one}: skipped"),
+                &format!("files are {several}: skipped"),
+            );
+        }
+        if let Some(encoding) = stats.guessed_encoding {
+            remarks.add(
+                stats.n_guessed_encodings as usize,
+                &format!("file is not UTF-8 and was read as {encoding} (if words look wrong, name its encoding with --encoding)"),
+                &format!("files are not UTF-8 and were read as {encoding} and the like (if words look wrong, name their encoding with --encoding)"),
+            );
+        }
         remarks.add(
-            stats.n_invalid_utf8 as usize,
-            "document had bytes that are not UTF-8; they were replaced (another encoding? convert it: iconv -f latin1 -t utf-8)",
-            "documents had bytes that are not UTF-8; they were replaced (another encoding? convert it: iconv -f latin1 -t utf-8)",
+            stats.n_invalid_utf8.saturating_sub(stats.n_beyond_encoding) as usize,
+            "document had bytes that are not text; they were replaced (another encoding? name it with --encoding)",
+            "documents had bytes that are not text; they were replaced (another encoding? name it with --encoding)",
+        );
+        remarks.add(
+            stats.n_beyond_encoding as usize,
+            "document had broken characters, which were replaced",
+            "documents had broken characters, which were replaced",
         );
         remarks
     }

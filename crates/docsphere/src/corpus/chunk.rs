@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::document::{ChunkTally, Emit};
+use super::encoding::Guesses;
 use super::options::CorpusOptions;
 use crate::error::Result;
 
@@ -51,8 +52,12 @@ pub(super) struct InputContext<'a> {
     pub(super) chunk_bytes: usize,
     /// The number of the line with which text begins; above 1 if it is from the middle of a file.
     pub(super) first_line: u64,
+    /// Whether the input is only some lines of a file.
+    pub(super) is_part: bool,
     /// Bytes read from all files so far, before decompression.
     pub(super) n_bytes: &'a Arc<AtomicU64>,
+    /// Encodings of files that were guessed.
+    pub(super) guesses: &'a Arc<Guesses>,
 }
 
 /// Takes the chunks; returns `Break` when no more are wanted.

@@ -1,20 +1,25 @@
-//! CSV and TSV with a header.
+//! CSV and TSV with a header. `dialect.rs` finds what separates and quotes the fields.
+//!
+//! The id of a record without an id field is its number below the header. Messages name the line on
+//! which it begins.
 
 use std::io::{BufRead, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
-use super::document::{ChunkTally, Document, Emit, NumberedId, field_list, lossy_bytes};
+use super::dialect::{Dialect, blank_bytes, field, header_names, separator_line};
+use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required, lossy_bytes};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
-use super::stream::{RecordEnds, TextStream, blank_bytes, count_lines};
+use super::stream::{RecordEnds, Start, TextStream, count_lines};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The content of the header.
 #[derive(Debug)]
 struct Table {
     format: CorpusFormat,
+    dialect: Dialect,
     n_columns: usize,
     text_columns: Vec<usize>,
     id_column: Option<usize>,
@@ -22,26 +27,24 @@ struct Table {
 
 impl Table {
     /// Finds the wanted columns in the bytes of the header record.
-    fn from_header(bytes: &[u8], format: CorpusFormat, options: &CorpusOptions) -> Result<Table> {
+    fn from_header(
+        bytes: &[u8],
+        format: CorpusFormat,
+        dialect: Dialect,
+        options: &CorpusOptions,
+    ) -> Result<Table> {
         let mut record = csv::ByteRecord::new();
-        let read = reader(format, bytes).read_byte_record(&mut record);
+        let read = dialect.reader(bytes).read_byte_record(&mut record);
         read.map_err(|error| bad_record(format, "a header", error))?;
-        let name = |column| String::from_utf8_lossy(field(&record, column)).trim().to_owned();
-        let names: Vec<String> = (0..record.len()).map(name).collect();
-        let column = |field: &str| names.iter().position(|name| name == field);
-        let required = |field: &String, option| {
-            column(field).ok_or_else(|| {
-                let found = field_list(&names);
-                Error::from(ErrorKind::MissingField { field: field.clone(), option, found })
-            })
-        };
+        let names = header_names(&record);
+        let required = |field: &String, option| find_required(&names, field, option);
         let text_columns: Result<_> =
             options.text_fields.iter().map(|field| required(field, "text_fields")).collect();
         let id_column = match &options.id_field {
             Some(field) => Some(required(field, "id_field")?),
-            None => column("id"),
+            None => find_field(&names, "id"),
         };
-        Ok(Table { format, n_columns: names.len(), text_columns: text_columns?, id_column })
+        Ok(Table { format, dialect, n_columns: names.len(), text_columns: text_columns?, id_column })
     }
 }
 
@@ -52,29 +55,49 @@ pub(super) fn cut(
     input: &InputContext<'_>,
     send: SendChunk<'_>,
 ) -> Result<ControlFlow<()>> {
-    let ends = || RecordEnds::delimited(delimiter(format));
+    let (dialect, reader) = match format {
+        CorpusFormat::Sheet => (Dialect { delimiter: b',', quote: b'"' }, reader),
+        _ => Dialect::find(format, reader, input.options)?,
+    };
+    let ends = || RecordEnds::delimited(dialect);
     let mut table: Option<Arc<Table>> = None;
-    TextStream::new(input, format, ends()).cut(reader, send, |mut bytes, mut line| {
-        if table.is_none() {
+    // Records above the table: the header, and a line that names the delimiter.
+    let mut n_above = 0;
+    TextStream::new(input, format, ends()).cut(reader, send, |mut bytes, Start { mut line, record }| {
+        while table.is_none() {
             let n_blank = blank_bytes(&bytes);
-            let header = &bytes[n_blank..];
-            if header.is_empty() {
+            line += count_lines(&bytes[..n_blank]);
+            // Several carriage returns are a record elsewhere.
+            let mut blank = ends();
+            blank.last_end(&bytes[..n_blank]);
+            n_above += blank.n_records();
+            bytes.drain(..n_blank);
+            if bytes.is_empty() {
                 return Ok(None);
             }
-            let length = ends().first_end(header).unwrap_or(header.len());
-            line += count_lines(&bytes[..n_blank]);
-            if length > LONG_BYTES {
-                // One name per field, of which there may be one per byte.
-                let asked = input.options.memory.check(LONG_RECORD, 64 * length as u64);
-                asked.map_err(|error| error.at_line(line))?;
+            let mut length = ends().first_end(&bytes).unwrap_or(bytes.len());
+            let separator = separator_line(&bytes).filter(|_| n_above == 0 && format != CorpusFormat::Sheet);
+            n_above += 1;
+            if let Some((_, n_bytes)) = separator {
+                length = n_bytes;
+            } else {
+                if length > LONG_BYTES {
+                    // One name per field, of which there may be one per byte.
+                    let asked = input.options.memory.check(LONG_RECORD, 64 * length as u64);
+                    asked.map_err(|error| error.at_line(line))?;
+                }
+                let found = Table::from_header(&bytes[..length], format, dialect, input.options);
+                table = Some(Arc::new(found.map_err(|error| error.at_line(line))?));
             }
-            let found = Table::from_header(&header[..length], format, input.options);
-            table = Some(Arc::new(found.map_err(|error| error.at_line(line))?));
-            line += count_lines(&header[..length]);
-            bytes.drain(..n_blank + length);
+            line += count_lines(&bytes[..length]);
+            bytes.drain(..length);
         }
         let table = table.as_ref().filter(|_| !bytes.is_empty()).map(Arc::clone);
-        Ok(table.map(|table| -> Box<dyn Chunk> { Box::new(Records { bytes, first_line: line, table }) }))
+        // The header may be in this chunk or in an earlier one.
+        let first_record = (record + 1).saturating_sub(n_above).max(1);
+        Ok(table.map(|table| -> Box<dyn Chunk> {
+            Box::new(Records { bytes, first_line: line, first_record, table })
+        }))
     })
 }
 
@@ -82,6 +105,8 @@ pub(super) fn cut(
 struct Records {
     bytes: Vec<u8>,
     first_line: u64,
+    /// The number of the first record, from 1.
+    first_record: u64,
     table: Arc<Table>,
 }
 
@@ -96,7 +121,7 @@ impl Chunk for Records {
 
     fn parse_bytes(&self) -> u64 {
         // The fields, the end of each, and the text.
-        let n_fields = memchr::memchr_iter(delimiter(self.table.format), &self.bytes).count();
+        let n_fields = memchr::memchr_iter(self.table.dialect.delimiter, &self.bytes).count();
         3 * self.bytes.len() as u64 + 24 * n_fields as u64 + lossy_bytes(&self.bytes)
     }
 
@@ -107,21 +132,23 @@ impl Chunk for Records {
         // The parser drops a byte order mark at its start, which within a file is text. It also
         // skips blank lines.
         let n_before = usize::from(bytes.starts_with("\u{feff}".as_bytes()));
-        let mut reader = reader(table.format, b"\n"[..n_before].chain(bytes));
+        let mut reader = table.dialect.reader(b"\n"[..n_before].chain(bytes));
         let mut record = csv::ByteRecord::new();
         let mut text = Vec::new();
+        let mut record_number = self.first_record - 1;
         while reader
             .read_byte_record(&mut record)
             .map_err(|error| bad_record(table.format, "a record", error))?
         {
-            let (number, start) = self.start_of(&record, n_before);
+            let (line, start) = self.start_of(&record, n_before);
             if record.len() == 1 && field(&record, 0).is_empty() && bytes[start] == b'\r' {
                 continue; // a blank line; the reader skips those without a carriage return
             }
+            record_number += 1;
             if record.len() != table.n_columns {
                 let expected = format!("{} fields, as in the header", table.n_columns);
                 let error = bad_record(table.format, expected, record.len());
-                tally.bad_record(input.options, error.at_line(number))?;
+                tally.bad_record(input.options, error.at_line(line))?;
                 continue;
             }
             text.clear();
@@ -133,7 +160,7 @@ impl Chunk for Records {
             let own = table.id_column.map(|column| String::from_utf8_lossy(field(&record, column)));
             let id = match &own {
                 Some(id) if !id.is_empty() => id,
-                _ => numbered.with(number),
+                _ => numbered.with(record_number),
             };
             tally.n_documents += 1;
             emit(Document { id, text: &text })?;
@@ -154,28 +181,6 @@ impl Records {
         };
         let n_blank = self.bytes[from..].iter().take_while(|&&byte| byte == b'\n').count();
         (self.first_line + line + n_blank as u64, from + n_blank)
-    }
-}
-
-fn delimiter(format: CorpusFormat) -> u8 {
-    if format == CorpusFormat::Tsv { b'\t' } else { b',' }
-}
-
-/// A reader of records that end in line feeds; a carriage return before one is left to [`field`].
-fn reader<R: Read>(format: CorpusFormat, bytes: R) -> csv::Reader<R> {
-    csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(delimiter(format))
-        .terminator(csv::Terminator::Any(b'\n'))
-        .from_reader(bytes)
-}
-
-/// A field of a record, the last without its carriage return.
-fn field(record: &csv::ByteRecord, position: usize) -> &[u8] {
-    match &record[position] {
-        [head @ .., b'\r'] if position + 1 == record.len() => head,
-        field => field,
     }
 }
 

@@ -2,15 +2,16 @@
 //!
 //! One program divides a corpus ([`Corpus::pieces`]) and sends the pieces to the others, which read
 //! them ([`Corpus::from_pieces`]). The documents, ids and counts of all pieces in order are those
-//! of the whole corpus. Dividing reads no documents: of a file of lines only the first four bytes,
-//! of a Parquet file the footer.
+//! of the whole corpus. Dividing reads no documents: of a file of lines what its encoding
+//! needs (see `encoding.rs`), which the pieces then carry; of a Parquet file the footer.
 //!
 //! | input | a piece is |
 //! |---|---|
-//! | lines, JSON Lines | the lines that begin in a range of bytes |
+//! | lines, JSON Lines | the lines that begin in a range of bytes; UTF-16, and JSON over several lines: the whole file |
 //! | Parquet | some row groups |
 //! | a folder | some of its files |
 //! | CSV, TSV | the whole file: only from its beginning is it known whether a line feed is quoted |
+//! | a mailbox, a spreadsheet | the whole file |
 //! | a compressed file | the whole file: it can only be read from its beginning |
 //!
 //! The line number at which a range of bytes begins is known once the lines before it are counted.
@@ -19,16 +20,22 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::sync::Arc;
+
+use encoding_rs::Encoding;
 
 use super::chunk::CHUNK_BYTES;
+use super::encoding::{self, Known, decoded, has_lines};
 use super::folder::{FILE_COST, FolderFile};
 use super::format::CorpusFormat;
 use super::input::{Corpus, Input, Source};
+use super::jsonl;
 use super::options::CorpusOptions;
 use super::parquet_input;
 use super::piece::{CorpusPiece, Part, PieceFile};
 use super::stamp::Stamp;
-use crate::compression::is_packed;
+use super::stats::EncodingName;
+use crate::compression::{is_packed, open_counted};
 use crate::error::{Error, ErrorKind, Result};
 
 impl Corpus {
@@ -74,6 +81,7 @@ impl Corpus {
     }
 
     fn divide(&self, input: &Input, n: usize) -> Result<Vec<CorpusPiece>> {
+        let mut encoding = None;
         let parts = match &input.source {
             Source::Piece { piece, .. } => return Ok(vec![piece.clone()]),
             Source::Stream(_) | Source::Copied(_) => {
@@ -83,8 +91,11 @@ impl Corpus {
                 }
                 .into());
             }
-            Source::File => self.divide_file(input, n)?,
-            Source::Folder(files) => self.divide_folder(input, files, n)?,
+            Source::File => {
+                encoding = self.encoding_of_lines(input)?;
+                self.divide_file(input, encoding, n)?
+            }
+            Source::Folder(files) => self.divide_folder(files, n)?,
         };
         if input.path.to_str().is_none() {
             return Err(not_utf8());
@@ -95,19 +106,42 @@ impl Corpus {
             location: location.clone(),
             format: input.format,
             id_prefix: input.id_prefix.clone(),
+            encoding: encoding.map(EncodingName::of),
             part,
         };
         Ok(parts.into_iter().map(piece).collect())
     }
 
-    fn divide_file(&self, input: &Input, n: usize) -> Result<Vec<Part>> {
+    /// The encoding of a file that can be divided into lines, if they are not compressed.
+    fn encoding_of_lines(&self, input: &Input) -> Result<Option<&'static Encoding>> {
+        let file = File::open(&input.path).map_err(|error| Error::io("read", error))?;
+        if !matches!(input.format, CorpusFormat::Lines | CorpusFormat::JsonLines) || is_packed(&file)? {
+            return Ok(None);
+        }
+        let file = open_counted(&input.path, Arc::default())?;
+        encoding::find(file, self.options.named_encoding()).map(Some)
+    }
+
+    /// Whether the lines of a file are records, in this encoding.
+    fn has_records_on_lines(&self, input: &Input, encoding: &'static Encoding) -> Result<bool> {
+        if !has_lines(encoding) || input.format == CorpusFormat::Lines {
+            return Ok(has_lines(encoding));
+        }
+        let known = Known { encoding: Some(encoding), is_start: true };
+        let text = decoded(open_counted(&input.path, Arc::default())?, known, &Arc::default())?;
+        jsonl::has_lines(text, &self.options)
+    }
+
+    fn divide_file(&self, input: &Input, encoding: Option<&'static Encoding>, n: usize) -> Result<Vec<Part>> {
         let failed = |error| Error::io("read", error);
         let file = File::open(&input.path).map_err(failed)?;
         let stamp = Stamp::new(&file.metadata().map_err(failed)?);
         let n_parts = self.share(stamp.n_bytes, n);
         let parts = match input.format {
             _ if n_parts == 1 => Vec::new(),
-            CorpusFormat::Lines | CorpusFormat::JsonLines if !is_packed(&file)? => {
+            CorpusFormat::Lines | CorpusFormat::JsonLines
+                if encoding.map_or(Ok(false), |encoding| self.has_records_on_lines(input, encoding))? =>
+            {
                 let cut =
                     |part: u64| (u128::from(stamp.n_bytes) * u128::from(part) / u128::from(n_parts)) as u64;
                 let part = |part| {
@@ -132,8 +166,8 @@ impl Corpus {
         Ok(if parts.len() > 1 { parts } else { vec![Part::File { stamp }] })
     }
 
-    fn divide_folder(&self, input: &Input, files: &[FolderFile], n: usize) -> Result<Vec<Part>> {
-        if let Some(file) = files.iter().find(|file| file.path != input.path.join(&file.id)) {
+    fn divide_folder(&self, files: &[FolderFile], n: usize) -> Result<Vec<Part>> {
+        if let Some(file) = files.iter().find(|file| file.path.to_str().is_none()) {
             return Err(not_utf8().at_path(&file.path));
         }
         let n_bytes = files.iter().map(|file| file.stamp.n_bytes).sum();

@@ -2,6 +2,9 @@
 //! messages.
 
 use std::borrow::Cow;
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
 
 use super::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,12 +21,38 @@ pub struct Document<'a> {
 /// Takes the documents of a chunk, in order.
 pub(super) type Emit<'a> = &'a mut dyn FnMut(Document<'_>) -> Result<()>;
 
+/// Counts of files of folders that were skipped, since they hold no text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SkippedFiles {
+    /// Images.
+    pub n_images: u64,
+    /// Sound and film.
+    pub n_media: u64,
+    /// Archives.
+    pub n_archives: u64,
+    /// Programs, fonts, databases and other binary files.
+    pub n_binaries: u64,
+}
+
+impl AddAssign for SkippedFiles {
+    fn add_assign(&mut self, other: SkippedFiles) {
+        self.n_images += other.n_images;
+        self.n_media += other.n_media;
+        self.n_archives += other.n_archives;
+        self.n_binaries += other.n_binaries;
+    }
+}
+
 /// Counts of bad input in a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ChunkTally {
     pub(super) n_documents: u64,
     pub(super) n_bad_records: u64,
     pub(super) n_invalid_utf8: u64,
+    /// Those of them that no encoding would mend.
+    pub(super) n_beyond_encoding: u64,
+    pub(super) skipped: SkippedFiles,
 }
 
 impl ChunkTally {
@@ -71,20 +100,27 @@ impl NumberedId {
     }
 }
 
-/// The bytes after a UTF-8 byte order mark, if there is one.
-///
-/// # Errors
-/// A UTF-16 byte order mark.
-pub(super) fn without_bom(bytes: &[u8]) -> Result<&[u8]> {
-    match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => Ok(rest),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(ErrorKind::Unsupported {
-            what: "text in UTF-16".to_owned(),
-            hint: "convert the file to UTF-8, for example with iconv -f UTF-16 -t UTF-8".to_owned(),
-        }
-        .into()),
-        _ => Ok(bytes),
-    }
+/// The position of a field: the one of exactly this name, or else the only one that has it in
+/// another letter case.
+pub(super) fn find_field<S: AsRef<str>>(names: &[S], field: &str) -> Option<usize> {
+    let exact = names.iter().position(|name| name.as_ref() == field);
+    exact.or_else(|| {
+        let mut loose = (0..names.len()).filter(|&at| same_but_case(names[at].as_ref(), field));
+        loose.next().filter(|_| loose.next().is_none())
+    })
+}
+
+/// Like [`find_field`]; a field that is missing is an error.
+pub(super) fn find_required<S: AsRef<str>>(names: &[S], field: &str, option: &'static str) -> Result<usize> {
+    find_field(names, field).ok_or_else(|| {
+        let found = field_list(names);
+        ErrorKind::MissingField { field: field.to_owned(), option, found }.into()
+    })
+}
+
+/// Whether two names differ at most in letter case.
+pub(super) fn same_but_case(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b) || (!(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase())
 }
 
 /// Maximum number of names in a message.

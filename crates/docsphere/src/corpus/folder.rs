@@ -1,17 +1,18 @@
-//! A folder as a corpus: every file in it is a document.
+//! A folder as a corpus: every file in it is a document, of any kind (`extract/`).
 
 use std::fs;
-use std::io::BufRead;
+use std::io::{BufRead, Cursor, Read};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::chunk::{CHUNK_BYTES, Chunk, InputContext, LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES, SendChunk};
-use super::document::{ChunkTally, Document, Emit, lossy_bytes, without_bom};
+use super::document::{ChunkTally, Document, Emit, lossy_bytes};
+use super::extract::{Kind, RawFile, SAMPLE_BYTES, count_skipped, extractor};
 use super::glob::Glob;
 use super::stamp::Stamp;
-use crate::compression::{open_counted, read_whole, unpack_counted};
+use crate::compression::{open_counted, read_error, read_whole, unpack_counted, without_ending};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A file of a folder.
@@ -102,27 +103,58 @@ impl Chunk for Files {
     }
 
     fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
-        let memory = &input.options.memory;
         let mut tally = ChunkTally::default();
         for file in &self.files[self.range.clone()] {
-            let mut read = || {
-                let reader = file.open(Arc::clone(input.n_bytes))?;
-                let limit = MAX_RECORD_BYTES as u64;
-                let content = read_whole(reader, limit + 1, LONG_RECORD, memory)?;
-                if content.len() as u64 > limit {
-                    let what = "a document's size in bytes";
-                    return Err(ErrorKind::TooLarge { what, limit, got: limit + 1 }.into());
+            let read = read_file(file, input, &mut tally, emit).map_err(|error| error.at_path(&file.path));
+            match read {
+                Ok(()) => {}
+                // Damaged, or of a kind that is not read.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::Record { .. } | ErrorKind::Unsupported { .. }) =>
+                {
+                    tally.bad_record(input.options, error)?;
                 }
-                let bytes = without_bom(&content)?;
-                if bytes.len() > LONG_BYTES {
-                    memory.check(LONG_RECORD, lossy_bytes(bytes))?;
-                }
-                let text = tally.text(bytes);
-                tally.n_documents += 1;
-                emit(Document { id: &format!("{}{}", input.id_prefix, file.id), text: &text })
-            };
-            read().map_err(|error| error.at_path(&file.path))?;
+                Err(error) => return Err(error),
+            }
         }
         Ok(tally)
     }
+}
+
+/// Emits the documents of a file.
+fn read_file(
+    file: &FolderFile,
+    input: &InputContext<'_>,
+    tally: &mut ChunkTally,
+    emit: Emit<'_>,
+) -> Result<()> {
+    let InputContext { options, guesses, .. } = *input;
+    let mut reader = file.open(Arc::clone(input.n_bytes))?;
+    let mut sample = Vec::new();
+    reader.by_ref().take(SAMPLE_BYTES as u64).read_to_end(&mut sample).map_err(read_error)?;
+    let kind = Kind::of(&sample, without_ending(&file.path));
+    let Some(extractor) = extractor(kind) else {
+        if let Kind::Skipped(skipped) = kind {
+            count_skipped(tally, skipped);
+        }
+        return Ok(());
+    };
+    let limit = MAX_RECORD_BYTES as u64;
+    let bytes = read_whole(Cursor::new(sample).chain(reader), limit + 1, LONG_RECORD, &options.memory)?;
+    if bytes.len() as u64 > limit {
+        let what = "a document's size in bytes";
+        return Err(ErrorKind::TooLarge { what, limit, got: limit + 1 }.into());
+    }
+    let id = format!("{}{}", input.id_prefix, file.id);
+    extractor.extract(RawFile { bytes, options, guesses }, &mut |part, text| {
+        if text.len() > LONG_BYTES {
+            options.memory.check(LONG_RECORD, lossy_bytes(text))?;
+        }
+        let text = tally.text(text);
+        tally.n_documents += 1;
+        match part {
+            None => emit(Document { id: &id, text: &text }),
+            Some(number) => emit(Document { id: &format!("{id}#{number}"), text: &text }),
+        }
+    })
 }

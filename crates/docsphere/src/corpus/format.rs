@@ -24,6 +24,10 @@ pub enum CorpusFormat {
     Tsv,
     /// Apache Parquet. Not in every build.
     Parquet,
+    /// A spreadsheet, XLSX or ODS, of which a sheet is a table with a header. Not in every build.
+    Sheet,
+    /// A mailbox: messages one after the other. Not in every build.
+    Mbox,
     /// A folder with one document per file.
     Folder,
 }
@@ -46,6 +50,8 @@ impl CorpusFormat {
         CorpusFormat::Csv,
         CorpusFormat::Tsv,
         CorpusFormat::Parquet,
+        CorpusFormat::Sheet,
+        CorpusFormat::Mbox,
         CorpusFormat::Folder,
     ];
 
@@ -56,6 +62,8 @@ impl CorpusFormat {
             CorpusFormat::Csv => ("csv", "CSV", &["csv"]),
             CorpusFormat::Tsv => ("tsv", "TSV", &["tsv", "tab"]),
             CorpusFormat::Parquet => ("parquet", "Parquet", &["parquet"]),
+            CorpusFormat::Sheet => ("sheet", "spreadsheet", &["xlsx", "xlsm", "ods"]),
+            CorpusFormat::Mbox => ("mbox", "mail", &["mbox", "mbx"]),
             CorpusFormat::Folder => ("folder", "text", &[]),
         };
         Facts { name, title, endings }
@@ -85,9 +93,10 @@ impl CorpusFormat {
         found.ok_or_else(|| {
             Error::from(ErrorKind::Unsupported {
                 what: "guessing the format from this name".to_owned(),
-                hint: "known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv and *.parquet, each but the \
-                       last also with .gz or .zst; for other names and standard input state the format: lines, jsonl, \
-                       csv, tsv or parquet"
+                hint: "known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx \
+                       and *.ods, each but the last three also with .gz or .zst, and single documents (*.html, *.md, \
+                       *.eml, *.docx, *.odt, *.epub); for other names and standard input state the format: lines, \
+                       jsonl, csv, tsv, parquet, sheet or mbox"
                     .to_owned(),
             })
             .at_path(path)
@@ -111,18 +120,22 @@ mod tests {
             ("b.csv", CorpusFormat::Csv),
             ("b.tsv.gz", CorpusFormat::Tsv),
             ("b.parquet", CorpusFormat::Parquet),
+            ("b.mbox.gz", CorpusFormat::Mbox),
+            ("b.XLSX", CorpusFormat::Sheet),
+            ("b.ods", CorpusFormat::Sheet),
         ] {
             assert_eq!(CorpusFormat::from_path(name).unwrap(), format, "{name}");
         }
         assert_eq!(
-            CorpusFormat::from_path("some/a.pdf").unwrap_err().to_string(),
-            "some/a.pdf: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, \
-             *.json, *.csv, *.tsv and *.parquet, each but the last also with .gz or .zst; for other names and standard \
-             input state the format: lines, jsonl, csv, tsv or parquet"
+            CorpusFormat::from_path("some/a.xyz").unwrap_err().to_string(),
+            "some/a.xyz: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, \
+             *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx and *.ods, each but the last three also with .gz or .zst, and \
+             single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub); for other names and standard input state the \
+             format: lines, jsonl, csv, tsv, parquet, sheet or mbox"
         );
         assert_eq!(
             "xml".parse::<CorpusFormat>().unwrap_err().to_string(),
-            "format must be one of lines, jsonl, csv, tsv, parquet, folder, got \"xml\""
+            "format must be one of lines, jsonl, csv, tsv, parquet, sheet, mbox, folder, got \"xml\""
         );
         for &format in CorpusFormat::ALL {
             assert_eq!(format.to_string().parse::<CorpusFormat>().unwrap(), format);

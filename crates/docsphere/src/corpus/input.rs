@@ -4,18 +4,21 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use encoding_rs::UTF_8;
 use foldhash::{HashMap, HashMapExt};
 
-use super::chunk::CHUNK_BYTES;
+use super::chunk::{CHUNK_BYTES, InputContext};
+use super::encoding::{Known, decoded};
+use super::extract::is_single_document;
 use super::folder::{self, FolderFile};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::parquet_input;
 use super::piece::CorpusPiece;
-use crate::compression::{open_counted, unpack_counted};
+use super::stamp::Stamp;
+use crate::compression::{open_counted, unpack_counted, without_ending};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The name that stands for standard input.
@@ -101,8 +104,23 @@ impl fmt::Debug for OnceReader {
 }
 
 impl Input {
-    /// The input as a decompressed stream of text.
-    pub(super) fn text(&self, n_bytes: &Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
+    /// The input as a decompressed stream of UTF-8.
+    pub(super) fn text(&self, context: &InputContext<'_>) -> Result<Box<dyn BufRead>> {
+        let stream = self.bytes(context)?;
+        let mut known = Known { encoding: context.options.named_encoding(), is_start: true };
+        if let Some((encoding, is_start)) = self.piece().and_then(CorpusPiece::found_encoding) {
+            let is_guess = is_start && known.encoding.is_none() && encoding != UTF_8;
+            if is_guess && encoding.is_ascii_compatible() {
+                context.guesses.add(encoding);
+            }
+            known = Known { encoding: Some(encoding), is_start };
+        }
+        decoded(stream, known, context.guesses)
+    }
+
+    /// The input as a decompressed stream of bytes.
+    pub(super) fn bytes(&self, context: &InputContext<'_>) -> Result<Box<dyn BufRead>> {
+        let n_bytes = context.n_bytes;
         match &self.source {
             Source::Stream(stream) => unpack_counted(stream.take()?, Arc::clone(n_bytes)),
             Source::Piece { piece, .. } => piece.text(n_bytes),
@@ -131,8 +149,8 @@ impl Input {
 
 impl Corpus {
     /// Inspects the inputs: determines their formats, lists folders, opens standard input (`-`),
-    /// pipes and devices. Parquet from a stream is copied to a temporary file, since its reader
-    /// needs random access.
+    /// pipes and devices. Parquet and spreadsheets from a stream are copied to a temporary file,
+    /// since their readers need random access.
     ///
     /// # Errors
     /// Options out of range; no input, or the same one twice; an input that does not exist or may
@@ -152,6 +170,15 @@ impl Corpus {
                 open_input(&path, id_prefix, &options).map_err(|error| error.at_path(&path))?;
             bytes_total += n_bytes;
             inputs.push(input);
+        }
+        let is_table = |input: &Input| matches!(input.format, CorpusFormat::Csv | CorpusFormat::Tsv);
+        if let Some(delimiter) = options.delimiter.filter(|_| !inputs.iter().any(is_table)) {
+            let expected = "given with CSV or TSV input only";
+            Error::unless(false, "delimiter", expected, format!("{delimiter:?}"))?;
+        }
+        let is_sheet = |input: &Input| input.format == CorpusFormat::Sheet;
+        if let Some(sheet) = options.sheet.as_ref().filter(|_| !inputs.iter().any(is_sheet)) {
+            Error::unless(false, "sheet", "given with a spreadsheet only", format!("{sheet:?}"))?;
         }
         if inputs.iter().any(|input| matches!(input.source, Source::Stream(_))) {
             bytes_total = 0;
@@ -201,6 +228,9 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
         let open = || -> Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(path).map_err(failed)?)) };
         return open_stream(path, open, id_prefix, options);
     }
+    if options.format.is_none() && is_single_document(without_ending(path)) {
+        return Ok(single_document(path, &id_prefix, Stamp::new(&found)));
+    }
     let format = options.format.map_or_else(|| CorpusFormat::from_path(path), Ok)?;
     if format == CorpusFormat::Folder {
         let message = "it is a file, not a folder";
@@ -208,6 +238,19 @@ fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result
     }
     parquet_input::check_build(format)?;
     Ok((Input { path: path.to_owned(), format, id_prefix, source: Source::File }, found.len()))
+}
+
+/// A file that is a document, as a folder of this file alone. Its id is its name, with its folder
+/// where names repeat.
+fn single_document(path: &Path, id_prefix: &str, stamp: Stamp) -> (Input, u64) {
+    let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from("."), Path::to_owned);
+    let id_prefix = id_prefix.trim_end_matches(':').strip_suffix(&*id).unwrap_or_default().to_owned();
+    let n_bytes = stamp.n_bytes;
+    let file = FolderFile { path: path.to_owned(), id, stamp, divided: None };
+    let source = Source::Folder(Arc::new([file]));
+    (Input { path: folder, format: CorpusFormat::Folder, id_prefix, source }, n_bytes)
 }
 
 /// Opens an input that is not a regular file.
@@ -225,7 +268,7 @@ fn open_stream(
     // Blocks until a writer opens the pipe.
     let mut stream = open()?;
     let (source, n_bytes) = match format {
-        CorpusFormat::Parquet => {
+        CorpusFormat::Parquet | CorpusFormat::Sheet => {
             let mut copy = tempfile::tempfile().map_err(copy_failed)?;
             let n_bytes = copy_stream(&mut stream, &mut copy)?;
             (Source::Copied(copy), n_bytes)

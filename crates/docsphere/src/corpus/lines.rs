@@ -17,7 +17,7 @@ pub(super) fn cut(
     send: SendChunk<'_>,
 ) -> Result<ControlFlow<()>> {
     let stream = TextStream::new(input, CorpusFormat::Lines, RecordEnds::Lines);
-    stream.cut(reader, send, |bytes, first_line| Ok(Some(Box::new(Lines { bytes, first_line }))))
+    stream.cut(reader, send, |bytes, start| Ok(Some(Box::new(Lines { bytes, first_line: start.line }))))
 }
 
 struct Lines {

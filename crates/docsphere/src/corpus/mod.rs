@@ -6,16 +6,23 @@
 //! | format | names | a document is | its id |
 //! |---|---|---|---|
 //! | [`CorpusFormat::Lines`] | `*.txt` | a line, even an empty one | the line number |
-//! | [`CorpusFormat::JsonLines`] | `*.jsonl`, `*.ndjson`, `*.json` | an object on a line of its own; blank lines do not count | the id field, otherwise the line number |
-//! | [`CorpusFormat::Csv`], [`CorpusFormat::Tsv`] | `*.csv`, `*.tsv` | a record below the header | the id field, otherwise the line number where it begins |
+//! | [`CorpusFormat::JsonLines`] | `*.jsonl`, `*.ndjson`, `*.json` | an object on a line of its own (blank lines do not count), or an element of a list | the id field, otherwise the number of the line or element |
+//! | [`CorpusFormat::Csv`], [`CorpusFormat::Tsv`] | `*.csv`, `*.tsv` | a record below the header | the id field, otherwise the number of the record |
 //! | [`CorpusFormat::Parquet`] | `*.parquet` | a row (needs the cargo feature `parquet`) | the id field, otherwise the row number |
-//! | [`CorpusFormat::Folder`] | any folder | a file in it or below, ordered by path | the path within the folder |
+//! | [`CorpusFormat::Sheet`] | `*.xlsx`, `*.ods` | a row below the header of a sheet (needs the cargo feature `office`) | the id field, otherwise the number of the row |
+//! | [`CorpusFormat::Mbox`] | `*.mbox` | a message (needs the cargo feature `mail`) | its number |
+//! | [`CorpusFormat::Folder`] | any folder; a single `*.html`, `*.md`, `*.eml`, `*.docx`, … | a file in it or below, ordered by path; a message of a mailbox | the path within the folder, and `#` with the number of the message |
 //!
 //! Numbers count from 1. With several inputs, ids that are not from an id field begin with the
 //! input's name and a colon (`news.txt:17`; the whole path where two inputs have the same name), so
-//! they stay unique. All formats but Parquet may be compressed with gzip or zstd, detected by
-//! content. Bytes that are not UTF-8 become `U+FFFD` and the documents concerned are counted; a
-//! byte order mark and carriage returns at line ends are dropped.
+//! they stay unique. All formats but Parquet and spreadsheets may be compressed with gzip or zstd, detected by
+//! content. Text in another encoding than UTF-8 is converted ([`CorpusOptions::encoding`]); bytes
+//! that do not fit the encoding become `U+FFFD` and the documents concerned are counted. A byte
+//! order mark and carriage returns at line ends are dropped.
+//!
+//! The files of a folder are text, web pages, mail or office documents, by their content; images,
+//! sound, film, archives and programs are skipped and counted.
+//! Texts that are HTML lose their tags, and entities are decoded ([`CorpusOptions::html`]).
 //!
 //! # The idea
 //!
@@ -32,12 +39,18 @@
 
 mod chunk;
 mod delimited;
+mod dialect;
 mod divide;
 mod document;
+mod encoding;
+mod extract;
 mod folder;
 mod format;
 mod glob;
+mod html;
 mod input;
+mod json_fields;
+mod json_layout;
 mod jsonl;
 mod line_range;
 mod lines;
@@ -52,16 +65,24 @@ mod parquet_input;
 mod parquet_input;
 mod piece;
 mod read;
+#[cfg(feature = "office")]
+#[path = "sheet_enabled.rs"]
+mod sheet;
+#[cfg(not(feature = "office"))]
+#[path = "sheet_disabled.rs"]
+mod sheet;
 mod stamp;
+mod stats;
 mod stream;
 
 #[cfg(test)]
 mod tests;
 
-pub use document::Document;
+pub use document::{Document, SkippedFiles};
 pub use format::CorpusFormat;
+pub use html::Html;
 pub use input::Corpus;
 pub use options::CorpusOptions;
 pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;
-pub use read::CorpusStats;
+pub use stats::{CorpusStats, EncodingName};

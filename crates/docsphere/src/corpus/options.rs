@@ -1,7 +1,12 @@
 //! Options for reading a corpus.
 
+use encoding_rs::Encoding;
+use serde::{Deserialize, Serialize};
+
+use super::encoding;
 use super::format::CorpusFormat;
 use super::glob::Glob;
+use super::html::Html;
 use crate::error::{Error, Result};
 use crate::memory::MemoryLimit;
 
@@ -12,12 +17,18 @@ use crate::memory::MemoryLimit;
 /// | `format` | by name | the format of all inputs |
 /// | `text_fields` | `text` | fields that hold the text, joined with line feeds |
 /// | `id_field` | `id`, where there is one | the field that holds the id |
+/// | `delimiter` | found from the first records | what separates the fields of CSV and TSV |
+/// | `sheet` | the first | the sheet of a spreadsheet, by name or number |
+/// | `encoding` | found from the bytes | the encoding of all text |
+/// | `html` | auto | whether tags are removed from texts, and entities decoded |
+/// | `keep_quotes` | no | whether quoted replies and signatures of mail stay |
 /// | `glob` | all files | which files of a folder are read; hidden ones never |
 /// | `skip_bad_records` | no | whether records that cannot be read are left out and counted, or an error |
 /// | `memory` | no limit | memory limit of the process while it reads |
 ///
 /// Fields are public for reading; each has a setter of the same name.
-#[derive(Clone, Debug, PartialEq)]
+/// Serialized, they lack the memory limit, which is a matter of each process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CorpusOptions {
     /// The format of all inputs; `None` to go by their names.
@@ -27,6 +38,21 @@ pub struct CorpusOptions {
     pub text_fields: Vec<String>,
     /// The field that holds the id, required in every record. `None`: `id` in records that have it.
     pub id_field: Option<String>,
+    /// The character that separates the fields of CSV and TSV, in ASCII. `None`: found from the
+    /// first records; a tab in TSV.
+    pub delimiter: Option<char>,
+    /// The sheet of a spreadsheet, by name or by number from 1. `None`: the first.
+    pub sheet: Option<String>,
+    /// The encoding of all text, by one of its names on the web, such as `windows-1252`,
+    /// `shift_jis` or `utf-16le`. `None`: UTF-8 where the bytes are that, otherwise guessed, file by
+    /// file; then a corpus of which more than a small share is damaged is refused. A byte order
+    /// mark overrides it. Parquet is always UTF-8.
+    pub encoding: Option<String>,
+    /// Whether tags are removed from texts, and entities decoded. With [`Html::Auto`], tags are
+    /// removed from texts that certainly are HTML.
+    pub html: Html,
+    /// Whether quoted replies and signatures of mail stay.
+    pub keep_quotes: bool,
     /// Which files of a folder are read. `*` matches anything but a slash, `**` anything, `?` one
     /// character. A pattern without a slash is matched against the file's name, otherwise against
     /// its path within the folder.
@@ -35,6 +61,7 @@ pub struct CorpusOptions {
     pub skip_bad_records: bool,
     /// Memory limit of the process while documents are read and turned into rows. Regardless of how
     /// far a compressed file expands, only long records and the data kept of the documents count.
+    #[serde(skip)]
     pub memory: MemoryLimit,
 }
 
@@ -44,6 +71,11 @@ impl Default for CorpusOptions {
             format: None,
             text_fields: vec!["text".to_owned()],
             id_field: None,
+            delimiter: None,
+            sheet: None,
+            encoding: None,
+            html: Html::Auto,
+            keep_quotes: false,
             glob: None,
             skip_bad_records: false,
             memory: MemoryLimit::default(),
@@ -70,6 +102,41 @@ impl CorpusOptions {
     #[must_use]
     pub fn id_field(mut self, id_field: impl Into<String>) -> Self {
         self.id_field = Some(id_field.into());
+        self
+    }
+
+    /// The character that separates the fields of CSV and TSV; `None` to find it.
+    #[must_use]
+    pub fn delimiter(mut self, delimiter: impl Into<Option<char>>) -> Self {
+        self.delimiter = delimiter.into();
+        self
+    }
+
+    /// The sheet of a spreadsheet, by name or by number from 1.
+    #[must_use]
+    pub fn sheet(mut self, sheet: impl Into<String>) -> Self {
+        self.sheet = Some(sheet.into());
+        self
+    }
+
+    /// The encoding of all text, by one of its names on the web.
+    #[must_use]
+    pub fn encoding(mut self, encoding: impl Into<String>) -> Self {
+        self.encoding = Some(encoding.into());
+        self
+    }
+
+    /// Whether tags are removed from texts, and entities decoded.
+    #[must_use]
+    pub fn html(mut self, html: Html) -> Self {
+        self.html = html;
+        self
+    }
+
+    /// Whether quoted replies and signatures of mail stay.
+    #[must_use]
+    pub fn keep_quotes(mut self, keep_quotes: bool) -> Self {
+        self.keep_quotes = keep_quotes;
         self
     }
 
@@ -102,10 +169,24 @@ impl CorpusOptions {
     pub fn check(&self) -> Result<()> {
         let n_fields = self.text_fields.len();
         Error::unless((1..=100).contains(&n_fields), "text_fields", "from 1 to 100 names", n_fields)?;
+        if let Some(delimiter) = self.delimiter {
+            let fits = delimiter.is_ascii() && !['"', '\'', '\r', '\n'].contains(&delimiter);
+            let expected = "an ASCII character, and neither a quote nor a line end";
+            Error::unless(fits, "delimiter", expected, format!("{delimiter:?}"))?;
+        }
+        if let Some(name) = &self.encoding {
+            let expected = "an encoding of the web, such as utf-8, windows-1252, shift_jis or utf-16le (for others: iconv)";
+            Error::unless(encoding::named(name).is_some(), "encoding", expected, format!("{name:?}"))?;
+        }
         if let Some(glob) = &self.glob {
             Error::unless(!glob.is_empty(), "glob", "a pattern such as *.txt", "an empty one")?;
         }
         Ok(())
+    }
+
+    /// The encoding of all text, if it was named.
+    pub(super) fn named_encoding(&self) -> Option<&'static Encoding> {
+        self.encoding.as_deref().and_then(encoding::named)
     }
 
     pub(super) fn compiled_glob(&self) -> Option<Glob> {

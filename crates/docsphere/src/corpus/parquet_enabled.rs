@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::Ordering;
 
 use super::chunk::{Chunk, InputContext, MAX_RECORD_BYTES, SendChunk};
-use super::document::{ChunkTally, Document, Emit, NumberedId, field_list};
+use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::parquet::{Column, ColumnType, Footer, RowGroup, Value};
@@ -57,6 +57,7 @@ impl Chunk for Rows {
             emit(Document { id, text: &text })?;
             start = end;
         }
+        tally.n_beyond_encoding = tally.n_invalid_utf8;
         Ok(tally)
     }
 }
@@ -154,20 +155,14 @@ struct Wanted {
 
 impl Wanted {
     fn new(footer: &Footer, options: &CorpusOptions) -> Result<Self> {
-        let names = || -> Vec<&str> { footer.columns.iter().map(|column| &column.name[..]).collect() };
-        let find = |field: &str| footer.columns.iter().position(|column| column.name == field);
-        let required = |field: &String, option| {
-            find(field).ok_or_else(|| {
-                let found = field_list(&names());
-                Error::from(ErrorKind::MissingField { field: field.clone(), option, found })
-            })
-        };
+        let names: Vec<&str> = footer.columns.iter().map(|column| &column.name[..]).collect();
+        let required = |field: &String, option| find_required(&names, field, option);
         let texts: Result<Vec<usize>> =
             options.text_fields.iter().map(|field| required(field, "text_fields")).collect();
         let texts = texts?;
         let id = match &options.id_field {
             Some(field) => Some(required(field, "id_field")?),
-            None => find("id"),
+            None => find_field(&names, "id"),
         };
         let mut columns: Vec<usize> = texts.iter().copied().chain(id).collect();
         columns.sort_unstable();

@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
 
+use super::encoding::has_lines;
 use super::folder::FolderFile;
 use super::format::CorpusFormat;
 use super::line_range::{LineRange, lines_in};
 use super::stamp::Stamp;
+use super::stats::EncodingName;
 use crate::compression::unpack_counted;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -53,6 +56,8 @@ pub struct CorpusPiece {
     pub(super) format: CorpusFormat,
     /// Prefix of ids that are numbers or paths: empty, or a name and a colon.
     pub(super) id_prefix: String,
+    /// The encoding of a file of lines, if it was found when the corpus was divided.
+    pub(super) encoding: Option<EncodingName>,
     pub(super) part: Part,
 }
 
@@ -196,7 +201,8 @@ impl CorpusPiece {
         let fits = match (&self.part, self.format) {
             (Part::File { .. }, format) => format != Folder,
             (Part::Lines { stamp, start, end, .. }, Lines | JsonLines) => {
-                start <= end && *end <= stamp.n_bytes
+                let encoding = self.encoding.map(EncodingName::encoding);
+                encoding.is_some_and(has_lines) && start <= end && *end <= stamp.n_bytes
             }
             (Part::RowGroups { start, end, .. }, Parquet) => start <= end,
             (Part::Files(_), format) => format == Folder,
@@ -223,6 +229,13 @@ impl CorpusPiece {
         Error::unless(fits, "first_line", expected, got)
     }
 
+    /// The encoding that was found when the corpus was divided, and whether the piece begins where
+    /// its file does.
+    pub(super) fn found_encoding(&self) -> Option<(&'static Encoding, bool)> {
+        let is_start = !matches!(self.part, Part::Lines { start: 1.., .. });
+        self.encoding.map(|name| (name.encoding(), is_start))
+    }
+
     /// The files of a folder; none for other inputs.
     pub(super) fn folder_files(&self) -> Arc<[FolderFile]> {
         match &self.part {
@@ -237,6 +250,11 @@ impl CorpusPiece {
             Part::Lines { first_line: Some(line), .. } => line,
             _ => 1,
         }
+    }
+
+    /// Whether the piece is only some lines of its file.
+    pub(super) fn is_part(&self) -> bool {
+        matches!(self.part, Part::Lines { .. })
     }
 
     /// The row groups to be read; `None` for all.

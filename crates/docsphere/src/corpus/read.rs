@@ -1,20 +1,23 @@
 //! Reading a corpus: one thread cuts, the pool parses, results come back in order.
 
-use std::ops::{AddAssign, ControlFlow};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::document::{ChunkTally, Document};
+use super::encoding::Guesses;
+use super::extract::Messages;
 use super::format::CorpusFormat;
+use super::html::{Html, plain};
 use super::input::{Corpus, Input, Source};
 use super::piece::CorpusPiece;
-use super::{delimited, folder, jsonl, lines, parquet_input};
+use super::stats::{CorpusStats, EncodingName};
+use super::{delimited, folder, jsonl, lines, parquet_input, sheet};
 use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
@@ -22,32 +25,11 @@ use crate::observer::{Event, Observer, Silent};
 /// limit memory.
 const CHUNKS_PER_THREAD: usize = 2;
 
+/// Copies of a long text that [`plain`] makes at most.
+const HTML_COPIES: u64 = 2;
+
 /// What takes the memory, for messages.
 const DOCUMENTS: &str = "the documents";
-
-/// Counts of what was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct CorpusStats {
-    /// Documents read.
-    pub n_documents: u64,
-    /// Records left out because they could not be read.
-    pub n_bad_records: u64,
-    /// Documents with bytes that were not UTF-8 and have been replaced.
-    pub n_invalid_utf8: u64,
-    /// Bytes read from the files, before decompression.
-    pub bytes_read: u64,
-}
-
-/// The counts of two parts of a corpus together.
-impl AddAssign for CorpusStats {
-    fn add_assign(&mut self, other: CorpusStats) {
-        self.n_documents += other.n_documents;
-        self.n_bad_records += other.n_bad_records;
-        self.n_invalid_utf8 += other.n_invalid_utf8;
-        self.bytes_read += other.bytes_read;
-    }
-}
 
 /// The work done on the documents of a chunk, on a thread of the pool.
 pub(crate) trait ChunkWork: Sync {
@@ -68,6 +50,23 @@ pub(crate) trait ChunkWork: Sync {
     fn bytes_per_byte(&self) -> u64;
 }
 
+/// What all threads that read a corpus add to.
+#[derive(Clone, Default)]
+struct Shared {
+    /// Bytes read from all files, before decompression.
+    n_bytes: Arc<AtomicU64>,
+    guesses: Arc<Guesses>,
+}
+
+impl Shared {
+    fn complete(&self, stats: &mut CorpusStats) {
+        stats.bytes_read = self.n_bytes.load(Ordering::Relaxed);
+        let (n_guessed, encoding) = self.guesses.total();
+        stats.n_guessed_encodings = n_guessed;
+        stats.guessed_encoding = encoding.and_then(EncodingName::new);
+    }
+}
+
 /// A chunk and the index of its input.
 struct CutChunk {
     input: usize,
@@ -76,7 +75,7 @@ struct CutChunk {
 
 /// Cuts an input into chunks: the only place that maps formats to their files.
 fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
-    let text = || input.text(context.n_bytes);
+    let text = || input.text(context);
     match (input.format, &input.source) {
         (CorpusFormat::Lines, _) => lines::cut(text()?, context, send),
         (CorpusFormat::JsonLines, _) => jsonl::cut(text()?, context, send),
@@ -85,6 +84,15 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
             let groups = input.piece().and_then(CorpusPiece::row_groups);
             parquet_input::cut(&input.seekable()?, groups, context, send)
         }
+        (CorpusFormat::Sheet, _) => {
+            let file = input.seekable()?;
+            let n_bytes = file.metadata().map_or(0, |found| found.len());
+            let flow = delimited::cut(input.format, sheet::rows(file, context.options)?, context, send)?;
+            // The reader jumps around in the file.
+            context.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+            Ok(flow)
+        }
+        (CorpusFormat::Mbox, _) => Messages::cut(input.bytes(context)?, context, send),
         (CorpusFormat::Folder, Source::Folder(files) | Source::Piece { files, .. }) => {
             folder::cut(files, context, send)
         }
@@ -101,31 +109,29 @@ impl Corpus {
         work: &W,
         mut sink: impl FnMut(W::Output) -> Result<ControlFlow<()>>,
     ) -> Result<CorpusStats> {
-        let n_bytes = Arc::new(AtomicU64::new(0));
+        let shared = Shared::default();
         let batch_bytes = CHUNKS_PER_THREAD * rayon::current_num_threads() * self.chunk_bytes;
         let mut stats = CorpusStats::default();
         self.options.memory.check(DOCUMENTS, 0)?;
         thread::scope(|scope| {
             // One batch is parsed while the next is cut.
             let (sender, receiver) = sync_channel(0);
-            let cutter_bytes = Arc::clone(&n_bytes);
-            scope.spawn(move || self.cut(batch_bytes, &cutter_bytes, &sender));
+            let cutter = shared.clone();
+            scope.spawn(move || self.cut(batch_bytes, &cutter, &sender));
             for batch in &receiver {
                 let results: Vec<Result<(W::Output, ChunkTally)>> =
-                    batch.into_par_iter().map(|chunk| self.run(work, &chunk?, &n_bytes)).collect();
+                    batch.into_par_iter().map(|chunk| self.run(work, &chunk?, &shared)).collect();
                 for result in results {
                     let (output, tally) = result?;
-                    stats.n_documents += tally.n_documents;
-                    stats.n_bad_records += tally.n_bad_records;
-                    stats.n_invalid_utf8 += tally.n_invalid_utf8;
+                    stats.add(&tally);
                     if sink(output)?.is_break() {
-                        stats.bytes_read = n_bytes.load(Ordering::Relaxed);
+                        shared.complete(&mut stats);
                         return Ok(stats);
                     }
                 }
                 self.options.memory.check(DOCUMENTS, 0)?;
                 let event = Event::Reading {
-                    bytes_read: n_bytes.load(Ordering::Relaxed),
+                    bytes_read: shared.n_bytes.load(Ordering::Relaxed),
                     bytes_total: self.bytes_total,
                     n_documents: stats.n_documents,
                 };
@@ -133,14 +139,18 @@ impl Corpus {
                     return Err(ErrorKind::Stopped { stage: "reading" }.into());
                 }
             }
-            stats.bytes_read = n_bytes.load(Ordering::Relaxed);
+            shared.complete(&mut stats);
+            // A piece is only a part: whoever has all counts checks them.
+            if self.inputs.iter().all(|input| input.piece().is_none()) {
+                stats.check_encoding(&self.options)?;
+            }
             Ok(stats)
         })
     }
 
     /// Cuts all inputs, in order, and sends the chunks in batches of about `batch_bytes`; a longer
     /// record has a batch of its own. Ends when the receiver wants no more.
-    fn cut(&self, batch_bytes: usize, n_bytes: &Arc<AtomicU64>, sender: &SyncSender<Vec<Result<CutChunk>>>) {
+    fn cut(&self, batch_bytes: usize, shared: &Shared, sender: &SyncSender<Vec<Result<CutChunk>>>) {
         let (mut batch, mut size) = (Vec::new(), 0);
         for (number, input) in self.inputs.iter().enumerate() {
             let mut send = |chunk: Box<dyn Chunk>| {
@@ -155,7 +165,7 @@ impl Corpus {
                     Err(_) => ControlFlow::Break(()), // the receiver wants no more
                 }
             };
-            match cut_input(input, &self.context(input, n_bytes), &mut send) {
+            match cut_input(input, &self.context(input, shared), &mut send) {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => return,
                 Err(error) => {
@@ -169,40 +179,49 @@ impl Corpus {
         }
     }
 
-    fn context<'a>(&'a self, input: &'a Input, n_bytes: &'a Arc<AtomicU64>) -> InputContext<'a> {
-        let Corpus { options, chunk_bytes, .. } = self;
-        let first_line = input.piece().map_or(1, CorpusPiece::first_line);
-        InputContext { id_prefix: &input.id_prefix, options, chunk_bytes: *chunk_bytes, first_line, n_bytes }
+    fn context<'a>(&'a self, input: &'a Input, shared: &'a Shared) -> InputContext<'a> {
+        InputContext {
+            id_prefix: &input.id_prefix,
+            options: &self.options,
+            chunk_bytes: self.chunk_bytes,
+            first_line: input.piece().map_or(1, CorpusPiece::first_line),
+            is_part: input.piece().is_some_and(CorpusPiece::is_part),
+            n_bytes: &shared.n_bytes,
+            guesses: &shared.guesses,
+        }
     }
 
     fn run<W: ChunkWork>(
         &self,
         work: &W,
         CutChunk { input, chunk }: &CutChunk,
-        n_bytes: &Arc<AtomicU64>,
+        shared: &Shared,
     ) -> Result<(W::Output, ChunkTally)> {
         let input = &self.inputs[*input];
         let mut output = work.start();
         let memory = &self.options.memory;
         let first_line = chunk.first_line();
+        let html = self.options.html;
+        let bytes_per_byte = work.bytes_per_byte() + if html == Html::Keep { 0 } else { HTML_COPIES };
         // The memory of a long record is reserved while it is processed: other threads have long
         // ones, too.
         let _parsing = match first_line {
             Some(line) if chunk.n_bytes() > LONG_BYTES => {
                 let beside = chunk.parse_bytes();
-                let more = beside.saturating_add(work.bytes_per_byte() * chunk.n_bytes() as u64);
+                let more = beside.saturating_add(bytes_per_byte * chunk.n_bytes() as u64);
                 let asked = memory.reserve(LONG_RECORD, more);
                 Some(asked.map_err(|error| error.at_path(&input.path).at_line(line))?)
             }
             _ => None,
         };
-        let tally = chunk.parse(&self.context(input, n_bytes), &mut |document| {
+        let tally = chunk.parse(&self.context(input, shared), &mut |document| {
             let _working = if first_line.is_none() && document.text.len() > LONG_BYTES {
-                Some(memory.reserve(LONG_RECORD, work.bytes_per_byte() * document.text.len() as u64)?)
+                Some(memory.reserve(LONG_RECORD, bytes_per_byte * document.text.len() as u64)?)
             } else {
                 None
             };
-            work.document(&mut output, document)
+            let text = plain(document.text, html);
+            work.document(&mut output, Document { id: document.id, text: &text })
         });
         let tally = tally.map_err(|error| error.at_path(&input.path))?;
         work.finish(&mut output)?;

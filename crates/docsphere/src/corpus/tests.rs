@@ -110,10 +110,10 @@ fn carriage_returns_at_line_ends_do_not_matter() {
     let folder = Folder::new();
     let csv = "id,text\r\na,\"one\r\ntwo\"\r\n\r\nb,\"three\"\r\n,four\r\n";
     let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
-    assert_eq!(found, pairs(&[("a", "one\r\ntwo"), ("b", "three"), ("6", "four")]));
+    assert_eq!(found, pairs(&[("a", "one\r\ntwo"), ("b", "three"), ("3", "four")]));
     for csv in ["text\none\n\n\"\"\n\ntwo\n", "text\r\none\r\n\r\n\"\"\r\n\r\ntwo\r\n"] {
         let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
-        assert_eq!(found, pairs(&[("2", "one"), ("4", ""), ("6", "two")]));
+        assert_eq!(found, pairs(&[("1", "one"), ("2", ""), ("3", "two")]));
     }
     let jsonl = "{\"text\":\"one\"}\r\n\r\n{\"text\":\"two\"}\r\n";
     let (found, _) = read(&folder.file("d.jsonl", jsonl), CorpusOptions::default()).unwrap();
@@ -159,7 +159,8 @@ fn bytes_that_are_not_utf_8_are_replaced_and_counted_by_document() {
         ("e.jsonl", b"{\"text\":\"good\"}\n{\"text\":\"b\\ud83d\\ude0\\udc00d\"}\n{\"text\":\"f\\u0069ne\"}"),
     ];
     for (name, content) in &cases[..3] {
-        let (found, stats) = read(&folder.file(name, content), CorpusOptions::default()).unwrap();
+        let options = CorpusOptions::default().encoding("utf-8");
+        let (found, stats) = read(&folder.file(name, content), options).unwrap();
         let texts: Vec<&str> = found.iter().map(|(_, text)| &text[..]).collect();
         assert_eq!(texts, ["good", "b\u{fffd}\u{fffd}d", "fine"], "{name}");
         assert_eq!(stats.n_invalid_utf8, 1, "{name}");
@@ -173,13 +174,69 @@ fn bytes_that_are_not_utf_8_are_replaced_and_counted_by_document() {
 }
 
 #[test]
-fn utf_16_is_refused_with_advice() {
+fn every_format_is_read_in_other_encodings() {
     let folder = Folder::new();
-    let error = read(&folder.file("d.txt", b"\xff\xfea\0"), CorpusOptions::default()).unwrap_err();
-    assert_eq!(
-        folder.strip(&error),
-        "d.txt: text in UTF-16 is not supported; convert the file to UTF-8, for example with iconv -f UTF-16 -t UTF-8"
+    let text = "Gr\u{fc}\u{df}e aus K\u{f6}ln, sch\u{f6}ne M\u{fc}hle";
+    let csv = format!("id;text\r\na;{text}\r\n");
+    let jsonl = format!("{{\"text\":\"{text}\",\"id\":\"a\"}}\n");
+    for (name, content) in [("d.csv", &csv), ("d.jsonl.gz", &jsonl), ("dir/a", &text.to_owned())] {
+        let (cp1252, ..) = encoding_rs::WINDOWS_1252.encode(content);
+        let utf16: Vec<u8> =
+            "\u{feff}".encode_utf16().chain(content.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        for (bytes, guessed) in [(cp1252.to_vec(), Some("windows-1252")), (utf16, None)] {
+            let mut path = folder.file(name, bytes);
+            if name == "dir/a" {
+                path.pop();
+            }
+            let (found, stats) = read(&path, CorpusOptions::default()).unwrap();
+            assert_eq!(found, pairs(&[("a", text)]), "{name}");
+            assert_eq!((stats.n_invalid_utf8, stats.n_guessed_encodings), (0, u64::from(guessed.is_some())));
+            assert_eq!(stats.guessed_encoding.map(|name| name.to_string()).as_deref(), guessed);
+        }
+    }
+    let path = folder.file("d.txt", b"\x93\xfa\x96{\n");
+    let options = CorpusOptions::default().encoding("Shift_JIS");
+    assert_eq!(read(&path, options).unwrap().0, pairs(&[("1", "\u{65e5}\u{672c}")]));
+    let options = CorpusOptions::default().encoding("klingon");
+    let message = Corpus::open([&path], options).unwrap_err().to_string();
+    assert!(
+        message.starts_with("encoding must be an encoding of the web, such as utf-8, windows-1252"),
+        "{message}"
     );
+}
+
+#[test]
+fn a_corpus_of_which_much_is_damaged_is_refused_unless_its_encoding_is_named() {
+    let folder = Folder::new();
+    let file = |n_damaged: usize, n_documents: usize| {
+        // The first line makes it UTF-8.
+        let start = "\u{e9}".repeat(n_documents + 1);
+        let damaged = b"caf\xe9\n".repeat(n_damaged);
+        let sound = b"tea\n".repeat(n_documents - n_damaged - 1);
+        folder.file("d.txt", [start.as_bytes(), b"\n", &damaged, &sound].concat())
+    };
+    let counted = |n_damaged, n_documents, options| {
+        read(&file(n_damaged, n_documents), options).map(|(_, stats)| stats.n_invalid_utf8)
+    };
+    for (n_damaged, n_documents) in [(1, 4), (10, 100), (10, 1_000), (20, 2_000)] {
+        assert_eq!(counted(n_damaged, n_documents, CorpusOptions::default()).unwrap(), n_damaged as u64);
+    }
+    for (n_damaged, n_documents) in [(2, 4), (11, 100), (11, 1_000), (21, 2_000)] {
+        let error = counted(n_damaged, n_documents, CorpusOptions::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "{n_damaged} of {n_documents} documents have bytes that are not text in the encoding that was found; \
+                 encoding names another one, such as windows-1252, or utf-8 to replace such bytes"
+            )
+        );
+        let options = CorpusOptions::default().encoding("utf-8");
+        assert_eq!(counted(n_damaged, n_documents, options).unwrap(), n_damaged as u64);
+    }
+    // Half characters in JSON are no matter of the encoding.
+    let jsonl = "{\"text\":\"\\ud83d\"}\n".repeat(20);
+    let (_, stats) = read(&folder.file("d.jsonl", jsonl), CorpusOptions::default()).unwrap();
+    assert_eq!((stats.n_invalid_utf8, stats.n_beyond_encoding), (20, 20));
 }
 
 #[test]
@@ -197,15 +254,14 @@ fn bad_records_are_errors_with_file_and_line_or_are_skipped_and_counted() {
         (
             "[1]",
             format!(
-                "bad JSON Lines record: expected a JSON object with text, found invalid type: sequence, expected a JSON object at column 0 \
-                 (a JSON array? make it one object a line, for example with jq -c '.[]'); {advice}"
+                "bad JSON Lines record: expected a JSON object with text, found invalid type: sequence, expected a JSON object at column 0; {advice}"
             ),
         ),
         (
-            "{\"text\":[\"a\"]}",
+            "{\"text\":{\"a\":1}}",
             format!(
-                "bad JSON Lines record: expected a JSON object with text, found a text field that is a list, object or truth value at \
-                 column 14; {advice}"
+                "bad JSON Lines record: expected a JSON object with text, found a text field that is an object or truth value at \
+                 column 16; {advice}"
             ),
         ),
         (
@@ -238,6 +294,81 @@ fn bad_records_are_errors_with_file_and_line_or_are_skipped_and_counted() {
     );
     let (found, stats) = read(&path, skipping()).unwrap();
     assert_eq!((found.len(), stats.n_bad_records), (2, 1));
+}
+
+#[test]
+fn json_is_read_in_every_layout() {
+    let folder = Folder::new();
+    let expected = pairs(&[("1", "one"), ("b", "two"), ("3", "")]);
+    let records = [
+        "{\"text\": \"one\"}",
+        "{\"id\": \"b\",\n \"Text\": \"two\", \"x\": [\"]\", {}]}",
+        "{\"text\":null}",
+    ];
+    for (content, line) in [
+        (format!("[{}]", records.join(",\n")), 1),
+        (format!(" [\n{}\n]\n", records.join("\n,\n")), 2),
+        (format!("{{\"n\": 3,\n\"data\": [\n{}], \"more\": [{{\"text\": \"no\"}}]}}", records.join(", ")), 3),
+        (format!("\u{feff}{{\n\"text\": \"one\"\n}}\n{}{}", records[1], records[2]), 1),
+    ] {
+        for name in ["d.json", "d.jsonl.gz"] {
+            assert_eq!(
+                read(&folder.file(name, &content), CorpusOptions::default()).unwrap().0,
+                expected,
+                "{content}"
+            );
+        }
+        let broken = content.replace("\"one\"", "one");
+        let message =
+            folder.strip(&read(&folder.file("d.json", &broken), CorpusOptions::default()).unwrap_err());
+        assert!(
+            message.starts_with(&format!(
+                "d.json:{line}: bad JSON record: expected a JSON object with text, found expected value at "
+            )),
+            "{message}"
+        );
+        let (found, stats) = read(&folder.file("d.json", &broken), skipping()).unwrap();
+        assert_eq!((found, stats.n_bad_records), (expected[1..].to_vec(), 1), "{broken}");
+    }
+    let texts = "[\"cats \\\"purr\\\"\", \"dogs, bark]\", 5, null]";
+    let (found, stats) = read(&folder.file("d.json", texts), skipping()).unwrap();
+    assert_eq!(found, pairs(&[("1", "cats \"purr\""), ("2", "dogs, bark]")]));
+    assert_eq!(stats.n_bad_records, 2);
+    assert_eq!(read(&folder.file("d.json", "[]"), CorpusOptions::default()).unwrap().0, []);
+    let cut = read(&folder.file("d.json", "[{\"text\": \"a\"},"), CorpusOptions::default()).unwrap_err();
+    assert_eq!(
+        folder.strip(&cut),
+        "d.json: not valid JSON: expected a closing bracket for the list of records, found the end of the file"
+    );
+}
+
+#[test]
+fn fields_are_found_by_path_and_lists_joined() {
+    let folder = Folder::new();
+    let jsonl = "{\"doc\":{\"title\":\"a\",\"tags\":[\"x\",\"y\",null,3]},\"key\":{\"n\":7},\"authors\":[{\"name\":\"A\"},{\"name\":\"B\"}]}\n\
+        {\"authors\":[],\"doc.title\":\"literal\",\"doc\":{\"Tags\":\"z\"},\"key\":{\"n\":8},\"authors\":[{\"name\":[\"C\",\"D\"]},{}]}";
+    let options =
+        CorpusOptions::default().text_fields(["doc.title", "doc.tags", "authors.name"]).id_field("key.n");
+    let (found, _) = read(&folder.file("d.jsonl", jsonl), options.clone()).unwrap();
+    assert_eq!(found, pairs(&[("7", "a\nx\ny\n3\nA\nB"), ("8", "literal\nz\nC\nD")]));
+    let message =
+        |record: &str| folder.strip(&read(&folder.file("d.jsonl", record), options.clone()).unwrap_err());
+    assert_eq!(
+        message("{\"doc\":{\"tags\":[]},\"authors\":[{\"name\":\"\"}],\"key\":{\"n\":1}}"),
+        "d.jsonl:1: there is no field \"doc.title\"; the fields are authors, doc, key; text_fields names the field to take"
+    );
+    // Depth is bounded, and so is the stack.
+    let deep = format!("{{\"text\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = folder.strip(&read(&folder.file("d.jsonl", deep), CorpusOptions::default()).unwrap_err());
+    assert!(deep.contains("recursion limit exceeded"), "{deep}");
+    let skipped = format!("{{\"x\":{}1{},\"text\":\"a\"}}", "[".repeat(100_000), "]".repeat(100_000));
+    let read = read(&folder.file("d.jsonl", skipped), CorpusOptions::default());
+    assert!(
+        read.map_or_else(
+            |error| error.to_string().contains("recursion limit"),
+            |(found, _)| found.len() == 1
+        )
+    );
 }
 
 #[test]
@@ -274,12 +405,69 @@ fn quotes_within_a_field_that_does_not_begin_with_one_are_plain() {
 }
 
 #[test]
+fn tables_of_every_dialect_are_read_and_records_numbered() {
+    let folder = Folder::new();
+    let expected = pairs(&[("1", "one, two"), ("2", "three\nfour; |"), ("3", "")]);
+    for csv in [
+        "Text;n\none, two;1\n\"three\nfour; |\";2\n;3\n",
+        "\u{feff}\"TEXT\";\"n\"\r\n\"one, two\";1\r\n\r\n\"three\nfour; |\";2\r\n\"\";3\r\n",
+        "n\ttext\n1\tone, two\n2\t\"three\nfour; |\"\n3\t\n",
+        "n|text\n1|one, two\n2|\"three\nfour; |\"\n3|\n",
+        "sep=;\n\n\nn;text\n1;one, two\n\n2;\"three\nfour; |\"\n3;\n",
+        "\r\r\n\nn;text\n1;one, two\n2;\"three\nfour; |\"\n3;",
+    ] {
+        let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
+        assert_eq!(found, expected, "{csv:?}");
+    }
+    let named = "n#text\n1#one, two\n2#\"three\nfour; |\"\n3#\n";
+    for name in ["d.csv", "d.tsv"] {
+        let (found, _) = read(&folder.file(name, named), CorpusOptions::default().delimiter('#')).unwrap();
+        assert_eq!(found, expected);
+    }
+    // Bad records have numbers, too; messages name the line.
+    let path = folder.file("d.csv", "sep=;\nn;text\n1;\"a\nb\"\n2\n3;c\n");
+    assert_eq!(read(&path, skipping()).unwrap().0, pairs(&[("1", "a\nb"), ("3", "c")]));
+    assert!(
+        folder.strip(&read(&path, CorpusOptions::default()).unwrap_err()).starts_with("d.csv:5: bad CSV")
+    );
+}
+
+#[test]
+fn field_names_are_found_in_another_letter_case_unless_that_is_ambiguous() {
+    let folder = Folder::new();
+    let message = |csv: &str| {
+        let read = read(&folder.file("d.csv", csv), CorpusOptions::default());
+        read.map(|(found, _)| found).map_err(|error| folder.strip(&error))
+    };
+    assert_eq!(message("ID,Text\n7,a\n"), Ok(pairs(&[("7", "a")])));
+    assert_eq!(message("Text,text\na,b\n"), Ok(pairs(&[("1", "b")])));
+    let refused =
+        "d.csv:1: there is no field \"text\"; the fields are Text, TEXT; text_fields names the field to take";
+    assert_eq!(message("Text,TEXT\na,b\n"), Err(refused.to_owned()));
+    let options = CorpusOptions::default().text_fields(["größe"]);
+    assert_eq!(read(&folder.file("d.csv", "GRÖSSE,Größe\n1,2\n"), options).unwrap().0, pairs(&[("1", "2")]));
+}
+
+#[test]
+fn a_delimiter_is_for_tables_and_one_character_of_ascii() {
+    let folder = Folder::new();
+    let open = |name: &str, delimiter| {
+        let options = CorpusOptions::default().delimiter(delimiter);
+        Corpus::open([folder.file(name, "text\n")], options).unwrap_err().to_string()
+    };
+    assert_eq!(open("d.txt", ';'), "delimiter must be given with CSV or TSV input only, got ';'");
+    let expected = "delimiter must be an ASCII character, and neither a quote nor a line end, got ";
+    assert_eq!(open("d.csv", '\n'), format!("{expected}'\\n'"));
+    assert_eq!(open("d.csv", '、'), format!("{expected}'、'"));
+}
+
+#[test]
 fn a_byte_order_mark_within_a_table_is_text() {
     let folder = Folder::new();
     let csv = "text\n\u{feff}one\n\n\u{feff}\"two\"\n\u{feff}\nthree\n";
     let (found, _) = read(&folder.file("d.csv", csv), CorpusOptions::default()).unwrap();
     let expected =
-        pairs(&[("2", "\u{feff}one"), ("4", "\u{feff}\"two\""), ("5", "\u{feff}"), ("6", "three")]);
+        pairs(&[("1", "\u{feff}one"), ("2", "\u{feff}\"two\""), ("3", "\u{feff}"), ("4", "three")]);
     assert_eq!(found, expected);
 }
 
@@ -300,6 +488,107 @@ fn a_folder_is_read_by_path_in_order() {
     assert_eq!(found, pairs(&[("a.txt.gz", "one"), ("b.txt", "two"), ("d/e.md", "three")]));
     let options = CorpusOptions { glob: Some("*.txt".to_owned()), ..CorpusOptions::default() };
     assert_eq!(read(&root, options).unwrap().0, pairs(&[("b.txt", "two")]));
+}
+
+#[test]
+fn files_of_a_folder_are_read_by_content() {
+    let folder = Folder::new();
+    for (name, content) in [
+        ("c/a.md", &b"# Title\ntext"[..]),
+        ("c/b", b"<!doctype html><title>Page</title><p>body &amp; soul</p>"),
+        ("c/c.txt", b"caf\xe9 au lait, cr\xe8me br\xfbl\xe9e"),
+        ("c/d.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
+        ("c/e.txt", b"\xff\xd8\xff\xe0\0\x10JFIF"),
+        ("c/f.txt", b"a\0\x01b"),
+        ("c/g.zip", b"PK\x03\x04\x14\0\0\0a.txt"),
+        ("c/h.mp3", b"ID3\x03\0\0\0"),
+        ("c/i", b""),
+    ] {
+        folder.file(name, content);
+    }
+    let (found, stats) = read(&folder.0.path().join("c"), CorpusOptions::default()).unwrap();
+    assert_eq!(
+        found,
+        pairs(&[
+            ("a.md", "# Title\ntext"),
+            ("b", "Page\nbody & soul"),
+            ("c.txt", "caf\u{e9} au lait, cr\u{e8}me br\u{fb}l\u{e9}e"),
+            ("i", ""),
+        ])
+    );
+    let skipped = stats.skipped;
+    assert_eq!((skipped.n_images, skipped.n_media, skipped.n_archives, skipped.n_binaries), (2, 1, 1, 1));
+    // Kinds that are not read are refused by name, or skipped on demand.
+    let pdf = folder.file("c/j.pdf", "%PDF-1.4");
+    let message = folder.strip(&read(pdf.parent().unwrap(), CorpusOptions::default()).unwrap_err());
+    assert!(
+        message.starts_with(
+            "c/j.pdf: a file of the kind PDF is not supported; convert the file, for example with pdftotext, "
+        ),
+        "{message}"
+    );
+    let (found, stats) = read(pdf.parent().unwrap(), skipping()).unwrap();
+    assert_eq!((found.len(), stats.n_bad_records), (4, 1));
+}
+
+#[test]
+fn single_documents_are_inputs_of_their_own() {
+    let folder = Folder::new();
+    let paths = [
+        folder.file("x/a.md", "one"),
+        folder.file("y/a.md", "two"),
+        folder.file("b.html.gz", "<p>three</p>"),
+        folder.file("c.txt", "four\nfive"),
+    ];
+    let corpus = Corpus::open(&paths, CorpusOptions::default()).unwrap();
+    let (found, _) = read_all(&corpus).unwrap();
+    let found: Pairs = found
+        .into_iter()
+        .map(|(id, text)| (id.replace(&format!("{}/", folder.0.path().display()), ""), text))
+        .collect();
+    let expected = pairs(&[
+        ("x/a.md", "one"),
+        ("y/a.md", "two"),
+        ("b.html.gz", "three"),
+        ("c.txt:1", "four"),
+        ("c.txt:2", "five"),
+    ]);
+    assert_eq!(found, expected);
+    let mut pieces = corpus.pieces(3).unwrap();
+    let n_lines: Vec<_> = pieces.iter().map(|piece| piece.count_lines().unwrap()).collect();
+    CorpusPiece::number_lines(&mut pieces, &n_lines).unwrap();
+    let texts: Vec<String> = pieces
+        .into_iter()
+        .flat_map(|piece| {
+            read_all(&Corpus::from_pieces(&[piece], CorpusOptions::default()).unwrap()).unwrap().0
+        })
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(texts, ["one", "two", "three", "four", "five"]);
+    let alone = Corpus::open([&paths[0]], CorpusOptions::default()).unwrap();
+    assert_eq!(read_all(&alone).unwrap().0, pairs(&[("a.md", "one")]));
+}
+
+#[cfg(feature = "mail")]
+#[test]
+fn mailboxes_are_read_message_by_message() {
+    let folder = Folder::new();
+    let message =
+        |number: usize| format!("From a@b Mon\nFrom: a@b\nSubject: number {number}\n\nbody\n> quoted\n\n");
+    let mailbox: String = (1..=20).map(message).collect();
+    let (found, _) = read(&folder.file("d.mbox", &mailbox), CorpusOptions::default()).unwrap();
+    assert_eq!(found.len(), 20);
+    assert_eq!(found[19], ("20".to_owned(), "number 20\nbody".to_owned()));
+    let options = CorpusOptions::default().keep_quotes(true);
+    assert_eq!(
+        read(&folder.file("d.mbox.gz", &mailbox), options).unwrap().0[0].1,
+        "number 1\nbody\n> quoted"
+    );
+    folder.file("c/inbox", &mailbox);
+    folder.file("c/one.eml", &message(7)[13..]);
+    let (found, _) = read(&folder.0.path().join("c"), CorpusOptions::default()).unwrap();
+    assert_eq!((found.len(), &found[1].0[..], &found[20].0[..]), (21, "inbox#2", "one.eml"));
+    assert_eq!(found[20].1, "number 7\nbody");
 }
 
 #[test]

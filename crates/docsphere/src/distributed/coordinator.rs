@@ -5,7 +5,7 @@ use super::message::{Answer, Begin, Documents, Reading, Request, Shape, to_json}
 use super::packed::{Packed, damaged};
 use super::remote::{DELTA_ENTRIES, RemoteShards};
 use super::team::Team;
-use crate::corpus::{Corpus, CorpusPiece, CorpusStats};
+use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, CorpusStats};
 use crate::error::{ErrorKind, Result};
 use crate::fit::{Finished, FitOptions, LoopOptions, Params, ValidParams, restore, run_all};
 use crate::ids::DocId;
@@ -90,17 +90,12 @@ impl<'a> Coordinator<'a> {
         let groups = self.pieces(corpus)?;
         let options = corpus.options();
         let reading = |pieces: &Vec<CorpusPiece>| {
-            text.reading(Documents::Pieces {
-                pieces: to_json(pieces)?,
-                text_fields: options.text_fields.clone(),
-                id_field: options.id_field.clone(),
-                skip_bad_records: options.skip_bad_records,
-            })
+            text.reading(Documents::Pieces { pieces: to_json(pieces)?, options: to_json(options)? })
         };
         let readings: Result<Vec<Reading>> = groups.iter().map(reading).collect();
         let bytes: Vec<u64> =
             groups.iter().map(|group| group.iter().map(CorpusPiece::n_bytes).sum()).collect();
-        self.vectorize(readings?, &bytes, text, observer)
+        self.vectorize(readings?, &bytes, text, observer, options)
     }
 
     /// Lets the workers turn texts that they were given into rows.
@@ -120,7 +115,7 @@ impl<'a> Coordinator<'a> {
             first_number += shape.n_docs;
         }
         let bytes = vec![0; readings.len()];
-        self.vectorize(readings, &bytes, text, observer)
+        self.vectorize(readings, &bytes, text, observer, &CorpusOptions::default())
     }
 
     /// Consecutive pieces for each worker, of similar size in all.
@@ -172,6 +167,7 @@ impl<'a> Coordinator<'a> {
         bytes: &[u64],
         text: &DistributedText,
         observer: &mut dyn Observer,
+        options: &CorpusOptions,
     ) -> Result<DistributedRead> {
         let (mut counts, mut stats) = (CountTree::default(), CorpusStats::default());
         let bytes_total = bytes.iter().sum();
@@ -187,6 +183,7 @@ impl<'a> Coordinator<'a> {
             }
             Ok(())
         })?;
+        stats.check_encoding(options)?;
         let vectorizer = Vectorizer::new().text(text.text.clone()).tfidf(text.tfidf);
         let model = vectorizer.model(counts.total())?;
         self.shapes = Some(self.team.vectorize(Packed(model.to_bytes()))?);

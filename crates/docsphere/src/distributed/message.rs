@@ -163,7 +163,7 @@ pub(super) struct Reading {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Documents {
     /// From files.
-    Pieces { pieces: Json, text_fields: Vec<String>, id_field: Option<String>, skip_bad_records: bool },
+    Pieces { pieces: Json, options: Json },
     /// They were given to the worker. Without ids, they are numbered from this number.
     Given { first_number: u64 },
 }

@@ -91,15 +91,12 @@ impl Own {
                     }
                 }
             }
-            Documents::Pieces { pieces, text_fields, id_field, skip_bad_records } => {
+            Documents::Pieces { pieces, options } => {
                 let pieces: Vec<CorpusPiece> = from_json(pieces)?;
                 if pieces.is_empty() {
                     vectorizer.count_documents(&[])?
                 } else {
-                    let mut options = CorpusOptions::default()
-                        .text_fields(text_fields.iter().cloned())
-                        .skip_bad_records(*skip_bad_records);
-                    options.id_field.clone_from(id_field);
+                    let options: CorpusOptions = from_json(options)?;
                     let corpus = Corpus::from_pieces(&pieces, options)?;
                     let mut store = reading.keep_texts.then(|| Store::create(scratch)).transpose()?;
                     let writer = store.as_mut().map(|store| &mut store.writer);

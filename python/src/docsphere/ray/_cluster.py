@@ -48,6 +48,11 @@ def cluster(
     format: str | None = None,
     text_field: str | Sequence[str] = "text",
     id_field: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    html: str = "auto",
+    keep_quotes: bool = False,
     glob: str | None = None,
     skip_bad_records: bool = False,
     assignments: str = "csv",
@@ -138,15 +143,33 @@ def cluster(
         the result.
 
     format : str or None, default=None
-        The format of all inputs: "lines", "jsonl", "csv", "tsv", "parquet" or
-        "folder". None guesses it from the names.
+        The format of all inputs: "lines", "jsonl", "csv", "tsv", "parquet",
+        "sheet", "mbox" or "folder". None guesses it from the names.
 
     text_field : str or list of str, default="text"
-        The field, or column, that holds the text. Several are joined.
+        The field, or column, that holds the text. Several are joined. In JSON it
+        may be a path, such as "doc.title".
 
     id_field : str or None, default=None
-        The field that holds the id; None is "id" if there is one, else the line
-        number.
+        The field that holds the id; None is "id" if there is one, else a number.
+
+    delimiter : str or None, default=None
+        The character between the fields of CSV and TSV. None finds it from the
+        first records.
+
+    sheet : str or None, default=None
+        The sheet of a spreadsheet, by name or number. None is the first.
+
+    encoding : str or None, default=None
+        The encoding of all text, such as "windows-1252". None finds it from the
+        bytes.
+
+    html : {"auto", "strip", "keep"}, default="auto"
+        Remove tags from texts that are HTML and decode entities, treat every text
+        as HTML, or leave all as they are.
+
+    keep_quotes : bool, default=False
+        Keep quoted replies and signatures of mail.
 
     glob : str or None, default=None
         Which files of a folder to read, such as "2024/**/*.md".
@@ -260,6 +283,11 @@ def cluster(
         "format": format,
         "text_fields": [text_field] if isinstance(text_field, str) else list(text_field),
         "id_field": id_field,
+        "delimiter": delimiter,
+        "sheet": sheet,
+        "encoding": encoding,
+        "html": html,
+        "keep_quotes": bool(keep_quotes),
         "glob": glob,
         "skip_bad_records": bool(skip_bad_records),
         "output": os.path.abspath(output),

@@ -9,7 +9,7 @@ from typing import Any
 from .._text import TextVectorizer
 from ._cluster import cluster
 
-_FORMATS = ("lines", "jsonl", "csv", "tsv", "parquet", "folder")
+_FORMATS = ("lines", "jsonl", "csv", "tsv", "parquet", "sheet", "mbox", "folder")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,9 +40,19 @@ def _input(command: argparse.ArgumentParser) -> None:
         "--text-field",
         action="append",
         metavar="NAME",
-        help="field (column) that holds the text; repeat the option to join several fields [default: text]",
+        help="field (column, or path such as doc.title) that holds the text; repeat to join several [default: text]",
     )
     add("--id-field", metavar="NAME", help="field (column) that holds the id [default: id if there is one]")
+    add("--delimiter", metavar="CHAR", type=delimiter, help='character between the fields of CSV and TSV, or "tab"')
+    add("--sheet", metavar="NAME", help="sheet of a spreadsheet, by name or number [default: the first]")
+    add("--encoding", metavar="NAME", help="encoding of all text [default: found from the bytes]")
+    add(
+        "--html",
+        choices=("auto", "strip", "keep"),
+        default="auto",
+        help="remove tags where they are certain, everywhere, or not at all [default: %(default)s]",
+    )
+    add("--keep-quotes", action="store_true", help="keep quoted replies and signatures of mail")
     add("--glob", metavar="PATTERN", help='which files of a folder to read, such as "2024/**/*.md"')
     add("--skip-bad-records", action="store_true", help="skip and count records that cannot be read")
 
@@ -186,6 +196,14 @@ def _cluster(command: argparse.ArgumentParser) -> None:
         default=600.0,
         help="how long to wait for a lost worker [default: 10m]",
     )
+
+
+def delimiter(text: str) -> str:
+    """Read a character, or "tab"."""
+    text = {"tab": "\t", "\\t": "\t"}.get(text, text)
+    if len(text) != 1:
+        raise argparse.ArgumentTypeError("give one character, or tab")
+    return text
 
 
 def ngrams(text: str) -> tuple[int, int]:

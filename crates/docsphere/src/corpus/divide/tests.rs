@@ -32,6 +32,7 @@ fn read_pieces(pieces: &[CorpusPiece], options: &CorpusOptions, per_corpus: usiz
         pairs.extend(found);
         stats += found_stats;
     }
+    stats.check_encoding(options).map_err(|error| error.to_string())?;
     Ok((pairs, stats))
 }
 
@@ -366,9 +367,19 @@ fn token() -> impl Strategy<Value = &'static [u8]> {
 }
 
 fn content() -> impl Strategy<Value = Vec<u8>> {
-    let start = prop::sample::select(&["", "\u{feff}", "text\n", "id,text\r\n", "text\tid\n"][..]);
-    (start, prop::collection::vec(token(), 0..24))
-        .prop_map(|(start, tokens)| [start.as_bytes(), &tokens.concat()].concat())
+    let starts: [&[u8]; 9] = [
+        b"",
+        b"\xef\xbb\xbf",
+        b"text\n",
+        b"id,text\r\n",
+        b"text\tid\n",
+        b"sep=;\nid;text\n",
+        b"[",
+        b"Gr\xfc\xdfe aus K\xf6ln\n",
+        b"\xff\xfea\0\n\0",
+    ];
+    (prop::sample::select(starts.to_vec()), prop::collection::vec(token(), 0..24))
+        .prop_map(|(start, tokens)| [start, &tokens.concat()].concat())
 }
 
 proptest! {

@@ -469,8 +469,15 @@ fn values_that_repeat_are_cut_into_chunks_of_the_usual_size() {
         let mut n_rows = 0;
         let n_bytes = Arc::new(AtomicU64::new(0));
         let options = options(&["text"], None);
-        let input =
-            InputContext { id_prefix: "", options: &options, chunk_bytes, first_line: 1, n_bytes: &n_bytes };
+        let input = InputContext {
+            id_prefix: "",
+            options: &options,
+            chunk_bytes,
+            first_line: 1,
+            is_part: false,
+            n_bytes: &n_bytes,
+            guesses: &Arc::default(),
+        };
         let file = fs::File::open(&path).unwrap();
         let flow = parquet_input::cut_rows(&file, None, &input, &mut |rows| {
             assert!(rows.n_bytes() < chunk_bytes + text.len() + 100, "{} bytes", rows.n_bytes());

@@ -1,0 +1,236 @@
+//! The dialect of a table: what separates its fields, and what quotes them.
+//!
+//! Spreadsheets write CSV with commas, semicolons, tabs or bars, depending on the language of the
+//! system. The dialect is found from the first records:
+//!
+//! 1. A first line such as `sep=;`, which Excel writes and reads, names the delimiter.
+//! 2. Otherwise each delimiter is tried with each quote. The best pair gives a header with all the
+//!    wanted fields; then the most bytes in records with as many fields as the header. Ties go to
+//!    the earlier pair, comma and double quote first.
+//!
+//! The sample is always the same for the same file, so the dialect does not depend on threads or
+//! chunks. A table is read from its beginning by one process, so it does not travel.
+
+use std::io::{BufRead, Cursor, Read};
+
+use super::document::find_field;
+use super::format::CorpusFormat;
+use super::options::CorpusOptions;
+use crate::compression::read_error;
+use crate::error::Result;
+
+/// Bytes of the table from which the dialect is found.
+const SAMPLE_BYTES: u64 = 1 << 16;
+
+/// Records of the sample that are compared with the header.
+const SAMPLE_RECORDS: usize = 100;
+
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+const QUOTES: [u8; 2] = [b'"', b'\''];
+
+/// How the fields of a table are separated and quoted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Dialect {
+    pub(super) delimiter: u8,
+    pub(super) quote: u8,
+}
+
+impl Dialect {
+    /// Finds the dialect of a table, and returns it with a reader that begins where the given one
+    /// did.
+    pub(super) fn find(
+        format: CorpusFormat,
+        mut reader: Box<dyn BufRead>,
+        options: &CorpusOptions,
+    ) -> Result<(Dialect, Box<dyn BufRead>)> {
+        let mut sample = Vec::new();
+        reader.by_ref().take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(read_error)?;
+        let is_whole = (sample.len() as u64) < SAMPLE_BYTES;
+        let dialect = Self::of_sample(format, &sample, is_whole, options);
+        Ok((dialect, Box::new(Cursor::new(sample).chain(reader))))
+    }
+
+    fn of_sample(format: CorpusFormat, sample: &[u8], is_whole: bool, options: &CorpusOptions) -> Dialect {
+        let sample = &sample[blank_bytes(sample)..];
+        let named = separator_line(sample);
+        let given = options.delimiter.and_then(|delimiter| u8::try_from(delimiter).ok());
+        let of_format = (format == CorpusFormat::Tsv).then_some(b'\t');
+        let sample = &sample[named.map_or(0, |(_, length)| length)..];
+        let sample = &sample[blank_bytes(sample)..];
+        let delimiters = match given.or(named.map(|(delimiter, _)| delimiter)).or(of_format) {
+            Some(delimiter) => vec![delimiter],
+            None => DELIMITERS.to_vec(),
+        };
+        let mut best = (None, Dialect { delimiter: delimiters[0], quote: QUOTES[0] });
+        for delimiter in delimiters {
+            for quote in
+                QUOTES.into_iter().filter(|&quote| quote != b'\'' || has_apostrophes(sample, delimiter))
+            {
+                let dialect = Dialect { delimiter, quote };
+                let score = dialect.score(sample, is_whole, options);
+                if score > best.0 {
+                    best = (score, dialect);
+                }
+            }
+        }
+        best.1
+    }
+
+    /// How well the dialect fits, to be compared; `None` for a sample without a record.
+    fn score(self, sample: &[u8], is_whole: bool, options: &CorpusOptions) -> Option<Score> {
+        let mut reader = self.reader(sample);
+        let mut record = csv::ByteRecord::new();
+        let mut next = |record: &mut csv::ByteRecord| {
+            let start = reader.position().byte();
+            let found = reader.read_byte_record(record).unwrap_or(false);
+            let end = reader.position().byte();
+            found.then_some((end - start, end == sample.len() as u64))
+        };
+        next(&mut record)?;
+        let names = header_names(&record);
+        let mut wanted = options.text_fields.iter().chain(&options.id_field);
+        let is_wanted = wanted.all(|field| find_field(&names, field).is_some());
+        let (mut fitting, mut total) = (0, 0);
+        for _ in 0..SAMPLE_RECORDS {
+            let Some((n_bytes, is_last)) = next(&mut record) else { break };
+            if is_last && !is_whole {
+                break; // cut off
+            }
+            total += n_bytes;
+            fitting += if record.len() == names.len() { n_bytes } else { 0 };
+        }
+        let share = (1000 * fitting).checked_div(total).unwrap_or(1000);
+        let is_table = is_wanted || names.len() > 1;
+        Some(Score { is_wanted, is_table, share, n_fields: if is_wanted { 0 } else { names.len() } })
+    }
+
+    /// A reader of records that end in line feeds. A carriage return before one belongs to the last
+    /// field.
+    pub(super) fn reader<R: Read>(self, bytes: R) -> csv::Reader<R> {
+        csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.delimiter)
+            .quote(self.quote)
+            .terminator(csv::Terminator::Any(b'\n'))
+            .from_reader(bytes)
+    }
+}
+
+/// How well a dialect fits a sample. The order of the fields is the order of comparison.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Score {
+    /// Whether the header has all the wanted fields.
+    is_wanted: bool,
+    /// Whether there is more than one field, or the wanted one.
+    is_table: bool,
+    /// The share of bytes in records with as many fields as the header, in thousandths.
+    share: u64,
+    /// The number of fields, unless the header has all the wanted ones.
+    n_fields: usize,
+}
+
+/// The length of the blank lines at the beginning: those of carriage returns alone. A carriage
+/// return before anything else is text.
+pub(super) fn blank_bytes(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    loop {
+        let line = &bytes[length..];
+        let n_returns = line.iter().take_while(|&&byte| byte == b'\r').count();
+        match line.get(n_returns) {
+            Some(b'\n') => length += n_returns + 1,
+            Some(_) => return length,
+            None => return bytes.len(),
+        }
+    }
+}
+
+/// The delimiter that a first line such as `sep=;` names, and the length of this line.
+pub(super) fn separator_line(text: &[u8]) -> Option<(u8, usize)> {
+    let length = memchr::memchr(b'\n', text).map_or(text.len(), |at| at + 1);
+    let mut line = text[..length].trim_ascii_end();
+    // The delimiter may itself be blank.
+    if line.eq_ignore_ascii_case(b"sep=") && text.get(4) == Some(&b'\t') {
+        line = &text[..5];
+    }
+    match line {
+        [name @ .., b'=', delimiter]
+            if name.eq_ignore_ascii_case(b"sep")
+                && (*delimiter == b'\t' || delimiter.is_ascii_punctuation())
+                && !QUOTES.contains(delimiter) =>
+        {
+            Some((*delimiter, length))
+        }
+        _ => None,
+    }
+}
+
+/// Whether single quotes enclose fields: at least as many end a field as begin one. In other tables
+/// they are apostrophes.
+fn has_apostrophes(sample: &[u8], delimiter: u8) -> bool {
+    let (mut n_opening, mut n_closing) = (0, 0);
+    for at in memchr::memchr_iter(b'\'', sample) {
+        let is_edge = |byte: u8| [delimiter, b'\n', b'\r'].contains(&byte);
+        n_opening += usize::from(at == 0 || is_edge(sample[at - 1]));
+        n_closing += usize::from(sample.get(at + 1).is_none_or(|&byte| is_edge(byte)));
+    }
+    n_opening > 0 && n_closing >= n_opening
+}
+
+/// The names in a header.
+pub(super) fn header_names(record: &csv::ByteRecord) -> Vec<String> {
+    (0..record.len()).map(|column| String::from_utf8_lossy(field(record, column)).trim().to_owned()).collect()
+}
+
+/// A field of a record, the last without its carriage return.
+pub(super) fn field(record: &csv::ByteRecord, position: usize) -> &[u8] {
+    match &record[position] {
+        [head @ .., b'\r'] if position + 1 == record.len() => head,
+        field => field,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(sample: &str, options: &CorpusOptions) -> (char, char) {
+        let Dialect { delimiter, quote } =
+            Dialect::of_sample(CorpusFormat::Csv, sample.as_bytes(), true, options);
+        (delimiter.into(), quote.into())
+    }
+
+    #[test]
+    fn the_dialect_is_found_from_the_first_records() {
+        for (sample, expected) in [
+            ("", (',', '"')),
+            ("text", (',', '"')),
+            ("id,text\n1,a; b; c\n2,d; e; f\n", (',', '"')),
+            ("id;text\n1;a, b\n2;c, d\n", (';', '"')),
+            ("id\ttext\n1\ta, b; c\n", ('\t', '"')),
+            ("id|text\n1|a, b; c\n", ('|', '"')),
+            ("\"id\";\"text\"\n\"1\";\"a; b\"\n", (';', '"')),
+            ("'id','text'\n'1','a, b'\n", (',', '\'')),
+            ("id,text\n1,'a, b'\n2,'c, d'\n", (',', '\'')),
+            ("id,text\n1,'tis, but, more\n2,'twas\n", (',', '"')),
+            // One column of text: the delimiter that occurs least.
+            ("text\ncats, dogs\nand; more\n", ('\t', '"')),
+            ("text\ncats\ndogs\n", (',', '"')),
+            // The wanted field is in none: the names in the message are those of a table.
+            ("nr;body\n1;a, b\n2;c, d, e\n", (';', '"')),
+            ("sep=;\nid;text\n", (';', '"')),
+            ("SEP=\t\r\nid,text\n", ('\t', '"')),
+        ] {
+            assert_eq!(found(sample, &CorpusOptions::default()), expected, "{sample:?}");
+        }
+        let options = CorpusOptions::default().text_fields(["Beschreibung"]).delimiter('#');
+        assert_eq!(found("id#Beschreibung\n", &options), ('#', '"'));
+    }
+
+    #[test]
+    fn a_record_that_the_sample_cuts_off_does_not_count() {
+        let sample = b"id;text\n1;a\n2;b, c\n3";
+        let whole = Dialect::of_sample(CorpusFormat::Csv, sample, false, &CorpusOptions::default());
+        assert_eq!(whole.delimiter, b';');
+    }
+}

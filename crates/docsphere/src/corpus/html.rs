@@ -1,0 +1,380 @@
+//! Web pages and marked-up fields as plain text.
+//!
+//! A text is HTML if it begins like a page, or has a tag that is certainly one: a closing tag of an
+//! element of HTML (`</b>`), or an opening tag of an element that often stands alone (`<br>`,
+//! `<p>`, `<img …>`). So `a < b`, `<3` and `List<String>` stay as they are. In HTML, tags become
+//! blanks or line feeds, entities become characters, and these elements are left out with all their
+//! content: scripts, styles, templates, drawings, forms' controls, navigation, footers and asides.
+//! The title of a page stays.
+//!
+//! In any other text only entities that end with a semicolon are decoded: `R&D` and `AT&T` stay.
+//!
+//! # Cost
+//!
+//! A text without `<` and `&` is returned as it is, after a search for these two bytes. The
+//! tokenizer (`html5gum`) follows the standard of HTML, without recursion and without a tree, so its
+//! memory is that of the text. A text with tags takes about its size once more, and as much again
+//! for a tag that never ends.
+
+use std::borrow::Cow;
+
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
+use serde::{Deserialize, Serialize};
+
+use crate::names::impl_names;
+
+/// What to do with HTML in texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Html {
+    /// Remove tags from texts that are HTML, and decode entities in all.
+    #[default]
+    Auto,
+    /// Treat every text as HTML.
+    Strip,
+    /// Leave texts as they are.
+    Keep,
+}
+
+impl Html {
+    /// All ways.
+    pub const ALL: &'static [Html] = &[Html::Auto, Html::Strip, Html::Keep];
+
+    /// The name by which users choose it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Html::Auto => "auto",
+            Html::Strip => "strip",
+            Html::Keep => "keep",
+        }
+    }
+}
+
+impl_names!(Html, "html");
+
+/// A text that was escaped twice is decoded twice.
+const MAX_ROUNDS: usize = 2;
+
+/// The longest entity, without its ampersand and semicolon: the longest name in the standard has 31
+/// characters.
+const MAX_ENTITY_BYTES: usize = 32;
+
+/// The text as people read it.
+pub(super) fn plain(text: &str, html: Html) -> Cow<'_, str> {
+    match html {
+        Html::Keep => Cow::Borrowed(text),
+        Html::Strip => Cow::Owned(without_tags(text)),
+        Html::Auto if memchr::memchr2(b'<', b'&', text.as_bytes()).is_none() => Cow::Borrowed(text),
+        Html::Auto if is_html(text) => Cow::Owned(without_tags(text)),
+        Html::Auto => {
+            let mut plain = Cow::Borrowed(text);
+            for _ in 0..MAX_ROUNDS {
+                let Some(decoded) = without_entities(&plain) else { break };
+                // What was escaped as a whole is HTML after all.
+                if is_html(&decoded) {
+                    return Cow::Owned(without_tags(&decoded));
+                }
+                plain = Cow::Owned(decoded);
+            }
+            plain
+        }
+    }
+}
+
+/// Elements that are left out with their content.
+const LEFT_OUT: [&str; 19] = [
+    "aside", "audio", "button", "canvas", "datalist", "footer", "iframe", "math", "menu", "nav", "noscript",
+    "object", "script", "select", "style", "svg", "template", "textarea", "video",
+];
+
+/// Elements within a line of text: their tags separate no words.
+const INLINE: [&str; 27] = [
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins",
+    "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "tt", "u", "var", "wbr",
+];
+
+/// Elements whose opening tag alone shows that a text is HTML.
+const ALONE: [&str; 17] = [
+    "body", "br", "div", "h1", "h2", "h3", "head", "hr", "html", "img", "li", "meta", "ol", "p", "table",
+    "td", "ul",
+];
+
+/// Further elements whose closing tag shows that a text is HTML.
+const OTHERS: [&str; 31] = [
+    "article",
+    "blockquote",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "form",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "label",
+    "main",
+    "option",
+    "pre",
+    "section",
+    "strike",
+    "sub",
+    "summary",
+    "sup",
+    "tbody",
+    "th",
+    "thead",
+    "time",
+    "title",
+    "tr",
+];
+
+/// Whether a text certainly is HTML.
+fn is_html(text: &str) -> bool {
+    memchr::memchr_iter(b'<', text.as_bytes()).any(|at| {
+        let rest = &text.as_bytes()[at + 1..];
+        let (closes, rest) = rest.strip_prefix(b"/").map_or((false, rest), |rest| (true, rest));
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let is_any =
+            |names: &[&str]| names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&rest[..length]));
+        let ends = match rest.get(length) {
+            Some(b'>') => true,
+            Some(b' ' | b'\t' | b'\n' | b'\r' | b'/') => {
+                // The tag must end before another one begins.
+                let end = memchr::memchr2(b'<', b'>', &rest[length..]);
+                end.is_some_and(|end| rest[length + end] == b'>')
+            }
+            _ => false,
+        };
+        if length == 0 {
+            let doctype = rest.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"!doctype"));
+            return !closes && doctype && text[..at].trim().is_empty();
+        }
+        ends && (is_any(&ALONE) || (closes && (is_any(&INLINE) || is_any(&OTHERS) || is_any(&LEFT_OUT))))
+    })
+}
+
+/// The text of HTML.
+fn without_tags(html: &str) -> String {
+    let mut text = Text::default();
+    let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<()> {
+        text.on(&event);
+        None
+    });
+    // Scripts and styles hold no tags.
+    emitter.naively_switch_states(true);
+    for Ok(()) in Tokenizer::new_with_emitter(html, emitter) {}
+    text.finish()
+}
+
+/// Text as it is collected.
+#[derive(Default)]
+struct Text {
+    text: String,
+    /// The element that is being left out, and how many of its name are open.
+    left_out: Option<(&'static str, usize)>,
+    /// The last opening tag, if it opens an element that is left out.
+    opening: Option<&'static str>,
+}
+
+impl Text {
+    fn on(&mut self, event: &CallbackEvent<'_>) {
+        match event {
+            CallbackEvent::OpenStartTag { name } => {
+                self.opening = LEFT_OUT.into_iter().find(|known| known.as_bytes() == *name);
+                self.separate(name);
+            }
+            CallbackEvent::CloseStartTag { self_closing } => {
+                let Some(name) = self.opening.take().filter(|_| !self_closing) else { return };
+                match &mut self.left_out {
+                    None => self.left_out = Some((name, 1)),
+                    Some((open, depth)) if *open == name => *depth += 1,
+                    Some(_) => {}
+                }
+            }
+            CallbackEvent::EndTag { name } => {
+                match &mut self.left_out {
+                    Some((open, depth)) if open.as_bytes() == *name => *depth -= 1,
+                    _ => {}
+                }
+                self.left_out = self.left_out.filter(|&(_, depth)| depth > 0);
+                self.separate(name);
+            }
+            CallbackEvent::String { value } if self.left_out.is_none() => self.push(value),
+            _ => {}
+        }
+    }
+
+    /// Separates what comes before and after a tag, unless it is one within a line.
+    fn separate(&mut self, name: &[u8]) {
+        let is_inline = INLINE.iter().any(|known| known.as_bytes() == name);
+        if self.left_out.is_some() || is_inline || self.text.is_empty() || self.text.ends_with('\n') {
+            return;
+        }
+        // Cells are parts of a line.
+        let separator = if matches!(name, b"td" | b"th") { ' ' } else { '\n' };
+        if self.text.ends_with(' ') {
+            self.text.pop();
+        }
+        self.text.push(separator);
+    }
+
+    /// Adds text; blanks and line ends that follow each other become one.
+    fn push(&mut self, bytes: &[u8]) {
+        let value = String::from_utf8_lossy(bytes);
+        let starts_blank = value.starts_with(|c: char| c.is_whitespace());
+        let mut words = value.split_whitespace();
+        let Some(first) = words.next() else {
+            self.blank(starts_blank);
+            return;
+        };
+        self.blank(starts_blank);
+        self.text.push_str(first);
+        for word in words {
+            self.text.push(' ');
+            self.text.push_str(word);
+        }
+        self.blank(value.ends_with(|c: char| c.is_whitespace()));
+    }
+
+    fn blank(&mut self, is_wanted: bool) {
+        if is_wanted && !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
+            self.text.push(' ');
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.text.truncate(self.text.trim_end().len());
+        self.text
+    }
+}
+
+/// The text with its entities decoded; `None` if it has none.
+fn without_entities(text: &str) -> Option<String> {
+    let mut decoded = String::new();
+    let mut copied = 0;
+    for at in memchr::memchr_iter(b'&', text.as_bytes()) {
+        if at < copied {
+            continue;
+        }
+        let rest = &text.as_bytes()[at + 1..];
+        let rest = &rest[..rest.len().min(MAX_ENTITY_BYTES + 1)];
+        let Some(length) = rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'#') else {
+            continue;
+        };
+        if length == 0 || rest[length] != b';' {
+            continue;
+        }
+        let end = at + length + 2;
+        let entity = &text[at..end];
+        let character = entity_text(entity);
+        if character.is_empty() || character.ends_with(';') {
+            continue; // not the name of any
+        }
+        decoded.push_str(&text[copied..at]);
+        decoded.push_str(&character);
+        copied = end;
+    }
+    (copied > 0).then(|| decoded + &text[copied..])
+}
+
+/// The characters of an entity, or the entity itself if there is no such.
+fn entity_text(entity: &str) -> String {
+    let mut found = String::new();
+    let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<()> {
+        if let CallbackEvent::String { value } = event {
+            found.push_str(&String::from_utf8_lossy(value));
+        }
+        None
+    });
+    for Ok(()) in Tokenizer::new_with_emitter(entity, emitter) {}
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_stays_as_it_is() {
+        for text in [
+            "",
+            "cats purr",
+            "a < b and c > d",
+            "i <3 cats",
+            "List<String> of Map<K, V>",
+            "AT&T, R&D; a&b",
+            "x <y",
+            "<name@example.org> wrote",
+            "&nosuch; &; &#; &;;",
+            "if (a<b && c>d) {}",
+            "\u{6771} < \u{4eac}",
+            "vector<a> and <b without an end",
+            "<p_T> is the mean",
+            "< p > q",
+            "&",
+        ] {
+            assert_eq!(plain(text, Html::Auto), text);
+            assert!(matches!(plain(text, Html::Auto), Cow::Borrowed(_)), "{text}");
+        }
+        assert_eq!(plain("<b>a</b> &amp;", Html::Keep), "<b>a</b> &amp;");
+    }
+
+    #[test]
+    fn entities_are_decoded_wherever_they_are() {
+        for (text, expected) in [
+            ("&quot;cats&quot; &amp; dogs", "\"cats\" & dogs"),
+            ("caf&eacute; &#233; &#xE9; &hellip;", "caf\u{e9} \u{e9} \u{e9} \u{2026}"),
+            ("AT&amp;T 1 &lt; 2", "AT&T 1 < 2"),
+            ("&amp;quot;twice&amp;quot;", "\"twice\""),
+            ("&lt;p&gt;escaped&lt;/p&gt;", "escaped"),
+            ("&amp;&amp;", "&&"),
+        ] {
+            assert_eq!(plain(text, Html::Auto), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tags_scripts_styles_and_navigation_are_removed() {
+        let page = "<!DOCTYPE html><html><head><title>Cats &amp; dogs</title><style>p { color: red }</style>\
+            <script>var a = '<p>no</p>';</script></head><body class=\"x\"><nav><ul><li><a href=\"/\">Home</a></li></ul>\
+            </nav><h1>All about   <b>ca</b>ts</h1><p>They purr.<br>And\n sleep.</p><!-- no --><table><tr><td>one</td>\
+            <td>two</td></tr></table><svg><g/><text>no</text></svg><footer>Imprint <footer>x</footer> y</footer></body></html>";
+        assert_eq!(plain(page, Html::Auto), "Cats & dogs\nAll about cats\nThey purr.\nAnd sleep.\none two");
+        for (text, expected) in [
+            ("a<br/>b", "a\nb"),
+            ("<p>one<p>two", "one\ntwo"),
+            ("<a href='x'>link</a>ed", "linked"),
+            ("<script>never closed", ""),
+            ("<script>x</script>a", "a"),
+            ("5 < 6 <br> 7 & 8", "5 < 6\n7 & 8"),
+            ("<b>cut</b> <i", "cut"),
+        ] {
+            assert_eq!(plain(text, Html::Strip), expected, "{text}");
+        }
+        assert_eq!(plain("<b>cats</b> purr", Html::Auto), "cats purr");
+        assert_eq!(plain("a <unknown>b", Html::Strip), "a\nb");
+    }
+
+    #[test]
+    fn damaged_and_hostile_pages_are_read_to_the_end() {
+        let page = "<!doctype html><p>caf\u{e9} &eacute;</p><script>x</script><nav>y</nav><!-- z -->\u{6771}";
+        for (cut, _) in page.char_indices() {
+            plain(&page[..cut], Html::Auto);
+            plain(&page[..cut], Html::Strip);
+            plain(&page[cut..], Html::Strip);
+        }
+        let deep = "<div>".repeat(200_000) + "cats";
+        assert_eq!(plain(&deep, Html::Auto), "cats");
+        assert_eq!(plain(&"<nav>".repeat(100_000), Html::Strip), "");
+        assert_eq!(plain(&"&amp;".repeat(100_000), Html::Auto).len(), 100_000);
+        assert_eq!(plain(&"<".repeat(1_000_000), Html::Auto).len(), 1_000_000);
+    }
+}

@@ -1,0 +1,414 @@
+//! The wanted fields of a JSON object.
+//!
+//! A field is named by its own name, or by the path to it (`doc.title`). On the way, and at its
+//! end, there may be lists: their texts are joined with line feeds. Text without escapes is not
+//! copied, and unwanted fields are skipped without being kept.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::document::{MAX_SHOWN, field_list, same_but_case};
+use super::options::CorpusOptions;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The fields kept from a record.
+pub(super) struct Fields<'de> {
+    pub(super) texts: Vec<Option<Cow<'de, str>>>,
+    pub(super) id: Option<Cow<'de, str>>,
+}
+
+/// The fields to keep.
+pub(super) struct Wanted<'a> {
+    options: &'a CorpusOptions,
+    /// The paths of the text fields, and then that of the id.
+    paths: Vec<Path<'a>>,
+}
+
+/// The path to a field.
+struct Path<'a> {
+    /// The parts of the path, with the rest of the path that begins with each.
+    parts: Vec<(&'a str, &'a str)>,
+    is_id: bool,
+}
+
+impl<'a> Path<'a> {
+    fn new(name: &'a str, is_id: bool) -> Self {
+        let mut parts = Vec::new();
+        let mut rest = Some(name);
+        while let Some(path) = rest {
+            let (first, after) =
+                path.split_once('.').map_or((path, None), |(first, after)| (first, Some(after)));
+            parts.push((first, path));
+            rest = after;
+        }
+        Path { parts, is_id }
+    }
+}
+
+impl<'a> Wanted<'a> {
+    pub(super) fn new(options: &'a CorpusOptions) -> Self {
+        let texts = options.text_fields.iter().map(|name| Path::new(name, false));
+        let id = Path::new(options.id_field.as_deref().unwrap_or("id"), true);
+        Wanted { options, paths: texts.chain([id]).collect() }
+    }
+
+    /// The wanted fields of a record. In a list of texts, a record is a text.
+    pub(super) fn fields_of<'de>(&self, record: &'de str, format: &'static str) -> Result<Fields<'de>> {
+        let mut reader = serde_json::Deserializer::from_str(record);
+        if record.starts_with('"') && self.paths.len() == 2 && self.options.id_field.is_none() {
+            let text = Plain.deserialize(&mut reader).and_then(|text| reader.end().map(|()| text));
+            let text = text.map_err(|error| bad_record(format, &error))?;
+            return Ok(Fields { texts: vec![Some(text)], id: None });
+        }
+        let places: Vec<Place> =
+            (0..self.paths.len()).map(|path| Place { path, part: 0, is_exact: true }).collect();
+        let object = Object { wanted: self, places: &places };
+        let found = object.deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
+        let mut found = found.map_err(|error| bad_record(format, &error))?;
+        let id = found.pop().and_then(Found::text).filter(|id| !id.is_empty());
+        let fields = Fields { texts: found.into_iter().map(Found::text).collect(), id };
+        if let Some(missing) = fields.texts.iter().position(Option::is_none) {
+            return Err(missing_field(record, &self.options.text_fields[missing], "text_fields"));
+        }
+        match &self.options.id_field {
+            Some(name) if fields.id.is_none() => Err(missing_field(record, name, "id_field")),
+            _ => Ok(fields),
+        }
+    }
+}
+
+fn bad_record(format: &'static str, error: &serde_json::Error) -> Error {
+    let mut found = error.to_string();
+    // Lines are counted within the record, and would mislead.
+    if let Some(at) = found.find(" at line 1 column ") {
+        found.replace_range(at.., &format!(" at column {}", error.column()));
+    }
+    let expected = "a JSON object with text".to_owned();
+    ErrorKind::Record { format, expected, found }.into()
+}
+
+fn missing_field(record: &str, field: &str, option: &'static str) -> Error {
+    let names = serde_json::from_str(record).map_or_else(|_| Vec::new(), |FirstNames(names)| names);
+    ErrorKind::MissingField { field: field.to_owned(), option, found: field_list(&names) }.into()
+}
+
+/// The names of an object's first fields, one more than a message shows: a record may have
+/// millions.
+struct FirstNames(Vec<String>);
+
+impl<'de> serde::Deserialize<'de> for FirstNames {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        reader.deserialize_map(FirstNames(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for FirstNames {
+    type Value = FirstNames;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
+            names.insert(name);
+            if names.len() > MAX_SHOWN + 1 {
+                names.pop_last();
+            }
+        }
+        Ok(FirstNames(names.into_iter().collect()))
+    }
+}
+
+/// How far a path has been followed.
+#[derive(Clone, Copy)]
+struct Place {
+    path: usize,
+    /// The next part.
+    part: usize,
+    /// Whether the parts so far have exactly the wanted letter case.
+    is_exact: bool,
+}
+
+/// What was found for a place.
+#[derive(Clone, Default)]
+struct Found<'de> {
+    value: Option<Cow<'de, str>>,
+    is_exact: bool,
+    /// The name of the field, if it differs in letter case.
+    name: String,
+    is_ambiguous: bool,
+}
+
+impl<'de> Found<'de> {
+    fn text(self) -> Option<Cow<'de, str>> {
+        self.value.filter(|_| !self.is_ambiguous)
+    }
+
+    /// Takes the value of a field. An exact name beats others, the last value of a repeated field
+    /// counts, and two names that differ only in letter case are ambiguous.
+    fn take(&mut self, value: Option<Cow<'de, str>>, is_exact: bool, name: &str) {
+        if is_exact {
+            *self = Found { value, is_exact, ..Found::default() };
+        } else if !self.is_exact {
+            self.is_ambiguous |= self.value.is_some() && self.name != name;
+            self.value = value;
+            name.clone_into(&mut self.name);
+        }
+    }
+
+    /// Adds the value of another element of a list.
+    fn join(&mut self, other: Found<'de>) {
+        self.is_ambiguous |= other.is_ambiguous;
+        match (&mut self.value, other.value) {
+            (Some(value), Some(more)) => join(value, &more),
+            (value @ None, Some(more)) => *value = Some(more),
+            (_, None) => {}
+        }
+    }
+}
+
+/// Adds a text to others; empty ones add nothing.
+fn join(text: &mut Cow<'_, str>, more: &str) {
+    if !more.is_empty() {
+        let text = text.to_mut();
+        text.push_str(if text.is_empty() { "" } else { "\n" });
+        text.push_str(more);
+    }
+}
+
+/// An object in which paths continue. The result has an entry per place.
+#[derive(Clone, Copy)]
+struct Object<'a> {
+    wanted: &'a Wanted<'a>,
+    places: &'a [Place],
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = Vec<Found<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = Vec<Found<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = vec![Found::default(); self.places.len()];
+        while let Some(key) = map.next_key_seed(Key(self))? {
+            if key.matches.is_empty() {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            // The places at which paths continue in the value.
+            let inner: Vec<Place> = key.matches.iter().filter_map(|found| found.inner).collect();
+            let value = map.next_value_seed(FieldValue { wanted: self.wanted, places: &inner })?;
+            let mut nested = value.nested.into_iter();
+            for Match { place, inner, is_exact } in key.matches {
+                let text = if inner.is_some() {
+                    let Some(text) = nested.next().and_then(Found::text) else { continue };
+                    Some(text)
+                } else {
+                    let path = &self.wanted.paths[self.places[place].path];
+                    self.wanted.checked(path, value.text.clone()).map_err(A::Error::custom)?
+                };
+                found[place].take(text, is_exact, &key.name);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Wanted<'_> {
+    /// The value of a field as text or as an id.
+    fn checked<'de>(&self, path: &Path<'_>, text: Text<'de>) -> Result<Option<Cow<'de, str>>, &'static str> {
+        match text {
+            Text::Plain(text) => Ok(Some(text)),
+            Text::Joined(text) if !path.is_id => Ok(Some(Cow::Owned(text))),
+            _ if !path.is_id => Err("a text field that is an object or truth value"),
+            _ if self.options.id_field.is_none() => Ok(None),
+            _ => Err("an id that is neither a text nor a number"),
+        }
+    }
+}
+
+/// The name of a field, compared with the wanted names without copying the others.
+struct Key<'a>(Object<'a>);
+
+/// A name, and what is wanted of it.
+struct FoundKey {
+    matches: Vec<Match>,
+    /// The name, if it is wanted.
+    name: String,
+}
+
+struct Match {
+    /// Which of the places.
+    place: usize,
+    /// Where the path continues; `None` if it ends.
+    inner: Option<Place>,
+    is_exact: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = FoundKey;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = FoundKey;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<FoundKey, E> {
+        let mut matches = Vec::new();
+        for (place, &Place { path, part, is_exact }) in self.0.places.iter().enumerate() {
+            let parts = &self.0.wanted.paths[path].parts;
+            let (first, rest) = parts[part];
+            if same_but_case(name, rest) {
+                matches.push(Match { place, inner: None, is_exact: is_exact && name == rest });
+            } else if part + 1 < parts.len() && same_but_case(name, first) {
+                let is_exact = is_exact && name == first;
+                let inner = Some(Place { path, part: part + 1, is_exact });
+                matches.push(Match { place, inner, is_exact });
+            }
+        }
+        let name = if matches.is_empty() { String::new() } else { name.to_owned() };
+        Ok(FoundKey { matches, name })
+    }
+}
+
+/// The value of a wanted field.
+struct Value<'de> {
+    text: Text<'de>,
+    /// What paths that continue in it have found; an entry per place.
+    nested: Vec<Found<'de>>,
+}
+
+/// A value as text.
+#[derive(Clone)]
+enum Text<'de> {
+    /// A text, a number (its digits) or null (an empty text).
+    Plain(Cow<'de, str>),
+    /// The texts of a list.
+    Joined(String),
+    Other,
+}
+
+#[derive(Clone, Copy)]
+struct FieldValue<'a> {
+    wanted: &'a Wanted<'a>,
+    places: &'a [Place],
+}
+
+impl FieldValue<'_> {
+    fn plain<'de>(self, text: impl Into<Cow<'de, str>>) -> Value<'de> {
+        Value { text: Text::Plain(text.into()), nested: vec![Found::default(); self.places.len()] }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for FieldValue<'_> {
+    type Value = Value<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for FieldValue<'_> {
+    type Value = Value<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(self.plain(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(self.plain(text.to_owned()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(self.plain(""))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(self.plain(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(self.plain(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(self.plain(number.to_string()))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Value { text: Text::Other, nested: vec![Found::default(); self.places.len()] })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut nested = vec![Found::default(); self.places.len()];
+        let mut joined = Some(Cow::Borrowed(""));
+        while let Some(element) = list.next_element_seed(self)? {
+            match element.text {
+                Text::Plain(text) => joined.iter_mut().for_each(|joined| join(joined, &text)),
+                Text::Joined(text) => joined.iter_mut().for_each(|joined| join(joined, &text)),
+                Text::Other => joined = None,
+            }
+            nested.iter_mut().zip(element.nested).for_each(|(found, more)| found.join(more));
+        }
+        let text = joined.map_or(Text::Other, |joined| Text::Joined(joined.into_owned()));
+        Ok(Value { text, nested })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let object = Object { wanted: self.wanted, places: self.places };
+        Ok(Value { text: Text::Other, nested: object.visit_map(map)? })
+    }
+}
+
+/// A text alone.
+struct Plain;
+
+impl<'de> DeserializeSeed<'de> for Plain {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Plain {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+}

@@ -1,0 +1,400 @@
+//! How a file of JSON is laid out: one object per line, or values over several lines, alone or in a
+//! list.
+//!
+//! | layout | example | a record is |
+//! |---|---|---|
+//! | lines | `{"text": "a"}` on each line | an object |
+//! | values | objects that have line ends in them, one after the other | an object |
+//! | list | `[{"text": "a"}, …]`, `["a", …]` | an element: an object, or a text |
+//! | wrapped list | `{"n": 2, "data": [{"text": "a"}, …]}` | an element of the first such list |
+//!
+//! The layout is found from the first 64 KiB. A file is taken for a wrapped list only if its first
+//! object lacks the wanted fields, has a list of objects or texts, and is not followed by another
+//! object within these bytes.
+//!
+//! Only lines can be divided among processes: other files are read by one, from the beginning.
+//!
+//! Records are found by a scan that knows strings and depth and nothing else, so it needs no more
+//! memory than one record. Each record is then parsed on its own, and bad ones can be skipped.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Cursor, Read};
+use std::rc::Rc;
+
+use super::document::same_but_case;
+use crate::compression::read_error;
+use crate::error::{Error, Result};
+
+/// Bytes of a file from which the layout is found.
+const SAMPLE_BYTES: u64 = 1 << 16;
+
+/// How the records of a file are laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Layout {
+    Lines,
+    Values,
+    /// The elements of a list, which begins after so many bytes.
+    List {
+        start: usize,
+        /// The number of brackets that are open in it, its own included.
+        depth: usize,
+    },
+}
+
+impl Layout {
+    /// Finds the layout, and returns it with a reader that begins where the given one did.
+    /// `is_text` says whether a field holds wanted text, or an object with it.
+    pub(super) fn find(
+        mut reader: Box<dyn BufRead>,
+        is_text: impl Fn(&str) -> bool,
+    ) -> Result<(Layout, Sampled)> {
+        let mut sample = Vec::new();
+        reader.by_ref().take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(read_error)?;
+        let layout = Self::of_sample(&sample, is_text);
+        Ok((layout, Sampled { sample, reader }))
+    }
+
+    fn of_sample(sample: &[u8], is_text: impl Fn(&str) -> bool) -> Layout {
+        let start = sample.len() - sample.trim_ascii_start().len();
+        match sample.get(start) {
+            Some(b'[') => Layout::List { start: start + 1, depth: 1 },
+            Some(b'{') => {
+                let object = &sample[start..];
+                let Some(found) = first_object(object, is_text) else { return Layout::Lines };
+                let has_lines = object[..found.length].contains(&b'\n');
+                let is_followed = !object[found.length..].trim_ascii().is_empty();
+                match found.list {
+                    _ if found.has_text && has_lines => Layout::Values,
+                    Some(list) if !found.has_text && !(found.is_whole && is_followed) => {
+                        Layout::List { start: start + list, depth: 2 }
+                    }
+                    _ => Layout::Lines,
+                }
+            }
+            _ => Layout::Lines,
+        }
+    }
+}
+
+/// What is known of the first object of a sample.
+#[derive(Debug, Default)]
+struct FirstObject {
+    has_text: bool,
+    /// Where the first list of objects or texts begins, after its bracket.
+    list: Option<usize>,
+    /// The length of the object, as far as it is in the sample.
+    length: usize,
+    is_whole: bool,
+}
+
+/// Looks at the fields of an object; `None` if it is no valid one.
+fn first_object(bytes: &[u8], is_text: impl Fn(&str) -> bool) -> Option<FirstObject> {
+    let mut found = FirstObject { length: bytes.len(), ..FirstObject::default() };
+    let blank = |at: usize| bytes.len() - bytes[at..].trim_ascii_start().len();
+    let mut at = blank(1);
+    loop {
+        match bytes.get(at) {
+            None => return Some(found),
+            Some(b'}') => {
+                (found.length, found.is_whole) = (at + 1, true);
+                return Some(found);
+            }
+            Some(b'"') => {}
+            Some(_) => return None,
+        }
+        let Some(length) = Values::default().scan(&bytes[at..], true) else { return Some(found) };
+        if bytes[at..at + length].contains(&b'\n') {
+            return None;
+        }
+        let key: Option<String> = serde_json::from_slice(&bytes[at..at + length]).ok();
+        found.has_text |= is_text(&key?);
+        at = blank(at + length);
+        match bytes.get(at) {
+            None => return Some(found),
+            Some(b':') => at = blank(at + 1),
+            Some(_) => return None,
+        }
+        if bytes.get(at) == Some(&b'[') && matches!(bytes.get(blank(at + 1)), Some(b'{' | b'"')) {
+            found.list.get_or_insert(at + 1);
+        }
+        at = match bytes.get(at) {
+            None => return Some(found),
+            Some(b'{' | b'[' | b'"') => match Values::default().scan(&bytes[at..], true) {
+                None => return Some(found),
+                Some(length) => blank(at + length),
+            },
+            Some(_) => {
+                let literal = bytes[at..].iter().position(|byte| b",}\n".contains(byte));
+                blank(literal.map_or(bytes.len(), |length| at + length))
+            }
+        };
+        match bytes.get(at) {
+            Some(b',') => at = blank(at + 1),
+            Some(b'}') | None => {}
+            Some(_) => return None,
+        }
+    }
+}
+
+/// Whether a field of this name is, or may hold, the one with this path.
+pub(super) fn may_hold(name: &str, path: &str) -> bool {
+    let first = path.split_once('.').map_or(path, |(first, _)| first);
+    same_but_case(name, path) || same_but_case(name, first)
+}
+
+/// Finds where values end: objects, lists and texts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Values {
+    /// Open brackets.
+    depth: usize,
+    in_string: bool,
+    is_escaped: bool,
+    /// Values that have ended.
+    pub(super) n_values: u64,
+}
+
+impl Values {
+    /// Advances over bytes and returns the last end of a value in them, or the first if it stops
+    /// there.
+    pub(super) fn scan(&mut self, bytes: &[u8], stops: bool) -> Option<usize> {
+        let mut last = None;
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.is_escaped {
+                self.is_escaped = false;
+                at += 1;
+                continue;
+            }
+            let mut ends = false;
+            if self.in_string {
+                let Some(length) = memchr::memchr2(b'"', b'\\', &bytes[at..]) else { break };
+                at += length;
+                match bytes[at] {
+                    b'\\' => self.is_escaped = true,
+                    _ => (self.in_string, ends) = (false, self.depth == 0),
+                }
+            } else {
+                match bytes[at] {
+                    b'"' => self.in_string = true,
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' => {
+                        ends = self.depth == 1;
+                        self.depth = self.depth.saturating_sub(1);
+                    }
+                    _ => {}
+                }
+            }
+            at += 1;
+            if ends {
+                self.n_values += 1;
+                last = Some(at);
+                if stops {
+                    return last;
+                }
+            }
+        }
+        last
+    }
+
+    /// Where the list in which the values are is closed.
+    fn closing(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < bytes.len() {
+            let is_outside = !self.in_string && !self.is_escaped && self.depth == 0;
+            if is_outside && bytes[at] == b']' {
+                return Some(at);
+            }
+            // Values end one by one, so that the bracket is seen from outside.
+            let end = if is_outside && !b"{[\"".contains(&bytes[at]) {
+                Some(1)
+            } else {
+                self.scan(&bytes[at..], true)
+            };
+            at += end.unwrap_or(bytes.len() - at);
+        }
+        None
+    }
+}
+
+/// A stream whose first bytes have been read.
+pub(super) struct Sampled {
+    sample: Vec<u8>,
+    reader: Box<dyn BufRead>,
+}
+
+impl Sampled {
+    /// The whole stream.
+    pub(super) fn whole(self) -> Box<dyn BufRead> {
+        Box::new(Cursor::new(self.sample).chain(self.reader))
+    }
+
+    /// The elements of a list that begins after `start` bytes, and `depth` brackets deep. Returns
+    /// the lines before it, too, and a check for the end.
+    pub(super) fn list(self, start: usize, depth: usize) -> (Box<dyn BufRead>, u64, ListEnd) {
+        let n_lines = memchr::memchr_iter(b'\n', &self.sample[..start]).count() as u64;
+        let mut sample = Cursor::new(self.sample);
+        sample.set_position(start as u64);
+        let inner: Box<dyn BufRead> = Box::new(sample.chain(self.reader));
+        let left = Rc::new(Cell::new(depth));
+        let elements = Elements { inner, values: Values::default(), n_inside: 0, left: Rc::clone(&left) };
+        (Box::new(elements), n_lines, ListEnd { left })
+    }
+}
+
+/// Whether a list was closed.
+pub(super) struct ListEnd {
+    left: Rc<Cell<usize>>,
+}
+
+impl ListEnd {
+    /// # Errors
+    /// If the file ended before all brackets were closed.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.left.get() {
+            0 => Ok(()),
+            _ => Err(Error::malformed(
+                "JSON",
+                "a closing bracket for the list of records",
+                "the end of the file",
+            )),
+        }
+    }
+}
+
+/// The bytes between the brackets of a list.
+struct Elements {
+    inner: Box<dyn BufRead>,
+    values: Values,
+    /// Bytes at the beginning of the buffer that have been scanned, and are in the list.
+    n_inside: usize,
+    /// Brackets that are not closed yet.
+    left: Rc<Cell<usize>>,
+}
+
+impl Elements {
+    /// Reads what follows the list.
+    fn pass_rest(&mut self, depth: usize) -> io::Result<()> {
+        let mut rest = Values { depth, ..Values::default() };
+        while rest.n_values == 0 || depth == 0 {
+            let bytes = self.inner.fill_buf()?;
+            if bytes.is_empty() {
+                break;
+            }
+            if depth > 0 {
+                rest.scan(bytes, true);
+            }
+            let length = bytes.len();
+            self.inner.consume(length);
+        }
+        self.left.set(if depth == 0 || rest.n_values > 0 { 0 } else { depth });
+        Ok(())
+    }
+}
+
+impl BufRead for Elements {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.left.get() == 0 || self.n_inside > 0 {
+            let n_inside = self.n_inside;
+            return if n_inside == 0 { Ok(&[]) } else { Ok(&self.inner.fill_buf()?[..n_inside]) };
+        }
+        let bytes = self.inner.fill_buf()?;
+        let length = bytes.len();
+        match self.values.closing(bytes) {
+            Some(0) => {
+                self.inner.consume(1);
+                let depth = self.left.get() - 1;
+                self.pass_rest(depth)?;
+                // Also where brackets are missing: nothing of the list is left.
+                self.values = Values::default();
+                self.inner = Box::new(io::empty());
+                Ok(&[])
+            }
+            Some(at) => {
+                self.n_inside = at;
+                Ok(&self.inner.fill_buf()?[..at])
+            }
+            None => {
+                self.n_inside = length;
+                self.inner.fill_buf()
+            }
+        }
+    }
+
+    fn consume(&mut self, length: usize) {
+        self.inner.consume(length);
+        self.n_inside -= length;
+    }
+}
+
+impl Read for Elements {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_read = self.fill_buf()?.read(buffer)?;
+        self.consume(n_read);
+        Ok(n_read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(sample: &str) -> Layout {
+        Layout::of_sample(sample.as_bytes(), |name| may_hold(name, "text"))
+    }
+
+    #[test]
+    fn the_layout_is_found_from_the_first_value() {
+        for sample in [
+            "",
+            "\n\n",
+            "{\"text\":\"a\"}\n{\"text\":\"b\"}",
+            "{\"text\":\"a\"",
+            "{\"text\":\"a",
+            "{\"list\":[{}],\"text\":\"a\"}\n",
+            "{\"list\":[{}]}\n{\"list\":[{}]}\n",
+            "{\"text\":\"broken\n{\"text\":\"b\"}",
+            "{\"id\":1\n{\"id\":2,\"list\":[{}]}",
+            "{\"n\":1}",
+            "{\"list\":[1,2]}",
+            "not json",
+        ] {
+            assert_eq!(layout(sample), Layout::Lines, "{sample}");
+        }
+        for sample in ["{\n  \"text\": \"a\"\n}\n{\n}", "{\n  \"n\": [1,\n2], \"Text\": \"a"] {
+            assert_eq!(layout(sample), Layout::Values, "{sample}");
+        }
+        assert_eq!(layout(" [{}]"), Layout::List { start: 2, depth: 1 });
+        assert_eq!(layout("{\"n\": 2, \"data\": [ {\"text\""), Layout::List { start: 18, depth: 2 });
+        assert_eq!(layout("{\"data\": [\"a\", \"b\"]}\n"), Layout::List { start: 10, depth: 2 });
+    }
+
+    /// The elements of a list, read in steps.
+    fn elements(text: &str, step: usize) -> (String, bool) {
+        let Layout::List { start, depth } = layout(text) else { panic!("{text}") };
+        let reader = io::BufReader::with_capacity(step, Cursor::new(text[start..].as_bytes().to_vec()));
+        let sampled = Sampled { sample: Vec::new(), reader: Box::new(reader) };
+        let (mut inside, _, end) = sampled.list(0, depth);
+        let mut found = String::new();
+        inside.read_to_string(&mut found).unwrap();
+        (found, end.check().is_ok())
+    }
+
+    #[test]
+    fn a_list_ends_with_its_own_bracket() {
+        for step in [1, 2, 3, 7, 100] {
+            for (text, inside, closes) in [
+                ("[]", "", true),
+                ("[ {\"a\":[1]}, \"]\", [[]] ] ", " {\"a\":[1]}, \"]\", [[]] ", true),
+                ("[{\"a\":\"\\\"]\\\\\"}]", "{\"a\":\"\\\"]\\\\\"}", true),
+                ("[1, null]", "1, null", true),
+                ("[{}", "{}", false),
+                ("[{\"a\":", "{\"a\":", false),
+                ("{\"data\":[{}], \"meta\": {\"x\": [\"}\"]}}", "{}", true),
+                ("{\"data\":[{}], \"meta\": {", "{}", false),
+                ("{\"data\":[{}]", "{}", false),
+            ] {
+                assert_eq!(elements(text, step), (inside.to_owned(), closes), "{text} in steps of {step}");
+            }
+        }
+    }
+}
