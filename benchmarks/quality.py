@@ -173,7 +173,8 @@ class Runs:
         global tasks
         keys = [(program, corpus, seed) for program in programs for corpus in corpora for seed in range(n_seeds)]
         tasks = [(program, programs[program], corpus, seed) for program, corpus, seed in keys if (program, corpus.name, seed) not in self.found]
-        # Forked, so that texts and functions need not travel; one task per process, so that none inherits a heap.
+        # Forked, so that texts and functions need not travel; one task per process, so that none
+        # inherits a heap.
         with multiprocessing.get_context("fork").Pool(n_jobs, maxtasksperchild=1) as pool:
             for number, texts in pool.imap_unordered(execute, range(len(tasks)), chunksize=1):
                 program, _, corpus, seed = tasks[number]
