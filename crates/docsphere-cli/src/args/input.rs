@@ -18,8 +18,8 @@ pub(crate) struct InputArgs {
     #[arg(required = true, value_name = "INPUT", help_heading = None::<&'static str>)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// Format of all inputs, instead of guessing it from their names: lines, jsonl (also lists), csv,
-    /// tsv, parquet, sheet, mbox, folder, npz, mtx, svmlight, bow
+    /// Format of all inputs, instead of guessing it from their names: lines, jsonl (also lists),
+    /// csv, tsv, parquet, sheet, mbox, folder, npz, mtx, svmlight, bow
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<AnyFormat>,
 
@@ -32,8 +32,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) id_field: Option<String>,
 
-    /// Character between the fields of CSV and TSV: "," ";" "|" "tab" or another one [default: found
-    /// from the first records]
+    /// Character between the fields of CSV and TSV: "," ";" "|" "tab" or another one [default:
+    /// found from the first records]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     pub(crate) delimiter: Option<char>,
 

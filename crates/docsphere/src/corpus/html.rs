@@ -12,8 +12,8 @@
 //! # Cost
 //!
 //! A text without `<` and `&` is returned as it is, after a search for these two bytes. The
-//! tokenizer (`html5gum`) follows the standard of HTML, without recursion and without a tree, so its
-//! memory is that of the text. A text with tags takes about its size once more, and as much again
+//! tokenizer (`html5gum`) follows the standard of HTML, without recursion and without a tree, so
+//! its memory is that of the text. A text with tags takes about its size once more, and as much again
 //! for a tag that never ends.
 
 use std::borrow::Cow;

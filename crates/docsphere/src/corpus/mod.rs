@@ -15,10 +15,10 @@
 //!
 //! Numbers count from 1. With several inputs, ids that are not from an id field begin with the
 //! input's name and a colon (`news.txt:17`; the whole path where two inputs have the same name), so
-//! they stay unique. All formats but Parquet and spreadsheets may be compressed with gzip or zstd, detected by
-//! content. Text in another encoding than UTF-8 is converted ([`CorpusOptions::encoding`]); bytes
-//! that do not fit the encoding become `U+FFFD` and the documents concerned are counted. A byte
-//! order mark and carriage returns at line ends are dropped.
+//! they stay unique. All formats but Parquet and spreadsheets may be compressed with gzip or zstd,
+//! detected by content. Text in another encoding than UTF-8 is converted
+//! ([`CorpusOptions::encoding`]); bytes that do not fit the encoding become `U+FFFD` and the
+//! documents concerned are counted. A byte order mark and carriage returns at line ends are dropped.
 //!
 //! The files of a folder are text, web pages, mail or office documents, by their content; images,
 //! sound, film, archives and programs are skipped and counted.
@@ -71,6 +71,8 @@ mod sheet;
 #[cfg(not(feature = "office"))]
 #[path = "sheet_disabled.rs"]
 mod sheet;
+#[cfg(feature = "office")]
+mod sheet_parts;
 mod stamp;
 mod stats;
 mod stream;

@@ -44,8 +44,8 @@ pub struct CorpusOptions {
     /// The sheet of a spreadsheet, by name or by number from 1. `None`: the first.
     pub sheet: Option<String>,
     /// The encoding of all text, by one of its names on the web, such as `windows-1252`,
-    /// `shift_jis` or `utf-16le`. `None`: UTF-8 where the bytes are that, otherwise guessed, file by
-    /// file; then a corpus of which more than a small share is damaged is refused. A byte order
+    /// `shift_jis` or `utf-16le`. `None`: UTF-8 where the bytes are that, otherwise guessed, file
+    /// by file; then a corpus of which more than a small share is damaged is refused. A byte order
     /// mark overrides it. Parquet is always UTF-8.
     pub encoding: Option<String>,
     /// Whether tags are removed from texts, and entities decoded. With [`Html::Auto`], tags are
