@@ -118,9 +118,10 @@ pub(super) fn find_required<S: AsRef<str>>(names: &[S], field: &str, option: &'s
     })
 }
 
-/// Whether two names differ at most in letter case.
-pub(super) fn same_but_case(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b) || (!(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase())
+/// Whether a name differs from the wanted one at most in letter case.
+#[inline]
+pub(super) fn same_but_case(name: &str, wanted: &str) -> bool {
+    name.eq_ignore_ascii_case(wanted) || (!wanted.is_ascii() && name.to_lowercase() == wanted.to_lowercase())
 }
 
 /// Maximum number of names in a message.

@@ -16,8 +16,24 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The fields kept from a record.
 pub(super) struct Fields<'de> {
-    pub(super) texts: Vec<Option<Cow<'de, str>>>,
-    pub(super) id: Option<Cow<'de, str>>,
+    /// Those of the text fields, and then that of the id, if it has one.
+    found: Vec<Found<'de>>,
+    n_texts: usize,
+}
+
+impl Fields<'_> {
+    /// The text fields, in order.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.found[..self.n_texts].iter().filter_map(Found::text)
+    }
+
+    pub(super) fn n_texts(&self) -> usize {
+        self.n_texts
+    }
+
+    pub(super) fn id(&self) -> Option<&str> {
+        self.found.get(self.n_texts)?.text().filter(|id| !id.is_empty())
+    }
 }
 
 /// The fields to keep.
@@ -25,6 +41,8 @@ pub(super) struct Wanted<'a> {
     options: &'a CorpusOptions,
     /// The paths of the text fields, and then that of the id.
     paths: Vec<Path<'a>>,
+    /// The beginnings of all paths.
+    places: Vec<Place>,
 }
 
 /// The path to a field.
@@ -52,7 +70,9 @@ impl<'a> Wanted<'a> {
     pub(super) fn new(options: &'a CorpusOptions) -> Self {
         let texts = options.text_fields.iter().map(|name| Path::new(name, false));
         let id = Path::new(options.id_field.as_deref().unwrap_or("id"), true);
-        Wanted { options, paths: texts.chain([id]).collect() }
+        let paths: Vec<Path<'_>> = texts.chain([id]).collect();
+        let places = (0..paths.len()).map(|path| Place { path, part: 0, is_exact: true }).collect();
+        Wanted { options, paths, places }
     }
 
     /// The wanted fields of a record. In a list of texts, a record is a text.
@@ -61,20 +81,18 @@ impl<'a> Wanted<'a> {
         if record.starts_with('"') && self.paths.len() == 2 && self.options.id_field.is_none() {
             let text = Plain.deserialize(&mut reader).and_then(|text| reader.end().map(|()| text));
             let text = text.map_err(|error| bad_record(format, &error))?;
-            return Ok(Fields { texts: vec![Some(text)], id: None });
+            return Ok(Fields { found: vec![Found { value: Some(text), ..Found::default() }], n_texts: 1 });
         }
-        let places: Vec<Place> =
-            (0..self.paths.len()).map(|path| Place { path, part: 0, is_exact: true }).collect();
-        let object = Object { wanted: self, places: &places };
+        let object = Object { wanted: self, places: &self.places };
         let found = object.deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
-        let mut found = found.map_err(|error| bad_record(format, &error))?;
-        let id = found.pop().and_then(Found::text).filter(|id| !id.is_empty());
-        let fields = Fields { texts: found.into_iter().map(Found::text).collect(), id };
-        if let Some(missing) = fields.texts.iter().position(Option::is_none) {
+        let found = found.map_err(|error| bad_record(format, &error))?;
+        let n_texts = self.paths.len() - 1;
+        let fields = Fields { found, n_texts };
+        if let Some(missing) = fields.found[..n_texts].iter().position(|found| found.text().is_none()) {
             return Err(missing_field(record, &self.options.text_fields[missing], "text_fields"));
         }
         match &self.options.id_field {
-            Some(name) if fields.id.is_none() => Err(missing_field(record, name, "id_field")),
+            Some(name) if fields.id().is_none() => Err(missing_field(record, name, "id_field")),
             _ => Ok(fields),
         }
     }
@@ -140,24 +158,29 @@ struct Found<'de> {
     value: Option<Cow<'de, str>>,
     is_exact: bool,
     /// The name of the field, if it differs in letter case.
-    name: String,
+    name: Option<Box<str>>,
     is_ambiguous: bool,
 }
 
 impl<'de> Found<'de> {
-    fn text(self) -> Option<Cow<'de, str>> {
+    fn text(&self) -> Option<&str> {
+        self.value.as_deref().filter(|_| !self.is_ambiguous)
+    }
+
+    fn into_text(self) -> Option<Cow<'de, str>> {
         self.value.filter(|_| !self.is_ambiguous)
     }
 
-    /// Takes the value of a field. An exact name beats others, the last value of a repeated field
-    /// counts, and two names that differ only in letter case are ambiguous.
-    fn take(&mut self, value: Option<Cow<'de, str>>, is_exact: bool, name: &str) {
+    /// Takes the value of a field, whose name is given if it differs in letter case. An exact name
+    /// beats others, the last value of a repeated field counts, and two names that differ only in
+    /// letter case are ambiguous.
+    fn take(&mut self, value: Option<Cow<'de, str>>, is_exact: bool, name: Option<&str>) {
         if is_exact {
             *self = Found { value, is_exact, ..Found::default() };
         } else if !self.is_exact {
-            self.is_ambiguous |= self.value.is_some() && self.name != name;
+            self.is_ambiguous |= self.value.is_some() && self.name.as_deref() != name;
             self.value = value;
-            name.clone_into(&mut self.name);
+            self.name = name.map(Box::from);
         }
     }
 
@@ -206,23 +229,33 @@ impl<'de> Visitor<'de> for Object<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = vec![Found::default(); self.places.len()];
         while let Some(key) = map.next_key_seed(Key(self))? {
-            if key.matches.is_empty() {
+            let Some(first) = key.first else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
-            }
+            };
             // The places at which paths continue in the value.
-            let inner: Vec<Place> = key.matches.iter().filter_map(|found| found.inner).collect();
-            let value = map.next_value_seed(FieldValue { wanted: self.wanted, places: &inner })?;
-            let mut nested = value.nested.into_iter();
-            for Match { place, inner, is_exact } in key.matches {
+            let inner: Vec<Place> = key.matches().filter_map(|found| found.inner).collect();
+            let Value { text, nested } =
+                map.next_value_seed(FieldValue { wanted: self.wanted, places: &inner })?;
+            let mut nested = nested.into_iter();
+            let mut take = |Match { place, inner, is_exact }, text| {
                 let text = if inner.is_some() {
-                    let Some(text) = nested.next().and_then(Found::text) else { continue };
+                    let Some(text) = nested.next().and_then(Found::into_text) else { return Ok(()) };
                     Some(text)
                 } else {
                     let path = &self.wanted.paths[self.places[place].path];
-                    self.wanted.checked(path, value.text.clone()).map_err(A::Error::custom)?
+                    self.wanted.checked(path, text).map_err(A::Error::custom)?
                 };
-                found[place].take(text, is_exact, &key.name);
+                found[place].take(text, is_exact, key.name.as_deref());
+                Ok(())
+            };
+            if key.more.is_empty() {
+                take(first, text)?;
+                continue;
+            }
+            take(first, text.clone())?;
+            for &found in &key.more {
+                take(found, text.clone())?;
             }
         }
         Ok(found)
@@ -245,13 +278,29 @@ impl Wanted<'_> {
 /// The name of a field, compared with the wanted names without copying the others.
 struct Key<'a>(Object<'a>);
 
-/// A name, and what is wanted of it.
+/// A name, and what is wanted of it: nearly always one thing, or nothing.
+#[derive(Default)]
 struct FoundKey {
-    matches: Vec<Match>,
-    /// The name, if it is wanted.
-    name: String,
+    first: Option<Match>,
+    more: Vec<Match>,
+    /// The name, if it is wanted and differs in letter case.
+    name: Option<Box<str>>,
 }
 
+impl FoundKey {
+    fn matches(&self) -> impl Iterator<Item = &Match> {
+        self.first.iter().chain(&self.more)
+    }
+
+    fn push(&mut self, found: Match) {
+        match self.first {
+            None => self.first = Some(found),
+            Some(_) => self.more.push(found),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Match {
     /// Which of the places.
     place: usize,
@@ -276,20 +325,22 @@ impl Visitor<'_> for Key<'_> {
     }
 
     fn visit_str<E>(self, name: &str) -> Result<FoundKey, E> {
-        let mut matches = Vec::new();
+        let mut key = FoundKey::default();
         for (place, &Place { path, part, is_exact }) in self.0.places.iter().enumerate() {
             let parts = &self.0.wanted.paths[path].parts;
             let (first, rest) = parts[part];
             if same_but_case(name, rest) {
-                matches.push(Match { place, inner: None, is_exact: is_exact && name == rest });
+                key.push(Match { place, inner: None, is_exact: is_exact && name == rest });
             } else if part + 1 < parts.len() && same_but_case(name, first) {
                 let is_exact = is_exact && name == first;
                 let inner = Some(Place { path, part: part + 1, is_exact });
-                matches.push(Match { place, inner, is_exact });
+                key.push(Match { place, inner, is_exact });
             }
         }
-        let name = if matches.is_empty() { String::new() } else { name.to_owned() };
-        Ok(FoundKey { matches, name })
+        if key.matches().any(|found| !found.is_exact) {
+            key.name = Some(name.into());
+        }
+        Ok(key)
     }
 }
 

@@ -62,10 +62,11 @@ impl Layout {
                 let object = &sample[start..];
                 let Some(found) = first_object(object, is_text) else { return Layout::Lines };
                 let has_lines = object[..found.length].contains(&b'\n');
-                let is_followed = !object[found.length..].trim_ascii().is_empty();
+                // By another object.
+                let is_record = found.is_whole && !object[found.length..].trim_ascii().is_empty();
                 match found.list {
                     _ if found.has_text && has_lines => Layout::Values,
-                    Some(list) if !found.has_text && !(found.is_whole && is_followed) => {
+                    Some(list) if !(found.has_text || is_record) => {
                         Layout::List { start: start + list, depth: 2 }
                     }
                     _ => Layout::Lines,
@@ -371,7 +372,7 @@ mod tests {
     /// The elements of a list, read in steps.
     fn elements(text: &str, step: usize) -> (String, bool) {
         let Layout::List { start, depth } = layout(text) else { panic!("{text}") };
-        let reader = io::BufReader::with_capacity(step, Cursor::new(text[start..].as_bytes().to_vec()));
+        let reader = io::BufReader::with_capacity(step, Cursor::new(text.as_bytes()[start..].to_vec()));
         let sampled = Sampled { sample: Vec::new(), reader: Box::new(reader) };
         let (mut inside, _, end) = sampled.list(0, depth);
         let mut found = String::new();

@@ -189,17 +189,19 @@ impl Parser<'_> {
                 return self.tally.bad_record(self.input.options, error.at_line(line));
             }
         };
-        let id = fields.id.as_deref().unwrap_or_else(|| self.numbered.with(number));
-        let text = match &fields.texts[..] {
-            [Some(text)] => text,
-            several => {
-                self.joined.clear();
-                for (position, text) in several.iter().flatten().enumerate() {
-                    self.joined.push_str(if position == 0 { "" } else { "\n" });
-                    self.joined.push_str(text);
-                }
-                &self.joined[..]
+        let id = fields.id().unwrap_or_else(|| self.numbered.with(number));
+        let mut texts = fields.texts();
+        let first = texts.next().unwrap_or_default();
+        let text = if fields.n_texts() == 1 {
+            first
+        } else {
+            self.joined.clear();
+            self.joined.push_str(first);
+            for text in texts {
+                self.joined.push('\n');
+                self.joined.push_str(text);
             }
+            &self.joined[..]
         };
         self.tally.n_documents += 1;
         emit(Document { id, text })

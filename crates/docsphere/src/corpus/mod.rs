@@ -72,6 +72,8 @@ mod sheet;
 #[cfg(not(feature = "office"))]
 #[path = "sheet_disabled.rs"]
 mod sheet;
+#[cfg(feature = "office")]
+mod sheet_parts;
 mod stamp;
 mod stats;
 mod stream;
