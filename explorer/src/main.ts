@@ -36,9 +36,17 @@ window.addEventListener("hashchange", () => {
 if (state.selected !== null) map.show(state.selected);
 
 const colouring = byId<HTMLSelectElement>("colouring");
+const showColouring = () => {
+  colouring.value = state.colouring;
+  byId("scale").hidden = state.colouring !== "cohesion";
+};
+showColouring();
+state.follow(showColouring);
 colouring.addEventListener("change", () => {
-  byId("scale").hidden = colouring.value !== "cohesion";
-  state.change((s) => (s.colouring = colouring.value as Colouring));
+  state.change((s) => {
+    s.colouring = colouring.value as Colouring;
+    s.isColouringChosen = true;
+  });
 });
 cohesionRange(data).forEach((cohesion, end) => (byId(end === 0 ? "ramp-lo" : "ramp-hi").textContent = cohesion.toFixed(2)));
 
