@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::console::{People, escaped, print_json};
 use crate::memory;
-use crate::numbers::counted;
+use crate::numbers::{counted, percent};
 use crate::output::table;
 
 /// Show the contents of a model or a result
@@ -84,7 +84,7 @@ impl Args {
         out.line(format_args!("made by docsphere {} from {source}", info.version))?;
         if let Some(file) = file {
             out.line("")?;
-            table::write_largest(&mut out, &file.clusters, self.show)?;
+            table::write_largest(&mut out, file, self.show)?;
         }
         Ok(())
     }
@@ -96,24 +96,27 @@ impl Args {
         }
         let mut out = People::new();
         out.line(format_args!(
-            "cluster {}: {}, cohesion {:.3}{}",
+            "cluster {}: {}, cohesion {:.3}{}{}",
             cluster.id,
             counted(cluster.size, "document"),
             cluster.cohesion,
+            cluster.silhouette.map_or_else(String::new, |value| format!(", silhouette {value:.3}")),
             if cluster.heap { ", a heap: its documents have little in common" } else { "" }
         ))?;
         out.line(cluster.title())?;
         out.line("")?;
-        out.line("keywords")?;
+        let has_shares = cluster.keywords.iter().any(|keyword| keyword.share.is_some());
+        out.line(if has_shares { "keywords: score, share of the documents" } else { "keywords" })?;
         for keyword in &cluster.keywords {
-            out.line(format_args!("  {:.3}  {}", keyword.score, keyword.shown()))?;
+            let share = keyword.share.map_or_else(String::new, |share| format!("{:>6}", percent(share)));
+            out.line(format_args!("  {:.3}{share}  {}", keyword.score, keyword.shown()))?;
         }
         out.line("")?;
         out.line("representatives")?;
         for representative in &cluster.representatives {
             let duplicates = match representative.near_duplicates {
                 0 => String::new(),
-                n => format!(", and {}", counted(n, "near-duplicate")),
+                n => format!(", and {}", counted(n as usize, "near-duplicate")),
             };
             out.line(format_args!("  {:.3}  {}{duplicates}", representative.similarity, representative.id))?;
             if let Some(text) = &representative.text {
