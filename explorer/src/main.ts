@@ -25,16 +25,6 @@ const open = (id: number) => {
 new List(state, new Search(data), open);
 new Panel(state);
 const groups = new GroupsView(state, () => theme);
-// Last: it fills the remaining space.
-const map = new ClusterMap(state, () => theme, open);
-
-window.addEventListener("hashchange", () => {
-  const selected = readAddress(location.hash, data.clusters.length);
-  state.change((s) => (s.selected = selected));
-  if (selected !== null) map.show(selected);
-});
-if (state.selected !== null) map.show(state.selected);
-
 const colouring = byId<HTMLSelectElement>("colouring");
 const showColouring = () => {
   colouring.value = state.colouring;
@@ -48,6 +38,17 @@ colouring.addEventListener("change", () => {
     s.isColouringChosen = true;
   });
 });
+
+// Last: it fills the remaining space.
+const map = new ClusterMap(state, () => theme, open);
+
+window.addEventListener("hashchange", () => {
+  const selected = readAddress(location.hash, data.clusters.length);
+  state.change((s) => (s.selected = selected));
+  if (selected !== null) map.show(selected);
+});
+if (state.selected !== null) map.show(state.selected);
+
 cohesionRange(data).forEach((cohesion, end) => (byId(end === 0 ? "ramp-lo" : "ramp-hi").textContent = cohesion.toFixed(2)));
 
 /** The system's theme, until the user chooses one. */

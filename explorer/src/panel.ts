@@ -43,7 +43,7 @@ export class Panel {
       el("p", { class: "facts" }, `cluster ${id} · ${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(3)}${cluster.silhouette === undefined ? "" : ` · silhouette ${cluster.silhouette.toFixed(3)}`}`),
       cluster.heap && el("p", { class: "facts" }, "A heap: its documents have little in common. Its cohesion is far below that of most clusters."),
       this.groupLine,
-      ...section(cluster.keywords.some(hasShare) ? "Keywords: weight, and share of documents with them" : "Keywords, by weight and contrast", cluster.keywords.length > 0 && keywords(cluster)),
+      ...section(cluster.keywords.some(hasShare) ? "Keywords: weight, share of documents" : "Keywords, by weight and contrast", cluster.keywords.length > 0 && keywords(cluster)),
       ...section("Typical documents", cluster.typical.length > 0 && documents(cluster.typical, cluster, data.stemmed)),
       ...section("Least typical documents", cluster.least.length > 0 && documents(cluster.least, cluster, data.stemmed)),
       ...section(

@@ -164,7 +164,7 @@ visit("clusters that differ equally have no groups until some are asked for", ""
 });
 
 test("groups are those of groups.json, none has most documents, and all names differ", async () => {
-  docsphere(home, "cluster", "demo.jsonl", "-k", "60", "--min-df", "2", "--silhouette", "--min-similarity", "0.2", "-o", "grouped", "--quiet");
+  docsphere(home, "cluster", "demo.jsonl", "-k", "60", "--min-df", "2", "--silhouette", "--min-similarity", "0.4", "-o", "grouped", "--quiet");
   const stored = () => JSON.parse(readFileSync(join(home, "grouped/groups.json"), "utf8"));
   const { page, troubles, close } = await open(browser, reportUrl(join(home, "grouped")));
   const shown = async () => (await page.locator("#groups > .group .facts").allTextContents()).map((text) => Number(/^ ([\d,]+)/.exec(text)[1].replace(",", "")));
@@ -183,7 +183,7 @@ test("groups are those of groups.json, none has most documents, and all names di
   }
   const panel = page.locator("#panel");
   assert.match(await panel.textContent(), /Mean silhouette, from -1 to 10\.\d{3}/);
-  assert.match(await panel.textContent(), /Outliers, whose similarity to every cluster is below 0\.2[1-9]/);
+  assert.match(await panel.textContent(), /Outliers, whose similarity to every cluster is below 0\.4[1-9]/);
   await rows(page).first().click();
   assert.match(await panel.locator(".facts").first().textContent(), / · silhouette -?0\.\d{3}$/);
   assert.deepEqual(troubles, []);

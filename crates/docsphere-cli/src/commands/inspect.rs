@@ -46,7 +46,8 @@ impl Args {
         match (&file, self.cluster) {
             (Some(file), Some(cluster)) => {
                 let entry = file.clusters.iter().find(|entry| entry.id == cluster);
-                self.show_cluster(entry.context("clusters.json and model.docsphere do not belong together")?)
+                let entry = entry.context("clusters.json and model.docsphere do not belong together")?;
+                self.show_cluster(entry, &file.clusters)
             }
             (None, Some(cluster)) => self.show_centroid(&model, ClusterId::new(cluster)),
             (file, None) => self.show_model(&model, file.as_ref()),
@@ -90,7 +91,7 @@ impl Args {
     }
 
     /// Shows everything that a result holds about a cluster.
-    fn show_cluster(&self, cluster: &ClusterEntry) -> Result<()> {
+    fn show_cluster(&self, cluster: &ClusterEntry, clusters: &[ClusterEntry]) -> Result<()> {
         if self.json {
             return print_json(cluster);
         }
@@ -126,7 +127,10 @@ impl Args {
         out.line("")?;
         out.line("nearest clusters")?;
         for neighbour in &cluster.neighbours {
-            out.line(format_args!("  {:.3}  {}", neighbour.similarity, neighbour.id))?;
+            let name = clusters.iter().find(|other| other.id == neighbour.id).map(ClusterEntry::title);
+            let line = format!("  {:.3}  {:>5}  ", neighbour.similarity, neighbour.id);
+            let room = table::width().saturating_sub(line.len());
+            out.line(format_args!("{line}{}", shortened(&name.unwrap_or_default(), room)))?;
         }
         Ok(())
     }
