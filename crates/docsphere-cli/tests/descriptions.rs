@@ -116,7 +116,7 @@ fn documents_that_are_not_similar_enough_are_outliers() {
         "{}",
         done.stdout
     );
-    place.write("all/clusters.json", &file.to_string());
+    place.write("all/clusters.json", file.to_string());
     let done = place.run("verify all docsphere-demo.jsonl");
     assert!(done.code == Some(1) && done.stdout.contains("but is an outlier: 0."), "{}", done.stdout);
 }

@@ -13,11 +13,11 @@ use crate::summary::{ClusterSummary, Keyword};
 /// that together cover most of their clusters, and few others have.
 ///
 /// The weight of a term in a cluster is its value in the centroid times the number of documents,
-/// times 1 less its [`spread`](crate::Keyword::spread); in a node it is the sum over its clusters. The score is that weight, times the node's share of the
-/// term's weight in all clusters, times the share of the node's documents whose clusters have it.
-/// Keywords are chosen one by one: a cluster counts half for each chosen keyword that it has, so
-/// that the next ones speak for the other clusters.
-/// Only keywords of clusters count. `summaries` are those of all clusters of the model.
+/// times 1 less its [`spread`](crate::Keyword::spread); in a node it is the sum over its clusters.
+/// The score is that weight, times the node's share of the term's weight in all clusters, times the
+/// share of the node's documents whose clusters have it. Keywords are chosen one by one: a cluster
+/// counts half for each chosen keyword that it has, so that the next ones speak for the other
+/// clusters. Only keywords of clusters count. `summaries` are those of all clusters of the model.
 ///
 /// Cost: for every node, one pass over the keywords of its clusters per keyword wanted.
 pub fn group_keywords(

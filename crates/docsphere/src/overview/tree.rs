@@ -172,8 +172,9 @@ impl MergeTree {
     }
 
     /// Cuts the tree into `n_groups` groups of clusters with these numbers of documents, none of
-    /// them too large: a group of several clusters with more than [`LARGE_GROUP`](Self::LARGE_GROUP)
-    /// of all documents is split before all others, the largest first. Otherwise the highest merge
+    /// them too large: a group of several clusters with more than
+    /// [`LARGE_GROUP`](Self::LARGE_GROUP) of all documents is split before all others, the largest
+    /// first. Otherwise the highest merge
     /// is. So the groups of one number are parts of those of a smaller one. Clusters without a
     /// number count as empty.
     ///
