@@ -19,6 +19,9 @@ export interface Group {
   nClusters: number;
 }
 
+/** A group of several clusters with a greater share of the documents is split before others. */
+const LARGE_GROUP = 1 / 3;
+
 /** The merge tree. Nodes are numbered: first the clusters, then the merges. */
 export class Tree {
   private readonly k: number;
@@ -70,16 +73,20 @@ export class Tree {
   }
 
   /**
-   * Divides a node at its highest merges into at most the requested number of parts, largest first.
+   * Divides a node into at most the requested number of parts, largest first: at its highest merges,
+   * but parts of several clusters with more than a third of its documents first.
    */
   parts(node: number, wanted: number): number[] {
     const parts = [node];
+    const isLarge = (part: number) => !this.isCluster(part) && this.size(part) > LARGE_GROUP * this.size(node);
+    // Merges are numbered by height.
+    const isBefore = (a: number, b: number) =>
+      isLarge(a) !== isLarge(b) ? isLarge(a) : isLarge(a) && this.size(a) !== this.size(b) ? this.size(a) > this.size(b) : a > b;
     while (parts.length < wanted) {
-      // Merges are numbered by height.
-      const highest = parts.reduce((best, part, i) => (part > parts[best]! ? i : best), 0);
-      if (this.isCluster(parts[highest]!)) break;
-      const [left, right] = this.data.merges[parts[highest]! - this.k]!;
-      parts.splice(highest, 1, left, right);
+      const next = parts.reduce((best, part, i) => (isBefore(part, parts[best]!) ? i : best), 0);
+      if (this.isCluster(parts[next]!)) break;
+      const [left, right] = this.data.merges[parts[next]! - this.k]!;
+      parts.splice(next, 1, left, right);
     }
     return parts.sort((a, b) => this.size(b) - this.size(a) || a - b);
   }

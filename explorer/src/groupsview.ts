@@ -9,6 +9,9 @@ const PARTS = 6;
 /** The maximum number of groups that people can distinguish. */
 const MAX_GROUPS = 200;
 
+/** Shown in place of a single group: by default there is one if clusters have no groups. */
+const NO_GROUPS = "No groups: all clusters differ about equally from each other, or one group was chosen. Move the slider to group them.";
+
 /**
  * The groups of the selected level: a legend for the map, a filter, and a tree down to the
  * clusters.
@@ -47,7 +50,8 @@ export class GroupsView {
     this.shown = state.level;
     this.number.textContent = String(state.level.groups.length);
     const groups = [...state.level.groups].sort((a, b) => b.size - a.size || a.id - b.id);
-    this.box.replaceChildren(...groups.map((group) => this.group(group)));
+    const isOne = state.tree.hasMerges && groups.length === 1;
+    this.box.replaceChildren(...(isOne ? [el("p", { class: "leaf" }, NO_GROUPS)] : groups.map((group) => this.group(group))));
     this.update();
   }
 

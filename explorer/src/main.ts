@@ -25,6 +25,20 @@ const open = (id: number) => {
 new List(state, new Search(data), open);
 new Panel(state);
 const groups = new GroupsView(state, () => theme);
+const colouring = byId<HTMLSelectElement>("colouring");
+const showColouring = () => {
+  colouring.value = state.colouring;
+  byId("scale").hidden = state.colouring !== "cohesion";
+};
+showColouring();
+state.follow(showColouring);
+colouring.addEventListener("change", () => {
+  state.change((s) => {
+    s.colouring = colouring.value as Colouring;
+    s.isColouringChosen = true;
+  });
+});
+
 // Last: it fills the remaining space.
 const map = new ClusterMap(state, () => theme, open);
 
@@ -35,11 +49,6 @@ window.addEventListener("hashchange", () => {
 });
 if (state.selected !== null) map.show(state.selected);
 
-const colouring = byId<HTMLSelectElement>("colouring");
-colouring.addEventListener("change", () => {
-  byId("scale").hidden = colouring.value !== "cohesion";
-  state.change((s) => (s.colouring = colouring.value as Colouring));
-});
 cohesionRange(data).forEach((cohesion, end) => (byId(end === 0 ? "ramp-lo" : "ramp-hi").textContent = cohesion.toFixed(2)));
 
 /** The system's theme, until the user chooses one. */

@@ -40,10 +40,10 @@ export class Panel {
       {},
       el("p", { class: "back" }, el("a", { href: address(null) }, "← Overview")),
       el("h2", { tabindex: -1, dir: "auto" }, clusterName(data, id)),
-      el("p", { class: "facts" }, `cluster ${id} · ${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(3)}`),
+      el("p", { class: "facts" }, `cluster ${id} · ${counted(cluster.size, "document")} · cohesion ${cluster.cohesion.toFixed(3)}${cluster.silhouette === undefined ? "" : ` · silhouette ${cluster.silhouette.toFixed(3)}`}`),
       cluster.heap && el("p", { class: "facts" }, "A heap: its documents have little in common. Its cohesion is far below that of most clusters."),
       this.groupLine,
-      ...section("Keywords, by weight and contrast", cluster.keywords.length > 0 && keywords(cluster)),
+      ...section(cluster.keywords.some(hasShare) ? "Keywords: weight, share of documents" : "Keywords, by weight and contrast", cluster.keywords.length > 0 && keywords(cluster)),
       ...section("Typical documents", cluster.typical.length > 0 && documents(cluster.typical, cluster, data.stemmed)),
       ...section("Least typical documents", cluster.least.length > 0 && documents(cluster.least, cluster, data.stemmed)),
       ...section(
@@ -80,10 +80,11 @@ export class Panel {
       ["Terms", count(totals.terms)],
       ["Clusters", count(data.clusters.length - totals.emptyClusters)],
       ["Objective", totals.objective.toFixed(1)],
-      ["Mean similarity", (totals.objective / Math.max(1, totals.documents - totals.withoutTerms - totals.outliers)).toFixed(3)],
+      ["Mean similarity", meanCohesion(data.clusters).toFixed(3)],
+      ...(totals.silhouette === null ? [] : [["Mean silhouette, from -1 to 1", totals.silhouette.toFixed(3)] satisfies [string, string]]),
       ["Iterations", `${totals.iterations}, ${totals.converged ? "converged" : "not converged"}`],
       ["Documents without terms", count(totals.withoutTerms)],
-      ["Outliers, which share no term with any cluster", count(totals.outliers)],
+      [totals.minSimilarity === null ? "Outliers, which share no term with any cluster" : `Outliers, whose similarity to every cluster is below ${totals.minSimilarity}`, count(totals.outliers)],
       ["Empty clusters", count(totals.emptyClusters)],
       ["Heaps, whose documents have little in common", count(data.clusters.filter((cluster) => cluster.heap).length)],
       ["Seed", totals.seed],
@@ -114,28 +115,45 @@ function table(rows: [string, string][]): HTMLElement {
   return el("table", {}, ...rows.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value))));
 }
 
-/** Bars as wide as the weights, with the numbers beside them. */
+/** The mean similarity of the documents that have a cluster to its centroid. */
+function meanCohesion(clusters: Cluster[]): number {
+  const total = (of: (cluster: Cluster) => number) => clusters.reduce((sum, cluster) => sum + of(cluster), 0);
+  return total((cluster) => cluster.size * cluster.cohesion) / Math.max(1, total((cluster) => cluster.size));
+}
+
+const hasShare = (keyword: Keyword) => keyword[4] !== null;
+
+/** A share in whole percent; a small one is never shown as nothing. */
+function percent(share: number): string {
+  return share > 0 && share < 0.01 ? "<1%" : `${Math.round(100 * share)}%`;
+}
+
+/** Bars as wide as the weights, with the numbers and the shares of documents beside them. */
 function keywords(cluster: Cluster): HTMLElement {
+  const hasShares = cluster.keywords.some(hasShare);
   const value = ([, weight, score]: Keyword) => weight ?? score;
   const most = Math.max(...cluster.keywords.map(value), 1e-9);
   return el(
     "ul",
-    { class: "keywords" },
+    { class: hasShares ? "keywords shares" : "keywords" },
     ...cluster.keywords.map((keyword) => {
-      const [term, weight, score, written] = keyword;
+      const [term, weight, score, written, share] = keyword;
+      const documents = share === null ? "" : `, in ${percent(share)} of the documents`;
       return el(
         "li",
-        { title: `${weight === null ? "" : `weight ${weight.toFixed(3)}, `}score ${score.toFixed(3)}` },
+        { title: `${weight === null ? "" : `weight ${weight.toFixed(3)}, `}score ${score.toFixed(3)}${documents}` },
         el("span", { class: "term", dir: "auto" }, written ?? term),
         el("span", { class: "track" }, el("span", { class: "fill", style: `width:${(100 * value(keyword)) / most}%` })),
         el("span", { class: "number" }, value(keyword).toFixed(2)),
+        hasShares && el("span", { class: "number" }, share === null ? "" : percent(share)),
       );
     }),
   );
 }
 
 function documents(docs: Doc[], cluster: Cluster, stemmed: boolean): HTMLElement {
-  const terms = cluster.keywords.map((keyword) => keyword[0]);
+  // A stem need not begin the word: "puppi" and "puppy".
+  const terms = cluster.keywords.flatMap(([term, , , written]) => (written === null ? [term] : [term, written]));
   return el(
     "ol",
     { class: "documents" },

@@ -9,7 +9,7 @@ export class Search {
   constructor(private readonly data: ReportData) {
     this.texts = data.clusters.map((cluster) => {
       const docs = [...cluster.typical, ...cluster.least];
-      return [cluster.name, ...cluster.keywords.map((k) => k[0]), ...docs.flatMap((doc) => [doc.id, doc.text ?? ""])].join("\n").toLowerCase();
+      return [cluster.name, ...cluster.keywords.flatMap((k) => [k[0], k[3] ?? ""]), ...docs.flatMap((doc) => [doc.id, doc.text ?? ""])].join("\n").toLowerCase();
     });
   }
 

@@ -13,6 +13,7 @@ export class State {
   /** The selected group, if only one is shown. */
   group: number | null = null;
   colouring: Colouring = "group";
+  isColouringChosen = false;
   order: Order = "size";
   query = "";
   private readonly listeners: (() => void)[] = [];
@@ -20,6 +21,12 @@ export class State {
   constructor(readonly data: ReportData) {
     this.tree = new Tree(data);
     this.level = this.tree.cut(data.nGroups);
+    this.colour();
+  }
+
+  /** Until the user chooses: by group, unless there is one, whose colour says nothing. */
+  private colour(): void {
+    if (!this.isColouringChosen) this.colouring = this.level.groups.length > 1 ? "group" : "cohesion";
   }
 
   follow(listener: () => void): void {
@@ -36,6 +43,7 @@ export class State {
     this.change((state) => {
       state.level = state.tree.cut(nGroups);
       state.group = null;
+      state.colour();
     });
   }
 

@@ -31,6 +31,10 @@ export interface Totals {
   terms: number;
   withoutTerms: number;
   outliers: number;
+  /** The similarity below which documents are outliers, if it was given. */
+  minSimilarity: number | null;
+  /** The mean silhouette, if it was asked for. */
+  silhouette: number | null;
   emptyClusters: number;
   objective: number;
   iterations: number;
@@ -45,6 +49,8 @@ export interface Cluster {
   cohesion: number;
   /** Whether its documents have little in common. */
   heap: boolean;
+  /** The mean silhouette of its documents, if it was asked for. */
+  silhouette?: number;
   x: number;
   y: number;
   keywords: Keyword[];
@@ -57,9 +63,10 @@ export interface Cluster {
 
 /**
  * A term, its weight in the centroid (absent from older results), how well it distinguishes this
- * cluster, and its full form if the term is a stem.
+ * cluster, its full form if the term is a stem, and the share of the documents that have it (absent
+ * from older results).
  */
-export type Keyword = [term: string, weight: number | null, score: number, written: string | null];
+export type Keyword = [term: string, weight: number | null, score: number, written: string | null, share: number | null];
 
 export interface Doc {
   id: string;

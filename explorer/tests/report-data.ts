@@ -10,7 +10,9 @@ export default {
     "documents": 5,
     "terms": 4,
     "withoutTerms": 1,
-    "outliers": 0,
+    "outliers": 1,
+    "minSimilarity": 0.1,
+    "silhouette": 0.25,
     "emptyClusters": 1,
     "objective": 2.654,
     "iterations": 2,
@@ -44,6 +46,7 @@ export default {
       "size": 2,
       "cohesion": 0.91,
       "heap": true,
+      "silhouette": 0.3,
       "x": 0.5,
       "y": -0.25,
       "keywords": [
@@ -51,7 +54,8 @@ export default {
           "cat",
           0.8,
           1.0,
-          "cats"
+          "cats",
+          0.5
         ]
       ],
       "typical": [
@@ -91,6 +95,7 @@ export default {
           "dogs",
           null,
           1.0,
+          null,
           null
         ]
       ],

@@ -70,6 +70,7 @@ visit("a click opens a cluster, and its address can be shared", "", {}, async (p
   await shows(page, name);
   assert.match(page.url(), /#cluster=\d+$/);
   assert.equal(await panel.locator(".keywords li").count(), 10);
+  assert.match(await panel.locator(".keywords li").first().textContent(), /0\.\d\d\d{1,3}%$/, "weight, and share of documents");
   assert.ok((await panel.locator("mark").count()) > 0, "terms are marked");
   assert.equal(await panel.locator(".documents").count(), 2, "typical and least typical");
   assert.equal(await panel.locator("svg").count(), 1, "the histogram");
@@ -150,6 +151,45 @@ visit("the map answers to the pointer", "", {}, async (page) => {
   assert.equal(await picture(page), all);
 });
 
+visit("clusters that differ equally have no groups until some are asked for", "", {}, async (page) => {
+  assert.equal(await page.locator("#level-number").textContent(), "1");
+  assert.match(await page.locator("#groups").textContent(), /^No groups: /);
+  assert.equal(await page.locator("#colouring").inputValue(), "cohesion", "one group has one colour");
+  await page.locator("#level").fill("4");
+  assert.equal(await page.locator("#groups > .group").count(), 4);
+  assert.equal(await page.locator("#colouring").inputValue(), "group");
+  await page.locator("#colouring").selectOption("cohesion");
+  await page.locator("#level").fill("5");
+  assert.equal(await page.locator("#colouring").inputValue(), "cohesion", "the choice stays");
+});
+
+test("groups are those of groups.json, none has most documents, and all names differ", async () => {
+  docsphere(home, "cluster", "demo.jsonl", "-k", "60", "--min-df", "2", "--silhouette", "--min-similarity", "0.4", "-o", "grouped", "--quiet");
+  const stored = () => JSON.parse(readFileSync(join(home, "grouped/groups.json"), "utf8"));
+  const { page, troubles, close } = await open(browser, reportUrl(join(home, "grouped")));
+  const shown = async () => (await page.locator("#groups > .group .facts").allTextContents()).map((text) => Number(/^ ([\d,]+)/.exec(text)[1].replace(",", "")));
+  const sizes = ({ groups }) => groups.map(({ size }) => size).sort((a, b) => b - a);
+  const first = stored();
+  assert.ok(first.n_groups > 1 && first.structure > 1.25, "else this tests nothing");
+  assert.deepEqual(await shown(), sizes(first));
+  const total = sizes(first).reduce((sum, size) => sum + size);
+  assert.ok(sizes(first)[0] < 0.6 * total, `${sizes(first)}`);
+  for (const wanted of [2, 5, 13, 60]) {
+    docsphere(home, "merge", "grouped", "--groups", String(wanted));
+    await page.locator("#level").fill(String(wanted));
+    assert.deepEqual(await shown(), sizes(stored()));
+    const names = stored().groups.map(({ name }) => name);
+    assert.equal(new Set(names).size, wanted, `${names}`);
+  }
+  const panel = page.locator("#panel");
+  assert.match(await panel.textContent(), /Mean silhouette, from -1 to 10\.\d{3}/);
+  assert.match(await panel.textContent(), /Outliers, whose similarity to every cluster is below 0\.4[1-9]/);
+  await rows(page).first().click();
+  assert.match(await panel.locator(".facts").first().textContent(), / · silhouette -?0\.\d{3}$/);
+  assert.deepEqual(troubles, []);
+  await close();
+});
+
 visit("groups: a level is chosen, opened down to clusters, and shown alone", "", {}, async (page) => {
   await page.locator("#level").fill("5");
   assert.equal(await page.locator("#level-number").textContent(), "5");
@@ -190,6 +230,8 @@ visit("light and dark: the system's, until one chooses", "", { colorScheme: "dar
   assert.equal(await background(page), dark);
   await page.locator("#theme").click();
   assert.equal(await background(page), light);
+  await page.locator("#colouring").selectOption("group");
+  assert.ok(!(await page.locator("#scale").isVisible()));
   const byGroup = await picture(page);
   await page.locator("#colouring").selectOption("cohesion");
   assert.ok(await page.locator("#scale").isVisible());

@@ -200,6 +200,36 @@ impl Model {
         })
     }
 
+    /// For each cluster the best terms, and the shares of its rows that have them.
+    fn keyword_shares(
+        &self,
+        py: Python<'_>,
+        matrix: Csr<'_>,
+        labels: PyReadonlyArray1<'_, i32>,
+        similarities: PyReadonlyArray1<'_, f64>,
+        n: usize,
+        n_threads: usize,
+    ) -> PyResult<Vec<Vec<(u32, f64)>>> {
+        let slices = matrix.slices()?;
+        let labels = Labels::from(labels.as_slice()?.to_vec());
+        let similarities = similarities.as_slice()?;
+        on_threads(py, n_threads, |_| {
+            let options = SummaryOptions::default()
+                .n_keywords(n)
+                .n_representatives(0)
+                .n_least_typical(0)
+                .n_neighbours(0);
+            let summaries =
+                summarize(&slices.unit_rows()?, &labels, similarities, &self.model, options).or_raise()?;
+            let of_cluster = |cluster: &ClusterSummary| {
+                let size = cluster.size.max(1) as f64;
+                let share = |word: &Keyword| word.n_docs.unwrap_or(0) as f64 / size;
+                cluster.keywords.iter().map(|word| (word.term.index() as u32, share(word))).collect()
+            };
+            Ok(summaries.iter().map(of_cluster).collect())
+        })
+    }
+
     /// For each cluster its representative rows, and their similarities.
     fn representatives(
         &self,

@@ -160,7 +160,7 @@ pub(crate) fn write_result(
         let summarize = start.elapsed().as_secs_f64();
         let write = |folder: &std::path::Path| {
             let (ids, labels, similarities) = (input.ids, &input.labels, input.similarities);
-            let assignments = Assignments { ids, labels, similarities, nearest: None };
+            let assignments = Assignments { ids, labels, similarities, nearest: None, silhouettes: None };
             assignments.write(folder, AssignmentsFormat::Csv)?;
             model.save(folder.join(names::MODEL))?;
             description.write(folder)?;

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 import docsphere
-from docsphere import SphericalKMeans, TextVectorizer, keywords, representatives
+from docsphere import SphericalKMeans, TextVectorizer, keyword_shares, keywords, representatives
 
 TEXTS = [
     "cats purr and cats sleep",
@@ -38,6 +38,17 @@ def test_keywords_name_the_clusters(clustered):
     assert words[model.labels_[3]][0][0] in ("stocks", "rates", "rise", "fall")
     assert all(0 <= score <= 1 for cluster in words for _, score in cluster)
     assert all(len(cluster) == 2 for cluster in words)
+
+
+def test_shares_are_those_of_the_rows_that_have_the_keyword(clustered):
+    vectorizer, X, model = clustered
+    names = vectorizer.get_feature_names_out()
+    shares, words = keyword_shares(model, X, names, n=3), keywords(model, names, n=3)
+    columns = {name: column for column, name in enumerate(names)}
+    for cluster, found in enumerate(shares):
+        assert [term for term, _ in found] == [term for term, _ in words[cluster]]
+        own = X[np.flatnonzero(model.labels_ == cluster)].toarray() > 0
+        assert [share for _, share in found] == [own[:, columns[term]].mean() for term, _ in found]
 
 
 def test_keywords_need_names(clustered):

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
-use docsphere::{MemoryLimit, MergeTree, UnitRows, ValidParams};
+use docsphere::{MemoryLimit, MergeTree, Silhouette, UnitRows, ValidParams};
 
 /// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no
 /// such file.
@@ -117,13 +117,24 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    /// The maximum over the loop and the steps after it, the neighbours and groups of the clusters,
-    /// during which the model is held twice.
-    pub(crate) fn new(rows: &UnitRows<'_>, params: &ValidParams) -> Self {
+    /// The maximum over the loop and the steps after it: silhouettes, if wanted; the neighbours and
+    /// groups of the clusters, during which the model is held twice.
+    pub(crate) fn new(rows: &UnitRows<'_>, params: &ValidParams, silhouette: bool) -> Self {
         let forecast = params.memory_forecast(rows);
         let (k, n_threads) = (params.params().n_clusters, params.params().n_threads);
         let entries = (rows.nnz() as u64).min(k as u64 * rows.n_terms() as u64);
-        let after = MergeTree::forecast_bytes(k, entries, n_threads.unwrap_or_else(docsphere::all_cores));
+        let n_threads = n_threads.unwrap_or_else(docsphere::all_cores);
+        // Of summaries: the weights of all terms, and few rows by term in each thread.
+        let by_term = (16 + 4 * n_threads as u64) * rows.n_terms() as u64;
+        let after = MergeTree::forecast_bytes(k, entries, n_threads).max(by_term);
+        let silhouette = if silhouette {
+            Silhouette::forecast_bytes(rows.n_rows(), rows.n_terms(), k, entries, n_threads)
+        } else {
+            0
+        };
+        // The silhouettes of all documents are kept until they are written.
+        let kept = if silhouette > 0 { 8 * rows.n_rows() as u64 } else { 0 };
+        let after = (after + kept).max(silhouette);
         let run = forecast.total().max(forecast.documents + 16 * entries + after);
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }

@@ -18,6 +18,11 @@ pub(crate) fn counted(number: usize, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// A share in whole percent; a small one is never shown as nothing.
+pub(crate) fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.01 { "<1 %".to_owned() } else { format!("{:.0} %", 100.0 * share) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -25,6 +30,11 @@ mod tests {
     #[test]
     fn thousands_are_grouped() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn shares_are_whole_percents() {
+        assert_eq!([0.0, 0.001, 0.01, 0.126, 1.0].map(percent), ["0 %", "<1 %", "1 %", "13 %", "100 %"]);
     }
 
     #[test]

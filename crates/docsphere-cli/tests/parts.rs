@@ -27,7 +27,8 @@ fn write_part(folder: &Path, format: AssignmentsFormat, number: u32, lines: &[Re
     let ids: Vec<String> = lines.iter().map(|line| line.id.clone()).collect();
     let labels = Labels::from(lines.iter().map(|line| line.cluster).collect::<Vec<_>>());
     let similarities: Vec<f64> = lines.iter().map(|line| line.similarity).collect();
-    let lines = Assignments { ids: &ids, labels: &labels, similarities: &similarities, nearest: None };
+    let similarities = &similarities[..];
+    let lines = Assignments { ids: &ids, labels: &labels, similarities, nearest: None, silhouettes: None };
     lines.write_part(folder, format, number).unwrap();
 }
 

@@ -1,8 +1,5 @@
 //! What every output file holds.
 
-use std::collections::BTreeSet;
-
-use docsphere::{StopWords, TextOptions, Tokenizer};
 use serde_json::Value;
 
 use crate::command::{OTHER_FILES, Place};
@@ -85,7 +82,7 @@ fn clusters_json_holds_what_is_promised() {
             "neighbours"
         ]
     );
-    assert_eq!(keys(&text, 10), ["term", "weight", "score", "id", "similarity", "text"]);
+    assert_eq!(keys(&text, 10), ["term", "weight", "score", "share", "id", "similarity", "text"]);
     let file: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (&file["n_documents"], &file["n_terms"], &file["n_clusters"]),
@@ -104,6 +101,11 @@ fn clusters_json_holds_what_is_promised() {
         .map(|keyword| keyword["term"].as_str().unwrap())
         .collect();
     assert!(terms.contains(&"cats") && !terms.contains(&"dogs"), "{terms:?}");
+    let share = |term: &str| {
+        let keywords = cats["keywords"].as_array().unwrap();
+        keywords.iter().find(|keyword| keyword["term"] == term).unwrap()["share"].as_f64()
+    };
+    assert_eq!((share("cats"), share("purr")), (Some(1.0), Some(0.5)));
     let texts: Vec<&str> =
         cats["representatives"].as_array().unwrap().iter().map(|doc| doc["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["cats purr softly", "cats sleep"]);
@@ -199,12 +201,20 @@ fn groups_json_holds_what_is_promised() {
     let place = Place::new();
     place.ok("demo");
     let text = place.read("docsphere-demo/groups.json");
-    assert_eq!(keys(&text, 2), ["n_clusters", "n_groups", "groups", "group_of_cluster", "merges"]);
+    assert_eq!(
+        keys(&text, 2),
+        ["n_clusters", "n_groups", "groups", "group_of_cluster", "structure", "merges"]
+    );
     let file = place.json("docsphere-demo/groups.json");
     let list = |value: &Value| value.as_array().unwrap().clone();
-    // Twenty clusters: the root is between four and five.
-    assert_eq!((file["n_clusters"].as_u64(), file["n_groups"].as_u64()), (Some(20), Some(4)));
-    assert_eq!((list(&file["groups"]).len(), list(&file["merges"]).len()), (4, 19));
+    // Twenty subjects that have nothing to do with each other: all clusters are one group.
+    assert_eq!((file["n_clusters"].as_u64(), file["n_groups"].as_u64()), (Some(20), Some(1)));
+    assert_eq!((list(&file["groups"]).len(), list(&file["merges"]).len()), (1, 19));
+    let structure = file["structure"].as_f64().unwrap();
+    assert!((1.0..1.25).contains(&structure), "{structure}");
+    place.ok("merge docsphere-demo --groups 4");
+    let file = place.json("docsphere-demo/groups.json");
+    assert_eq!((list(&file["groups"]).len(), file["structure"].as_f64()), (4, Some(structure)));
     let clusters = place.json("docsphere-demo/clusters.json");
     for (id, group) in list(&file["groups"]).iter().enumerate() {
         assert_eq!(group["id"].as_u64(), Some(id as u64));
@@ -249,32 +259,10 @@ fn merge_gives_every_document_its_group() {
     }
     assert_eq!(table.lines().count(), assignments.lines().count());
     // There and back again.
-    place.ok("merge docsphere-demo --groups 4");
+    place.ok("merge docsphere-demo --groups 1");
     assert_eq!(place.json("docsphere-demo/groups.json"), before);
     let groups: Value = serde_json::from_str(&place.ok("merge docsphere-demo --groups 20 --json")).unwrap();
     assert_eq!(groups.as_array().unwrap().len(), 20);
-}
-
-#[test]
-fn names_of_the_demo_repeat_no_stem_and_no_name() {
-    let place = Place::new();
-    place.ok("demo");
-    let options = TextOptions::default().stop_words(StopWords::None).stemmer("english".to_owned());
-    let stemmer = Tokenizer::new(&options).unwrap();
-    let file = place.json("docsphere-demo/clusters.json");
-    let names: Vec<&str> = file["clusters"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|cluster| cluster["name"].as_str().unwrap())
-        .collect();
-    assert!(names.iter().any(|name| name.split(", ").any(|part| part.contains(' '))), "no phrase: {names:?}");
-    for name in &names {
-        let stems = stemmer.terms(name);
-        let distinct: BTreeSet<&String> = stems.iter().collect();
-        assert!(stems.len() == distinct.len() && stems.len() > 1, "{name}");
-    }
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), 20, "{names:?}");
 }
 
 #[test]

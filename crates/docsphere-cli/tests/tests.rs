@@ -3,6 +3,8 @@
 // How the binary is run.
 mod command;
 
+// Names of clusters and groups, outliers, silhouettes.
+mod descriptions;
 // The same assignments whatever the strategy and the number of threads.
 mod exactness;
 // The page that people look at, and the server behind it.

@@ -118,6 +118,8 @@ pub struct Assignments<'a> {
     pub similarities: &'a [f64],
     /// The two nearest clusters of each document, if runners-up are wanted.
     pub nearest: Option<&'a Nearest>,
+    /// The silhouette of each document, if wanted; NaN for documents without a cluster.
+    pub silhouettes: Option<&'a [f64]>,
 }
 
 /// A document's line, as it is written.
@@ -136,6 +138,9 @@ pub struct Assignment<'a> {
     /// The similarity to the second-nearest centroid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up_similarity: Option<f64>,
+    /// The silhouette, if wanted; without a value for a document without a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silhouette: Option<Option<f64>>,
 }
 
 /// A document's line, as it is read.
@@ -329,11 +334,14 @@ impl<'a> Assignments<'a> {
     /// All lines, in order.
     pub fn iter(&self) -> impl Iterator<Item = Assignment<'a>> {
         let (ids, labels, nearest) = (self.ids, self.labels.as_slice(), self.nearest);
+        let silhouettes = self.silhouettes;
         self.similarities.iter().enumerate().map(move |(doc, &similarity)| {
             let cluster = labels[doc];
             let other = nearest.map(|nearest| {
                 let found = nearest.of(DocId::new(doc as u32));
-                let other = found.iter().find(|neighbour| neighbour.cluster.number() as i32 != cluster);
+                // A document without a cluster has no second-nearest one.
+                let is_other = |number: u32| cluster >= 0 && number as i32 != cluster;
+                let other = found.iter().find(|neighbour| is_other(neighbour.cluster.number()));
                 other.map_or((-1, 0.0), |n| (n.cluster.number() as i32, rounded(n.similarity)))
             });
             Assignment {
@@ -342,6 +350,8 @@ impl<'a> Assignments<'a> {
                 similarity,
                 runner_up: other.map(|other| other.0),
                 runner_up_similarity: other.map(|other| other.1),
+                silhouette: silhouettes
+                    .map(|all| Some(all[doc]).filter(|value| !value.is_nan()).map(rounded)),
             }
         })
     }
@@ -352,12 +362,18 @@ impl<'a> Assignments<'a> {
         if self.nearest.is_some() {
             header.extend(["runner_up", "runner_up_similarity"]);
         }
+        if self.silhouettes.is_some() {
+            header.push("silhouette");
+        }
         writer.write_record(&header)?;
         for line in self.iter() {
             let mut record =
                 vec![line.id.to_owned(), line.cluster.to_string(), format!("{:.6}", line.similarity)];
             if let (Some(other), Some(similarity)) = (line.runner_up, line.runner_up_similarity) {
                 record.extend([other.to_string(), format!("{similarity:.6}")]);
+            }
+            if let Some(silhouette) = line.silhouette {
+                record.push(silhouette.map_or_else(String::new, |value| format!("{value:.6}")));
             }
             writer.write_record(&record)?;
         }
@@ -383,8 +399,14 @@ mod tests {
     fn what_is_written_is_read_in_every_format_of_this_build() {
         let ids = ["a", "b, \"quoted\"\nline"].map(str::to_owned);
         let labels = Labels::from(vec![3, -1]);
-        let lines =
-            Assignments { ids: &ids, labels: &labels, similarities: &[0.123_456_7, 0.0], nearest: None };
+        let silhouettes = [0.25, f64::NAN];
+        let lines = Assignments {
+            ids: &ids,
+            labels: &labels,
+            similarities: &[0.123_456_7, 0.0],
+            nearest: None,
+            silhouettes: Some(&silhouettes),
+        };
         let line = |id: &String, cluster, similarity| ReadAssignment { id: id.clone(), cluster, similarity };
         let expected = [line(&ids[0], 3, 0.123_457), line(&ids[1], -1, 0.0)];
         for &format in AssignmentsFormat::ALL {
@@ -395,6 +417,20 @@ mod tests {
                 written.unwrap();
                 let found = read_assignments(folder.path(), &MemoryLimit::default()).unwrap();
                 assert_eq!(found, expected, "{format}");
+                let text = fs::read_to_string(folder.path().join(format.file_name())).unwrap_or_default();
+                match format {
+                    AssignmentsFormat::Csv => {
+                        assert!(
+                            text.starts_with("id,cluster,similarity,silhouette\na,3,0.123457,0.250000\n")
+                        );
+                        assert!(text.ends_with(",-1,0.000000,\n"));
+                    }
+                    AssignmentsFormat::Jsonl => {
+                        assert!(text.contains("\"similarity\":0.123457,\"silhouette\":0.25}"));
+                        assert!(text.contains("\"cluster\":-1,\"similarity\":0.0,\"silhouette\":null}"));
+                    }
+                    AssignmentsFormat::Parquet => {}
+                }
             } else {
                 assert!(matches!(written.unwrap_err().kind(), ErrorKind::NotBuilt { .. }), "{format}");
             }
@@ -409,7 +445,9 @@ mod tests {
         let ids: Vec<String> = docs.clone().map(|doc| format!("d{doc}")).collect();
         let labels = Labels::from(docs.collect::<Vec<_>>());
         let similarities = vec![0.5; ids.len()];
-        let lines = Assignments { ids: &ids, labels: &labels, similarities: &similarities, nearest: None };
+        let similarities = &similarities[..];
+        let lines =
+            Assignments { ids: &ids, labels: &labels, similarities, nearest: None, silhouettes: None };
         lines.write_part(folder, format, number).unwrap();
     }
 

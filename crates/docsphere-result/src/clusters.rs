@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use docsphere::{ClusterSummary, MemoryLimit, Model, Representative, TermId};
+use docsphere::{ClusterSummary, Keyword, MemoryLimit, Model, Representative, TermId};
 use serde::{Deserialize, Serialize};
 
 use crate::assignments::rounded;
@@ -42,10 +42,17 @@ pub struct ClustersFile {
     pub seed: u64,
     /// Documents without any term: they have the label -1.
     pub n_without_terms: usize,
-    /// Documents that share no term with any cluster: they have the label -1, too. 0 in results of
-    /// older versions.
+    /// Documents that share no term with any cluster, or are less similar to all of them than
+    /// [`min_similarity`](Self::min_similarity): they have the label -1, too. 0 in results of older
+    /// versions.
     #[serde(default)]
     pub n_outliers: usize,
+    /// The similarity below which documents are outliers. Absent if it was not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_similarity: Option<f64>,
+    /// The mean silhouette of all documents that have a cluster. Absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silhouette: Option<f64>,
     /// Clusters without a document.
     pub n_empty_clusters: usize,
     /// The clusters, in the order of their numbers.
@@ -69,6 +76,10 @@ pub struct ClusterEntry {
     /// two documents, and it has at least two itself. False in results of older versions.
     #[serde(default)]
     pub heap: bool,
+    /// The mean silhouette of its documents. Absent unless it was asked for, and for a cluster
+    /// without documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silhouette: Option<f64>,
     /// The terms that distinguish it from the others, best first.
     pub keywords: Vec<KeywordEntry>,
     /// Documents near its centroid that have several of its keywords and differ from each other.
@@ -98,6 +109,10 @@ pub struct KeywordEntry {
     pub weight: Option<f64>,
     /// Its share in this centroid relative to its share in all others, from 0 to 1.
     pub score: f64,
+    /// The share of the cluster's documents that have the term. Absent in results of older
+    /// versions, and in clusters without documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
 }
 
 /// A document of a cluster.
@@ -107,16 +122,16 @@ pub struct DocumentEntry {
     pub id: String,
     /// Its similarity to the centroid.
     pub similarity: f64,
-    /// The number of its near-duplicates among the documents nearest to the centroid, which are not
-    /// shown. Absent if there are none.
+    /// The number of its near-duplicates in the cluster, which are not shown. Absent if there are
+    /// none.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub near_duplicates: usize,
+    pub near_duplicates: u64,
     /// Its text. Absent if the rows came from a matrix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-fn is_zero(number: &usize) -> bool {
+fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
@@ -195,6 +210,7 @@ pub(crate) fn entries(
         size: summary.size,
         cohesion: rounded(summary.cohesion),
         heap: heaps[summary.cluster.index()],
+        silhouette: None,
         keywords: summary
             .keywords
             .iter()
@@ -204,6 +220,7 @@ pub(crate) fn entries(
                 written: written.clone(),
                 weight: Some(rounded(keyword.weight)),
                 score: rounded(keyword.score),
+                share: share(keyword, summary.size),
             })
             .collect(),
         representatives: summary.representatives.iter().map(document).collect(),
@@ -220,6 +237,11 @@ pub(crate) fn entries(
             .collect(),
     };
     summaries.iter().map(entry).collect()
+}
+
+/// The share of the documents of a cluster of this size that have a keyword.
+fn share(keyword: &Keyword, size: usize) -> Option<f64> {
+    keyword.n_docs.filter(|_| size > 0).map(|n_docs| rounded(n_docs as f64 / size as f64))
 }
 
 /// The name of a term, or its number if names are unknown.

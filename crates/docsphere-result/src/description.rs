@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use docsphere::{
-    ClusterSummary, ErrorKind, Labels, MAP_NEIGHBOURS, MergeTree, Model, SummaryOptions, UnitRows, summarize,
+    ClusterSummary, ErrorKind, Labels, MAP_NEIGHBOURS, MergeTree, Model, Silhouette, SummaryOptions,
+    UnitRows, summarize,
 };
 
+use crate::assignments::rounded;
 use crate::clusters::{self, ClustersFile, ShownDocument};
 use crate::error::Result;
 use crate::groups::GroupsFile;
@@ -134,6 +136,8 @@ impl Description {
             seed: info.seed,
             n_without_terms,
             n_outliers: n_documents - n_without_terms - n_labelled,
+            min_similarity: None,
+            silhouette: None,
             n_empty_clusters: summaries.iter().filter(|summary| summary.size == 0).count(),
             clusters: clusters::entries(summaries, model, &shown, &cluster_names),
         };
@@ -148,6 +152,30 @@ impl Description {
             },
         );
         Ok(Description { clusters, groups: groups?, map })
+    }
+
+    /// Adds the similarity below which documents were [set apart](crate::set_outliers_apart) as
+    /// outliers before they were described.
+    #[must_use]
+    pub fn with_min_similarity(mut self, min_similarity: f64) -> Self {
+        self.clusters.min_similarity = Some(min_similarity);
+        self
+    }
+
+    /// Adds the silhouettes of the clusters, and of all documents.
+    ///
+    /// # Panics
+    /// If they are those of another number of clusters.
+    #[must_use]
+    pub fn with_silhouette(mut self, found: &Silhouette) -> Self {
+        assert_eq!(found.of_clusters.len(), self.clusters.n_clusters, "one silhouette for each cluster");
+        // NaN, which JSON does not have, is that of no document.
+        let known = |value: f64| (!value.is_nan()).then(|| rounded(value));
+        self.clusters.silhouette = known(found.mean);
+        for (cluster, &value) in self.clusters.clusters.iter_mut().zip(&found.of_clusters) {
+            cluster.silhouette = known(value);
+        }
+        self
     }
 
     /// Writes the files into a folder. They are not synced.

@@ -59,8 +59,12 @@ pub struct TotalsData {
     pub terms: usize,
     /// Documents without a term.
     pub without_terms: usize,
-    /// Documents that share no term with any cluster.
+    /// Documents that share no term with any cluster, or are less similar than wanted.
     pub outliers: usize,
+    /// The similarity below which documents are outliers, if it was given.
+    pub min_similarity: Option<f64>,
+    /// The mean silhouette, if it was asked for.
+    pub silhouette: Option<f64>,
     /// Clusters without a document.
     pub empty_clusters: usize,
     /// The sum of the similarities.
@@ -85,6 +89,9 @@ pub struct ClusterData<'a> {
     pub cohesion: f64,
     /// Whether its documents have little in common.
     pub heap: bool,
+    /// The mean silhouette of its documents, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silhouette: Option<f64>,
     /// Its place on the map, from -1 to 1.
     pub x: f64,
     /// Its place on the map, from -1 to 1.
@@ -101,8 +108,9 @@ pub struct ClusterData<'a> {
     pub histogram: &'a [u32],
 }
 
-/// Term, weight (unknown in results of older versions), score, full form if the term is a stem.
-pub type KeywordData<'a> = (&'a str, Option<f64>, f64, Option<&'a str>);
+/// Term, weight (unknown in results of older versions), score, full form if the term is a stem,
+/// share of the documents that have it (unknown in results of older versions).
+pub type KeywordData<'a> = (&'a str, Option<f64>, f64, Option<&'a str>, Option<f64>);
 
 /// A document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -114,7 +122,7 @@ pub struct DocumentData<'a> {
     pub similarity: f64,
     /// The number of its near-duplicates that are not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub duplicates: Option<usize>,
+    pub duplicates: Option<u64>,
     /// The beginning of its text, if known and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -155,6 +163,8 @@ impl Page<'_> {
                 terms: file.n_terms,
                 without_terms: file.n_without_terms,
                 outliers: file.n_outliers,
+                min_similarity: file.min_similarity,
+                silhouette: file.silhouette.map(|value| to_decimals(value, 4)),
                 empty_clusters: file.n_empty_clusters,
                 objective: to_decimals(file.objective, 3),
                 iterations: file.iterations,
@@ -179,6 +189,7 @@ impl Page<'_> {
             size: entry.size,
             cohesion: to_decimals(entry.cohesion, 4),
             heap: entry.heap,
+            silhouette: entry.silhouette.map(|value| to_decimals(value, 3)),
             x,
             y,
             keywords: keywords.map(keyword).collect(),
@@ -192,7 +203,8 @@ impl Page<'_> {
 
 fn keyword(entry: &KeywordEntry) -> KeywordData<'_> {
     let weight = entry.weight.map(|weight| to_decimals(weight, 3));
-    (&entry.term, weight, to_decimals(entry.score, 3), entry.written.as_deref())
+    let share = entry.share.map(|share| to_decimals(share, 3));
+    (&entry.term, weight, to_decimals(entry.score, 3), entry.written.as_deref(), share)
 }
 
 fn documents(told: &[DocumentEntry], n_chars: usize) -> Vec<DocumentData<'_>> {
@@ -279,11 +291,14 @@ mod tests {
     fn the_example_for_the_type_checker_of_the_page_is_up_to_date() {
         let clusters: ClustersFile = serde_json::from_value(json!({
             "n_documents": 5, "n_terms": 4, "n_clusters": 3, "objective": 2.654321, "iterations": 2,
-            "converged": true, "seed": u64::MAX, "n_without_terms": 1, "n_empty_clusters": 1,
+            "converged": true, "seed": u64::MAX, "n_without_terms": 1, "n_outliers": 1,
+            "min_similarity": 0.1, "silhouette": 0.25, "n_empty_clusters": 1,
             "clusters": [
                 {
-                    "id": 0, "name": "cats", "size": 2, "cohesion": 0.91, "heap": true,
-                    "keywords": [{"term": "cat", "written": "cats", "weight": 0.8, "score": 1.0}],
+                    "id": 0, "name": "cats", "size": 2, "cohesion": 0.91, "heap": true, "silhouette": 0.3,
+                    "keywords": [
+                        {"term": "cat", "written": "cats", "weight": 0.8, "score": 1.0, "share": 0.5},
+                    ],
                     "representatives": [{"id": "a", "similarity": 0.95, "near_duplicates": 2, "text": "cats </script> purr"}],
                     "least_typical": [{"id": "b", "similarity": 0.87}],
                     "histogram": [0, 2],

@@ -196,3 +196,58 @@ mod map {
         assert_eq!(places[..40], cluster_places(&full, 1));
     }
 }
+
+#[test]
+fn no_group_of_a_balanced_cut_has_most_documents_if_it_can_be_split() {
+    let model = model(600, 40);
+    let tree = MergeTree::new(&model).unwrap();
+    // All documents are in few clusters, which lie under one merge.
+    let crowded = tree.cut(2).unwrap().of_clusters;
+    let sizes: Vec<usize> = crowded.iter().map(|&group| if group == 1 { 100 } else { 1 }).collect();
+    let total: usize = sizes.iter().sum();
+    let mut before: Option<Vec<i32>> = None;
+    for n_groups in 1..=40 {
+        let groups = tree.cut_balanced(n_groups, &sizes).unwrap();
+        assert_eq!(groups.nodes.len(), n_groups);
+        let mut of_groups = vec![(0, 0); n_groups];
+        for (&group, size) in groups.of_clusters.iter().zip(&sizes) {
+            of_groups[group as usize].0 += size;
+            of_groups[group as usize].1 += 1;
+        }
+        let largest = of_groups.iter().filter(|group| group.1 > 1).map(|group| group.0).max().unwrap_or(0);
+        if n_groups >= 8 {
+            assert!(largest as f64 <= MergeTree::LARGE_GROUP * total as f64, "{n_groups}: {of_groups:?}");
+        }
+        // Each cut refines the one before.
+        if let Some(before) = before {
+            let pairs: std::collections::BTreeSet<(i32, i32)> =
+                groups.of_clusters.iter().copied().zip(before).collect();
+            assert_eq!(pairs.len(), n_groups);
+        }
+        before = Some(groups.of_clusters);
+    }
+    // Without documents it is the cut at the highest merges.
+    for n_groups in [1, 7, 40] {
+        assert_eq!(tree.cut_balanced(n_groups, &[0; 40]).unwrap(), tree.cut(n_groups).unwrap());
+    }
+}
+
+#[test]
+fn clusters_that_are_equally_far_apart_have_no_structure() {
+    // One term per row: all clusters are orthogonal.
+    let terms: Vec<u32> = (0..16).collect();
+    let rows = SparseRows::from_parts(16, (0..=16).collect::<Vec<_>>(), terms, vec![1.0; 16]).unwrap();
+    let model = SphericalKMeans::params(16).fit(&UnitRows::new(rows)).unwrap().model;
+    let tree = MergeTree::new(&model).unwrap();
+    assert!((tree.structure(4) - 1.0).abs() < 1e-6, "{}", tree.structure(4));
+    assert_eq!((tree.structure(0), tree.structure(1)), (0.0, 0.0));
+    // Four groups of four clusters with a common term.
+    let terms: Vec<u32> = (0..16).flat_map(|row| [row / 4, 4 + row]).collect();
+    let rows = SparseRows::from_parts(20, (0..=16).map(|n| 2 * n).collect::<Vec<_>>(), terms, vec![1.0; 32])
+        .unwrap();
+    let model = SphericalKMeans::params(16).fit(&UnitRows::new(rows)).unwrap().model;
+    let tree = MergeTree::new(&model).unwrap();
+    assert!(tree.structure(4) > 1.5, "{}", tree.structure(4));
+    let groups = tree.cut(4).unwrap().of_clusters;
+    assert_eq!(groups.iter().filter(|&&group| group == 0).count(), 4);
+}

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ._kmeans import SphericalKMeans
     from ._result import Result, load_result, report, write_result
     from ._silhouette import silhouette_samples, silhouette_score
-    from ._summary import keywords, representatives
+    from ._summary import keyword_shares, keywords, representatives
     from ._text import TextVectorizer
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "TextVectorizer",
     "TooLargeError",
     "__version__",
+    "keyword_shares",
     "keywords",
     "load",
     "load_result",
@@ -76,6 +77,7 @@ _MODULES = {
     "Result": "_result",
     "SphericalKMeans": "_kmeans",
     "TextVectorizer": "_text",
+    "keyword_shares": "_summary",
     "keywords": "_summary",
     "load": "_files",
     "load_result": "_result",

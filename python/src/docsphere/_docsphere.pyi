@@ -136,6 +136,14 @@ class Model:
     def similarities_f32(self, matrix: _CsrArrays, n_threads: int) -> NDArray[np.float32]: ...
     def nearest(self, matrix: _CsrArrays, m: int, n_threads: int) -> _CsrParts: ...
     def keywords(self, labels: NDArray[np.int32], n: int, n_threads: int) -> list[list[tuple[int, float]]]: ...
+    def keyword_shares(
+        self,
+        matrix: _CsrArrays,
+        labels: NDArray[np.int32],
+        similarities: NDArray[np.float64],
+        n: int,
+        n_threads: int,
+    ) -> list[list[tuple[int, float]]]: ...
     def representatives(
         self,
         matrix: _CsrArrays,

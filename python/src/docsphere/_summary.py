@@ -62,6 +62,57 @@ def keywords(
     return [[(str(names[term]), score) for term, score in words] for words in found]
 
 
+def keyword_shares(
+    model: SphericalKMeans | Pipeline, X: Any, feature_names: ArrayLike | None = None, *, n: int = 10
+) -> list[list[tuple[str, float]]]:
+    """Return the keywords of each cluster, and the share of its rows that have them.
+
+    Parameters
+    ----------
+    model : SphericalKMeans or Pipeline
+        A fitted estimator, or a pipeline of a `TextVectorizer` and an estimator.
+
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows of `fit`, or others; texts for a pipeline.
+
+    feature_names : array-like of str or None, default=None
+        The names of the columns; by default those that the model knows. A
+        pipeline knows them.
+
+    n : int, default=10
+        Maximum number of keywords per cluster.
+
+    Returns
+    -------
+    shares : list of list of (str, float)
+        For each cluster the keywords of `keywords`, the best first, and the exact
+        share of the rows of the cluster that have a value there.
+
+    See Also
+    --------
+    keywords : The same terms with their scores, without rows.
+
+    Examples
+    --------
+    >>> from docsphere import SphericalKMeans, TextVectorizer, keyword_shares
+    >>> from sklearn.pipeline import make_pipeline
+    >>> texts = ["cats purr", "cats, more cats", "cats sleep", "rates rise", "rates, rates", "rates fall"]
+    >>> pipeline = make_pipeline(TextVectorizer(), SphericalKMeans(n_clusters=2, n_init=10, random_state=0)).fit(texts)
+    >>> sorted(words[0] for words in keyword_shares(pipeline, texts, n=1))
+    [('cats', 1.0), ('rates', 1.0)]
+    """
+    n = positive("n", n)
+    vectorizer, model = fitted_parts(model)
+    if vectorizer is not None:
+        X = vectorizer.transform(X)
+        feature_names = vectorizer.get_feature_names_out() if feature_names is None else feature_names
+    names = feature_names_of(model, feature_names)
+    matrix, threads = csr_arrays(model._validated(X, reset=False)), n_threads(model.n_jobs)
+    labels, similarities = model._model.predict(matrix, threads)
+    found = model._model.keyword_shares(matrix, labels, similarities, n, threads)
+    return [[(str(names[term]), share) for term, share in words] for words in found]
+
+
 def representatives(model: SphericalKMeans | Pipeline, X: Any, *, n: int = 3) -> list[NDArray[np.intp]]:
     """Return representative rows of each cluster.
 

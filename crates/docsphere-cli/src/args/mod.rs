@@ -12,7 +12,7 @@ mod text;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use input::InputArgs;
 pub(crate) use long_run::LongRunArgs;
-pub(crate) use output::OutputArgs;
+pub(crate) use output::{OutputArgs, parse_similarity};
 pub(crate) use page::PageArgs;
 pub(crate) use settings::settings_of;
 pub(crate) use text::TextArgs;

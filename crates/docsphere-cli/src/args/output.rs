@@ -26,6 +26,15 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) runner_up: bool,
 
+    /// A document less similar than this to every centroid is an outlier: it gets cluster -1
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_similarity)]
+    pub(crate) min_similarity: f64,
+
+    /// Also write the silhouette of each document, each cluster and all: how much better a document
+    /// fits its cluster than the next one (costs one more assignment pass)
+    #[arg(long)]
+    pub(crate) silhouette: bool,
+
     /// Number of keywords per cluster
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) keywords: usize,
@@ -74,6 +83,12 @@ impl OutputArgs {
         }
         self.representatives > 0 || self.least_typical > 0
     }
+}
+
+/// Reads a similarity: cosines lie between -1 and 1.
+pub(crate) fn parse_similarity(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (-1.0..=1.0).contains(number));
+    number.ok_or("give a number from -1 to 1".to_owned())
 }
 
 /// The formats of the assignments, by name.

@@ -8,7 +8,7 @@ use docsphere_result::Setting;
 const LEFT_OUT: [&str; 3] = ["Output", "Report", "Long runs"];
 
 /// The exceptions: options under these headings that do affect the result.
-const KEPT: [&str; 1] = ["time-limit"];
+const KEPT: [&str; 2] = ["min-similarity", "time-limit"];
 
 /// The options of a command that were typed or have a default, except those under `LEFT_OUT` and
 /// under the headings in `left_out`.

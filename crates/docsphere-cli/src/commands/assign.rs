@@ -10,7 +10,7 @@ use docsphere_result::rounded;
 use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
-use crate::args::InputArgs;
+use crate::args::{InputArgs, parse_similarity};
 use crate::console::{data, tell};
 use crate::memory;
 use crate::output::reads::Reads;
@@ -148,10 +148,4 @@ impl Args {
         }
         Ok(out.flush()?)
     }
-}
-
-/// Reads a similarity: cosines lie between -1 and 1.
-fn parse_similarity(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (-1.0..=1.0).contains(number));
-    number.ok_or("give a number from -1 to 1".to_owned())
 }

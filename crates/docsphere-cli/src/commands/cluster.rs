@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use docsphere::{
-    Checkpoint, DocId, Fit, FitOptions, MergeTree, SummaryOptions, TextModel, TextOptions, TfidfOptions,
-    ValidParams, fail_point, on_threads,
+    Checkpoint, DocId, Fit, FitOptions, MergeTree, Silhouette, SummaryOptions, TextModel, TextOptions,
+    TfidfOptions, ValidParams, fail_point, on_threads, silhouette,
 };
-use docsphere_result::{Clustering, Description, Seconds, Setting, names};
+use docsphere_result::{Clustering, Description, Seconds, Setting, names, set_outliers_apart};
 
 use crate::args::{
     ClusterArgs, InputArgs, LongRunArgs, OutputArgs, PageArgs, TextArgs, UsageError, settings_of,
@@ -70,6 +70,9 @@ impl Args {
         #[cfg(feature = "serve")]
         if self.output.index && self.input.matrix_format().is_some() {
             return Err(UsageError("--index: a matrix has no texts to search".to_owned()).into());
+        }
+        if self.output.silhouette && self.cluster.n_clusters == 1 {
+            return Err(UsageError("--silhouette compares clusters: give -k 2 or more".to_owned()).into());
         }
         let reads = self.reads();
         ResultFolder::check(&self.output.output, self.output.force, FolderKind::Result, &reads)?;
@@ -142,7 +145,7 @@ impl Args {
             "-k must be at most {n_with_terms}, the number of documents that have a term, got {k}"
         );
         if let Some(limit) = memory::limit() {
-            Forecast::new(&loaded.rows, params).check(limit)?;
+            Forecast::new(&loaded.rows, params, self.output.silhouette).check(limit)?;
         }
         Ok(loaded)
     }
@@ -168,8 +171,13 @@ impl Args {
     }
 
     /// Names the clusters and fetches the texts of their representatives.
-    fn summarized(&self, fit: Fit, loaded: &Loaded, progress: &Progress) -> Result<Outcome> {
+    fn summarized(&self, mut fit: Fit, loaded: &Loaded, progress: &Progress) -> Result<Outcome> {
         let start = Instant::now();
+        let min_similarity = Some(self.output.min_similarity).filter(|&least| least > 0.0);
+        if let Some(least) = min_similarity {
+            set_outliers_apart(&mut fit.labels, &mut fit.similarities, least);
+        }
+        let silhouette = self.silhouette(&fit, loaded, progress)?;
         let model = match &loaded.source {
             Source::Documents { model, .. } => fit.model.clone().with_text(TextModel::clone(model))?,
             Source::Matrix { term_names: Some(names) } => fit.model.clone().with_term_names(names.clone())?,
@@ -198,7 +206,13 @@ impl Args {
                 BTreeMap::new()
             })
         };
-        let description = Description::new(&clustering, options, !self.output.no_report, texts)?;
+        let mut description = Description::new(&clustering, options, !self.output.no_report, texts)?;
+        if let Some(least) = min_similarity {
+            description = description.with_min_similarity(least);
+        }
+        if let Some(silhouette) = &silhouette {
+            description = description.with_silhouette(silhouette);
+        }
         if description.groups.is_none() && !self.output.quiet {
             progress
                 .say(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
@@ -213,7 +227,24 @@ impl Args {
             write: 0.0,
             total: 0.0,
         };
-        Ok(Outcome { fit, model, description, seconds })
+        let silhouettes = silhouette.map(|silhouette| silhouette.of_rows);
+        Ok(Outcome { fit, model, description, silhouettes, seconds })
+    }
+
+    /// The silhouettes, if they are wanted and there are two clusters to compare.
+    fn silhouette(&self, fit: &Fit, loaded: &Loaded, progress: &Progress) -> Result<Option<Silhouette>> {
+        if !self.output.silhouette {
+            return Ok(None);
+        }
+        let labels = fit.labels.as_slice();
+        let first = labels.iter().find(|&&label| label >= 0);
+        if !labels.iter().any(|label| *label >= 0 && Some(label) != first) {
+            if !self.output.quiet {
+                progress.say("note: there are no silhouettes: fewer than two clusters have documents");
+            }
+            return Ok(None);
+        }
+        Ok(Some(silhouette(&loaded.rows, &fit.labels, self.cluster.n_clusters)?))
     }
 }
 

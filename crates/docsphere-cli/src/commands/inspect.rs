@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::console::{People, escaped, print_json};
 use crate::memory;
-use crate::numbers::counted;
+use crate::numbers::{counted, percent};
 use crate::output::table;
 
 /// Show the contents of a model or a result
@@ -46,7 +46,8 @@ impl Args {
         match (&file, self.cluster) {
             (Some(file), Some(cluster)) => {
                 let entry = file.clusters.iter().find(|entry| entry.id == cluster);
-                self.show_cluster(entry.context("clusters.json and model.docsphere do not belong together")?)
+                let entry = entry.context("clusters.json and model.docsphere do not belong together")?;
+                self.show_cluster(entry, &file.clusters)
             }
             (None, Some(cluster)) => self.show_centroid(&model, ClusterId::new(cluster)),
             (file, None) => self.show_model(&model, file.as_ref()),
@@ -84,36 +85,39 @@ impl Args {
         out.line(format_args!("made by docsphere {} from {source}", info.version))?;
         if let Some(file) = file {
             out.line("")?;
-            table::write_largest(&mut out, &file.clusters, self.show)?;
+            table::write_largest(&mut out, file, self.show)?;
         }
         Ok(())
     }
 
     /// Shows everything that a result holds about a cluster.
-    fn show_cluster(&self, cluster: &ClusterEntry) -> Result<()> {
+    fn show_cluster(&self, cluster: &ClusterEntry, clusters: &[ClusterEntry]) -> Result<()> {
         if self.json {
             return print_json(cluster);
         }
         let mut out = People::new();
         out.line(format_args!(
-            "cluster {}: {}, cohesion {:.3}{}",
+            "cluster {}: {}, cohesion {:.3}{}{}",
             cluster.id,
             counted(cluster.size, "document"),
             cluster.cohesion,
+            cluster.silhouette.map_or_else(String::new, |value| format!(", silhouette {value:.3}")),
             if cluster.heap { ", a heap: its documents have little in common" } else { "" }
         ))?;
         out.line(cluster.title())?;
         out.line("")?;
-        out.line("keywords")?;
+        let has_shares = cluster.keywords.iter().any(|keyword| keyword.share.is_some());
+        out.line(if has_shares { "keywords: score, share of the documents" } else { "keywords" })?;
         for keyword in &cluster.keywords {
-            out.line(format_args!("  {:.3}  {}", keyword.score, keyword.shown()))?;
+            let share = keyword.share.map_or_else(String::new, |share| format!("{:>6}", percent(share)));
+            out.line(format_args!("  {:.3}{share}  {}", keyword.score, keyword.shown()))?;
         }
         out.line("")?;
         out.line("representatives")?;
         for representative in &cluster.representatives {
             let duplicates = match representative.near_duplicates {
                 0 => String::new(),
-                n => format!(", and {}", counted(n, "near-duplicate")),
+                n => format!(", and {}", counted(n as usize, "near-duplicate")),
             };
             out.line(format_args!("  {:.3}  {}{duplicates}", representative.similarity, representative.id))?;
             if let Some(text) = &representative.text {
@@ -123,7 +127,10 @@ impl Args {
         out.line("")?;
         out.line("nearest clusters")?;
         for neighbour in &cluster.neighbours {
-            out.line(format_args!("  {:.3}  {}", neighbour.similarity, neighbour.id))?;
+            let name = clusters.iter().find(|other| other.id == neighbour.id).map(ClusterEntry::title);
+            let line = format!("  {:.3}  {:>5}  ", neighbour.similarity, neighbour.id);
+            let room = table::width().saturating_sub(line.len());
+            out.line(format_args!("{line}{}", shortened(&name.unwrap_or_default(), room)))?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{ClusterId, Model, UnitRows};
-use docsphere_result::{ReadAssignment, names, read_assignments};
+use docsphere_result::{ClustersFile, ReadAssignment, names, read_assignments};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -50,6 +50,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
         let assignments = read_assignments(&self.result, &memory::of_readers())?;
+        let min_similarity = self.min_similarity()?;
         let mut progress = Progress::new(self.json);
         let rows = rows_for_model(&model, &self.input, &mut progress)?;
         progress.finish();
@@ -70,9 +71,18 @@ impl Args {
         let docs = self.chosen(rows.ids.len());
         let mut mismatches = Vec::new();
         for batch in docs.chunks(BATCH_DOCS) {
-            mismatches.extend(check(&model, &rows.rows, batch, &assignments));
+            mismatches.extend(check(&model, &rows.rows, batch, &assignments, min_similarity));
         }
         self.report(&model, &rows.ids, docs.len(), &mismatches)
+    }
+
+    /// The similarity below which the result has outliers; 0 if it was not given.
+    fn min_similarity(&self) -> Result<f64> {
+        if !self.result.join(names::CLUSTERS).exists() {
+            return Ok(0.0);
+        }
+        let clusters = ClustersFile::read(&self.result, &memory::of_readers())?;
+        Ok(clusters.min_similarity.unwrap_or(0.0))
     }
 
     /// The numbers of the documents to check.
@@ -120,6 +130,7 @@ fn check(
     rows: &UnitRows<'_>,
     docs: &[usize],
     assignments: &[ReadAssignment],
+    min_similarity: f64,
 ) -> Vec<Mismatch> {
     let centroids = model.centroids();
     let mut best = vec![f64::NEG_INFINITY; docs.len()];
@@ -151,6 +162,11 @@ fn check(
         } else if best[place] <= 0.0 {
             (written.cluster != -1)
                 .then(|| format!("is similar to no cluster, but has cluster {}", written.cluster))
+        } else if best[place] < min_similarity {
+            (written.cluster != -1).then(|| {
+                let (cluster, best) = (written.cluster, best[place]);
+                format!("has cluster {cluster}, but is an outlier: {best:.6} is below {min_similarity}")
+            })
         } else if written.cluster == -1 {
             Some(format!("has no cluster, but there is one with similarity {:.6}", best[place]))
         } else if own[place] < best[place] {

@@ -35,6 +35,8 @@ pub(crate) struct Outcome {
     pub(crate) fit: Fit,
     pub(crate) model: Model,
     pub(crate) description: Description,
+    /// The silhouette of each document, if wanted.
+    pub(crate) silhouettes: Option<Vec<f64>>,
     pub(crate) seconds: Seconds,
 }
 
@@ -59,6 +61,7 @@ impl Outcome {
             labels: &fit.labels,
             similarities: &fit.similarities,
             nearest: nearest.as_ref(),
+            silhouettes: self.silhouettes.as_deref(),
         };
         assignments.write(folder.path(), options.output.assignments)?;
         fail_point("assignments written");

@@ -51,7 +51,7 @@ pub(crate) fn show(
         out.line(remark)?;
     }
     out.line("")?;
-    table::write_largest(&mut out, &file.clusters, options.output.show)?;
+    table::write_largest(&mut out, file, options.output.show)?;
     out.line("")?;
     out.line(format_args!("written to {}", options.output.output.display()))?;
     if outcome.description.map.is_some() {
@@ -81,15 +81,26 @@ pub(crate) fn remarks(file: &ClustersFile, loaded: &Loaded) -> Remarks {
         "document has no term and is in no cluster (-1)",
         "documents have no term and are in no cluster (-1)",
     );
-    remarks.add(
-        file.n_outliers,
-        "document is an outlier: it shares no term with any cluster (-1)",
-        "documents are outliers: they share no term with any cluster (-1)",
-    );
+    match file.min_similarity {
+        None => remarks.add(
+            file.n_outliers,
+            "document is an outlier: it shares no term with any cluster (-1)",
+            "documents are outliers: they share no term with any cluster (-1)",
+        ),
+        Some(least) => remarks.add(
+            file.n_outliers,
+            &format!("document is an outlier: its similarity to every cluster is below {least} (-1)"),
+            &format!("documents are outliers: their similarity to every cluster is below {least} (-1)"),
+        ),
+    }
+    let why = match file.min_similarity {
+        None => "there are fewer distinct documents than clusters",
+        Some(_) => "all of their documents are outliers, or there are fewer distinct ones than clusters",
+    };
     remarks.add(
         file.n_empty_clusters,
-        "cluster is empty: there are fewer distinct documents than clusters",
-        "clusters are empty: there are fewer distinct documents than clusters",
+        &format!("cluster is empty: {why}"),
+        &format!("clusters are empty: {why}"),
     );
     remarks
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use docsphere_result::{ClusterEntry, GroupEntry, KeywordEntry};
+use docsphere_result::{ClusterEntry, ClustersFile, GroupEntry, KeywordEntry};
 
 use crate::console::{People, escaped};
 use crate::numbers::{counted, grouped};
@@ -16,9 +16,9 @@ pub(crate) fn width() -> usize {
     columns.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)).clamp(60, 160)
 }
 
-/// Writes the largest clusters, largest first.
-pub(crate) fn write_largest(out: &mut People, clusters: &[ClusterEntry], n_shown: usize) -> io::Result<()> {
-    let mut order: Vec<&ClusterEntry> = clusters.iter().filter(|cluster| cluster.size > 0).collect();
+/// Writes the largest clusters of a result, largest first.
+pub(crate) fn write_largest(out: &mut People, file: &ClustersFile, n_shown: usize) -> io::Result<()> {
+    let mut order: Vec<&ClusterEntry> = file.clusters.iter().filter(|cluster| cluster.size > 0).collect();
     order.sort_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.id));
     out.bold("cluster     size  cohesion  name")?;
     for cluster in order.iter().take(n_shown) {
@@ -32,6 +32,11 @@ pub(crate) fn write_largest(out: &mut People, clusters: &[ClusterEntry], n_shown
     }
     if order.iter().take(n_shown).any(|cluster| cluster.heap) {
         out.dim("* a heap: its documents have little in common, see docsphere inspect --cluster N")?;
+    }
+    if let Some(silhouette) = file.silhouette {
+        out.dim(format_args!(
+            "mean silhouette {silhouette:.3}, from -1 to 1; 0 is the border between two clusters"
+        ))?;
     }
     Ok(())
 }
@@ -61,15 +66,29 @@ const AFTER_NAME: &str = " · ";
 
 /// The name of a cluster, and as many further keywords as fit into `room` columns.
 fn fitting_name(cluster: &ClusterEntry, room: usize) -> String {
-    fitting(&cluster.title(), cluster.keywords.iter().map(KeywordEntry::shown), room)
+    let title = cluster.title();
+    fitting(&title, cluster.keywords.iter().map(KeywordEntry::shown), room)
 }
 
-/// At least a part of the name. Keywords that the name has are not repeated.
-fn fitting<'a>(name: &str, keywords: impl Iterator<Item = &'a str>, room: usize) -> String {
+/// Whether two words are forms of one, as far as can be told without knowing the language: one is
+/// the other with an s or es.
+fn is_form_of(word: &str, other: &str) -> bool {
+    let (short, long) = if word.len() <= other.len() { (word, other) } else { (other, word) };
+    long.strip_prefix(short).is_some_and(|ending| ["", "s", "es"].contains(&ending))
+}
+
+/// At least a part of the name. Keywords that the name has are not repeated, nor are other forms of
+/// what is shown.
+fn fitting<'a>(name: &'a str, keywords: impl Iterator<Item = &'a str>, room: usize) -> String {
     let mut text = escaped(name).into_owned();
-    let is_in_name = |keyword: &&str| name.split([',', ' ', '-']).any(|word| word == *keyword);
+    let mut shown: Vec<&str> = name.split([',', ' ', '-']).filter(|word| !word.is_empty()).collect();
     let mut separator = AFTER_NAME;
-    for keyword in keywords.filter(|keyword| !is_in_name(keyword)).map(escaped) {
+    for keyword in keywords {
+        if shown.iter().any(|word| is_form_of(word, keyword)) {
+            continue;
+        }
+        shown.push(keyword);
+        let keyword = escaped(keyword);
         if text.chars().count() + separator.chars().count() + keyword.chars().count() > room {
             break;
         }
@@ -77,7 +96,10 @@ fn fitting<'a>(name: &str, keywords: impl Iterator<Item = &'a str>, room: usize)
         text.push_str(&keyword);
         separator = ", ";
     }
-    text.chars().take(room).collect()
+    if text.chars().count() > room {
+        text = text.chars().take(room.saturating_sub(1)).chain(['…']).collect();
+    }
+    text
 }
 
 #[cfg(test)]
@@ -91,6 +113,11 @@ mod tests {
         assert_eq!(of(41), "sour dough, loaf · oven, a very long term");
         assert_eq!(of(40), "sour dough, loaf · oven");
         assert_eq!(of(20), "sour dough, loaf");
-        assert_eq!(of(3), "sou");
+        assert_eq!(of(3), "so…");
+        let keywords = ["stars", "star", "sky", "skies", "planet", "planets", "boxes", "box", "card", "car"];
+        assert_eq!(
+            fitting("stars, sky", keywords.into_iter(), 80),
+            "stars, sky · skies, planet, boxes, card, car"
+        );
     }
 }

@@ -28,6 +28,9 @@ pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
             fields.push(Field::new("runner_up", DataType::Int32, true));
             fields.push(Field::new("runner_up_similarity", DataType::Float64, true));
         }
+        if assignments.silhouettes.is_some() {
+            fields.push(Field::new("silhouette", DataType::Float64, true));
+        }
         let schema = Arc::new(Schema::new(fields));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let mut writer = ArrowWriter::try_new(File::create(path)?, Arc::clone(&schema), Some(properties))?;
@@ -44,6 +47,10 @@ pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
                 columns.push(Arc::new(Float64Array::from_iter(
                     batch.iter().map(|line| line.runner_up_similarity),
                 )));
+            }
+            if assignments.silhouettes.is_some() {
+                let silhouettes = batch.iter().map(|line| line.silhouette.flatten());
+                columns.push(Arc::new(Float64Array::from_iter(silhouettes)));
             }
             writer.write(&RecordBatch::try_new(Arc::clone(&schema), columns)?)?;
         }

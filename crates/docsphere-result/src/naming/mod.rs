@@ -21,7 +21,7 @@ use docsphere::{ClusterSummary, Model, TermId};
 use self::parts::{AllPhrases, NameKeyword, Part};
 pub(crate) use self::sample::{Sample, sample_size};
 pub(crate) use self::stems::Stems;
-use self::unique::{short_name, unique_names};
+use self::unique::{unique_names, varied_names};
 use crate::clusters::term_name;
 
 /// The names of all clusters.
@@ -32,6 +32,8 @@ pub(crate) struct Names {
     /// The written form of each keyword, if it is not the term itself.
     pub(crate) written: Vec<Vec<Option<String>>>,
     forms: HashMap<String, Part>,
+    /// The written form of terms that are keywords, if it is not the term itself.
+    terms: HashMap<String, String>,
     stems: Stems,
 }
 
@@ -51,6 +53,8 @@ impl Names {
             let keyword = |keyword: &docsphere::Keyword| NameKeyword {
                 term: term_name(model, keyword.term),
                 score: keyword.score,
+                spread: keyword.spread,
+                share: keyword.n_docs.map(|n_docs| n_docs as f64 / summary.size.max(1) as f64),
             };
             let keywords: Vec<NameKeyword> = summary.keywords.iter().map(keyword).collect();
             all_parts.push(phrases.parts(cluster, &keywords, counts, stems));
@@ -62,17 +66,31 @@ impl Names {
         }
         let of_clusters = unique_names(&all_parts, |cluster| cluster.to_string());
         let sizes = summaries.iter().map(|summary| summary.size);
-        Names { of_clusters, written: all_written, forms: forms(&all_parts, sizes), stems: stems.clone() }
+        let terms = terms(summaries, model, &all_written);
+        let forms = forms(&all_parts, sizes);
+        Names { of_clusters, written: all_written, forms, terms, stems: stems.clone() }
     }
 
-    /// The name of a group with these keywords.
-    pub(crate) fn of_group(&self, model: &Model, keywords: &[TermId]) -> String {
+    /// A term as people write it, whichever cluster it is a keyword of.
+    pub(crate) fn term(&self, term: &str) -> String {
+        self.terms.get(term).cloned().unwrap_or_else(|| term.to_owned())
+    }
+
+    /// The names of groups with these keywords, all different, also from those of clusters. The
+    /// first in `order` have the first choice.
+    pub(crate) fn of_groups(&self, model: &Model, keywords: &[Vec<TermId>], order: &[usize]) -> Vec<String> {
+        let all: Vec<Vec<Part>> = keywords.iter().map(|keywords| self.group_parts(model, keywords)).collect();
+        varied_names(&all, order, &self.of_clusters, |place| format!("group {place}"))
+    }
+
+    /// The parts of the name of a group with these keywords.
+    fn group_parts(&self, model: &Model, keywords: &[TermId]) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
         for &term in keywords {
             let term = term_name(model, term);
             let own = self.stems.of_term(&term);
             let form = self.forms.get(&own.join(" ")).cloned();
-            let word = Part { text: term, stems: own };
+            let word = Part { text: self.term(&term), stems: own };
             let is_new = |part: &Part| {
                 let is_used = |stem: &String| parts.iter().any(|part| part.stems.contains(stem));
                 !part.stems.iter().any(is_used)
@@ -81,8 +99,30 @@ impl Names {
                 parts.push(part);
             }
         }
-        short_name(&parts)
+        parts
     }
+}
+
+/// How terms are written that are stems: as in the clusters with most documents.
+fn terms(
+    summaries: &[ClusterSummary],
+    model: &Model,
+    written: &[Vec<Option<String>>],
+) -> HashMap<String, String> {
+    let mut votes: HashMap<String, BTreeMap<&str, usize>> = HashMap::new();
+    for (summary, written) in summaries.iter().zip(written) {
+        for (keyword, written) in summary.keywords.iter().zip(written) {
+            if let Some(written) = written {
+                *votes.entry(term_name(model, keyword.term)).or_default().entry(written).or_default() +=
+                    summary.size;
+            }
+        }
+    }
+    let written = |(term, votes): (String, BTreeMap<&str, usize>)| {
+        let winner = votes.into_iter().max_by_key(|vote| vote.1)?;
+        Some((term, winner.0.to_owned()))
+    };
+    votes.into_iter().filter_map(written).collect()
 }
 
 /// How groups write the words of these stems: as the names of most documents' clusters write them,

@@ -24,11 +24,46 @@ const TRIPLE_BONUS: f64 = 1.5;
 /// Keywords with a lower score are generic: they come last.
 const GENERIC_SCORE: f64 = 0.5;
 
+/// So are keywords that are spread more evenly over all clusters.
+///
+/// Of the terms of 20 Newsgroups (20 and 100 clusters) and BBC news (20 and 60), "would", "could",
+/// "also", "one" and "people" have 0.6 and more; of their keywords half have less than 0.14, and
+/// 90 % less than 0.32.
+const GENERIC_SPREAD: f64 = 0.4;
+
+/// Keywords that a smaller share of the cluster's documents has are rare, unless all are: they come
+/// after the others, but before generic ones.
+const RARE_SHARE: f64 = 0.1;
+
+/// A keyword is rare only if another one that is not generic is in this many times as many
+/// documents.
+const TIMES_RARE: f64 = 2.0;
+
 /// A keyword as names need it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NameKeyword {
     pub(crate) term: String,
     pub(crate) score: f64,
+    pub(crate) spread: f64,
+    /// The share of the cluster's documents that have it, if known.
+    pub(crate) share: Option<f64>,
+}
+
+impl NameKeyword {
+    fn is_generic(&self) -> bool {
+        self.score < GENERIC_SCORE || self.spread >= GENERIC_SPREAD
+    }
+}
+
+/// The keywords in the order in which names use them: generic ones last, before them rare ones.
+fn in_order(keywords: &[NameKeyword]) -> Vec<&NameKeyword> {
+    let specific = keywords.iter().filter(|keyword| !keyword.is_generic());
+    let most = specific.filter_map(|keyword| keyword.share).fold(0.0, f64::max);
+    let is_rare = |share: f64| share < RARE_SHARE && TIMES_RARE * share <= most;
+    let mut ordered: Vec<&NameKeyword> = keywords.iter().collect();
+    // Stable: within each kind, best first.
+    ordered.sort_by_key(|keyword| (keyword.is_generic(), keyword.share.is_some_and(is_rare)));
+    ordered
 }
 
 /// A part of a name.
@@ -80,9 +115,7 @@ impl AllPhrases {
     ) -> Vec<Part> {
         let mut used: HashSet<String> = HashSet::new();
         let mut parts = Vec::new();
-        let is_generic = |keyword: &&NameKeyword| keyword.score < GENERIC_SCORE;
-        let specific = keywords.iter().filter(|keyword| !is_generic(keyword));
-        for keyword in specific.chain(keywords.iter().filter(is_generic)) {
+        for keyword in in_order(keywords) {
             let own = stems.of_term(&keyword.term);
             if own.is_empty() || own.iter().any(|stem| used.contains(stem)) {
                 continue;
@@ -183,7 +216,12 @@ mod tests {
 
     /// The parts of the first cluster's name.
     fn parts(counts: &[Counts], keywords: &[(&str, f64)], stems: &Stems) -> Vec<String> {
-        let keyword = |&(term, score): &(&str, f64)| NameKeyword { term: term.to_owned(), score };
+        let keyword = |&(term, score): &(&str, f64)| NameKeyword {
+            term: term.to_owned(),
+            score,
+            spread: if term == "people" { 0.7 } else { 0.1 },
+            share: None,
+        };
         let keywords: Vec<NameKeyword> = keywords.iter().map(keyword).collect();
         let parts = AllPhrases::new(counts, stems).parts(0, &keywords, &counts[0], stems);
         parts.into_iter().map(|part| part.text).collect()
@@ -191,9 +229,25 @@ mod tests {
 
     #[test]
     fn a_stem_is_used_once_and_generic_words_come_last() {
-        let keywords = [("use", 0.3), ("dog", 0.9), ("dogs", 0.9), ("puppy", 0.8)];
+        let keywords = [("use", 0.3), ("people", 0.9), ("dog", 0.9), ("dogs", 0.9), ("puppy", 0.8)];
         let found = parts(&[Counts::default()], &keywords, &Stems::english(false));
-        assert_eq!(found, ["dog", "puppy", "use"]);
+        assert_eq!(found, ["dog", "puppy", "use", "people"]);
+    }
+
+    #[test]
+    fn rare_words_come_after_common_ones_unless_all_are_rare() {
+        let keyword = |term: &str, share| NameKeyword {
+            term: term.to_owned(),
+            score: if term == "use" { 0.3 } else { 0.9 },
+            spread: 0.1,
+            share: Some(share),
+        };
+        let order = |keywords: &[NameKeyword]| -> Vec<String> {
+            in_order(keywords).into_iter().map(|keyword| keyword.term.clone()).collect()
+        };
+        let of = |doctor| [keyword("msg", 0.07), keyword("use", 0.9), keyword("doctor", doctor)];
+        assert_eq!(order(&of(0.18)), ["doctor", "msg", "use"]);
+        assert_eq!(order(&of(0.08)), ["msg", "doctor", "use"]);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Names that differ: equal names get further parts until they differ.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::parts::Part;
+
+/// Separates the parts of a name.
+const SEPARATOR: &str = ", ";
 
 /// Number of parts in a name that no other name equals.
 const PARTS: usize = 3;
@@ -33,16 +36,70 @@ pub(crate) fn unique_names(all: &[Vec<Part>], number: impl Fn(usize) -> String) 
     for place in equal.into_iter().flatten() {
         names[place] = format!("{} ({})", names[place], number(place));
     }
+    let mut given = HashSet::new();
+    for (place, name) in names.iter_mut().enumerate() {
+        make_new(name, &mut given, || number(place));
+    }
     names
 }
 
-/// A name of these parts that need not differ from others.
-pub(crate) fn short_name(parts: &[Part]) -> String {
-    joined(&parts[..first_length(parts)])
+/// Names from the parts of each, all different, also from those that are `taken`. They are given in
+/// this order of their places: a name whose best parts are taken gets others in their stead, so
+/// that names stay short. This suits groups within groups, whose best parts are the same.
+pub(crate) fn varied_names(
+    all: &[Vec<Part>],
+    order: &[usize],
+    taken: &[String],
+    number: impl Fn(usize) -> String,
+) -> Vec<String> {
+    let mut given: HashSet<String> = taken.iter().cloned().collect();
+    let mut keys: HashSet<String> = taken.iter().map(|name| key(name.split(SEPARATOR).collect())).collect();
+    let mut names = vec![String::new(); all.len()];
+    for &place in order {
+        let parts = &all[place];
+        let texts = |chosen: &[usize]| chosen.iter().map(|&n| parts[n].text.as_str()).collect();
+        let is_new = |chosen: &Vec<usize>| !keys.contains(&key(texts(chosen)));
+        let length = first_length(parts);
+        let chosen = choices(parts.len(), length).find(is_new).unwrap_or_else(|| (0..length).collect());
+        keys.insert(key(texts(&chosen)));
+        let texts: Vec<&str> = texts(&chosen);
+        names[place] = texts.join(SEPARATOR);
+        make_new(&mut names[place], &mut given, || number(place));
+    }
+    names
+}
+
+/// All choices of `length` numbers below `n`, ascending, in the order of the numbers.
+fn choices(n: usize, length: usize) -> impl Iterator<Item = Vec<usize>> {
+    let mut next: Option<Vec<usize>> = (length <= n).then(|| (0..length).collect());
+    std::iter::from_fn(move || {
+        let chosen = next.take()?;
+        // The last number that can be raised, and all behind it.
+        let raised = (0..length).rev().find(|&place| chosen[place] + length < n + place);
+        next = raised.map(|place| {
+            let from = chosen[place] + 1;
+            chosen[..place].iter().copied().chain(from..from + length - place).collect()
+        });
+        Some(chosen)
+    })
+}
+
+/// Gives a name a number, unless it is new. Columns of a matrix may have any names, also with
+/// commas or with numbers in parentheses.
+fn make_new(name: &mut String, given: &mut HashSet<String>, number: impl Fn() -> String) {
+    while !name.is_empty() && !given.insert(name.clone()) {
+        *name = format!("{name} ({})", number());
+    }
 }
 
 fn joined(parts: &[Part]) -> String {
-    parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(", ")
+    parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(SEPARATOR)
+}
+
+/// The parts of a name in an order that does not depend on theirs.
+fn key(mut parts: Vec<&str>) -> String {
+    parts.sort_unstable();
+    parts.join(SEPARATOR)
 }
 
 /// The number of parts of a name that need not differ from others.
@@ -59,13 +116,12 @@ fn first_length(parts: &[Part]) -> usize {
 
 /// The places of names that are equal to others, name by name, in the order of their first places.
 fn equal_names(all: &[Vec<Part>], lengths: &[usize]) -> Vec<Vec<usize>> {
-    let mut places: HashMap<Vec<&str>, Vec<usize>> = HashMap::new();
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
     for (place, (parts, &length)) in
         all.iter().zip(lengths).enumerate().filter(|(_, (_, length))| **length > 0)
     {
-        let mut texts: Vec<&str> = parts[..length].iter().map(|part| part.text.as_str()).collect();
-        texts.sort_unstable();
-        places.entry(texts).or_default().push(place);
+        let texts = parts[..length].iter().map(|part| part.text.as_str()).collect();
+        places.entry(key(texts)).or_default().push(place);
     }
     let mut equal: Vec<Vec<usize>> = places.into_values().filter(|places| places.len() > 1).collect();
     equal.sort_unstable();
@@ -86,6 +142,24 @@ mod tests {
     }
 
     #[test]
+    fn groups_within_groups_have_other_parts() {
+        let part = |text: &&str| Part { text: (*text).to_owned(), stems: vec![(*text).to_owned()] };
+        let all: Vec<Vec<Part>> =
+            [&["a", "b", "c", "d"][..], &["b", "a", "c", "d"], &["a", "b", "c", "d"], &["a"]]
+                .iter()
+                .map(|parts| parts.iter().map(part).collect())
+                .collect();
+        let taken = ["a".to_owned(), "b, c, d".to_owned()];
+        let names = varied_names(&all, &[2, 0, 1, 3], &taken, |place| format!("group {place}"));
+        assert_eq!(names, ["a, b, d", "a, c, d", "a, b, c", "a (group 3)"]);
+        let found: Vec<Vec<usize>> = choices(4, 2).collect();
+        assert_eq!(found, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]);
+        assert_eq!(choices(12, 3).count(), 220);
+        assert_eq!(choices(2, 2).collect::<Vec<_>>(), [[0, 1]]);
+        assert_eq!(choices(0, 0).count(), 1);
+    }
+
+    #[test]
     fn equal_names_get_further_parts() {
         let found =
             names(&[&["a", "b", "c", "d"], &["b", "a", "c", "e"], &["a", "b", "d", "e"], &["a"], &[]]);
@@ -99,6 +173,12 @@ mod tests {
         assert_eq!(found, ["a", "a, b", "x (2)", "x (3)"]);
         let found = names(&[&["p q", "r s", "t"], &["p q", "r s", "u"], &["p q", "r s", "t", "v"]]);
         assert_eq!(found, ["p q, r s, t", "p q, r s, u", "p q, r s, t, v"]);
+    }
+
+    #[test]
+    fn names_with_commas_and_numbers_differ_too() {
+        let found = names(&[&["a, b"], &["a", "b"], &["x"], &["x"], &["x (2)"]]);
+        assert_eq!(found, ["a, b (0)", "a, b (1)", "x (2)", "x (3)", "x (2) (4)"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::simd::Simd;
 use crate::vectors::{WeightScale, WeightTotal};
 
 /// The version of all messages. Coordinator and workers must have the same.
-pub(super) const PROTOCOL: u32 = 3;
+pub(super) const PROTOCOL: u32 = 4;
 
 /// The part of a request for one worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -123,6 +123,21 @@ pub(super) enum Request {
     /// The rows of some documents of this worker.
     Rows {
         docs: Vec<u32>,
+    },
+    /// How many documents have each of these terms, for the clusters from `first` on.
+    TermCounts {
+        n_clusters: u64,
+        first: u32,
+        terms: Vec<Vec<u32>>,
+    },
+    /// How many documents are near each of these rows, for the clusters from `first` on;
+    /// `n_rows` is their number per cluster.
+    NearCounts {
+        n_clusters: u64,
+        first: u32,
+        n_rows: Vec<u32>,
+        rows: Packed,
+        near: f64,
     },
     /// Ids and texts of some documents of this worker.
     Documents {
@@ -295,6 +310,8 @@ pub(super) enum Answer {
     ClusterFacts(Vec<FactsMessage>),
     Extremes(Vec<ExtremesMessage>),
     Rows(Packed),
+    /// The answer to [`Request::TermCounts`] and [`Request::NearCounts`].
+    Counts(Vec<Vec<u64>>),
     /// Ids, and texts where they are known.
     Documents(Vec<(String, Option<String>)>),
     Extended(Packed),

@@ -14,7 +14,7 @@ use crate::centroids::Centroid;
 use crate::error::{Error, Result};
 use crate::seeding::{Draw, Drawable, Joined, Lowered, Ordered, Placed, Seed, SeedSource, content_hash};
 use crate::shards::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
-use crate::summary::source::{ClusterFacts, Extremes, SummarySource};
+use crate::summary::source::{ClusterFacts, Extremes, SummarySource, add_counts};
 use crate::update::{BATCH_CLUSTERS, Candidate, Delta, Fitting, Refill, Touched};
 
 /// Documents per bucket of a draw. The rows of a bucket travel with every draw, so there are fewer
@@ -553,6 +553,39 @@ impl SummarySource for RemoteShards<'_> {
                 _ => Err(damaged()),
             },
         )
+    }
+
+    fn term_counts(&self, first: u32, terms: &[Vec<u32>]) -> Result<Vec<Vec<u64>>> {
+        let request =
+            Request::TermCounts { n_clusters: self.n_clusters as u64, first, terms: terms.to_vec() };
+        self.counts(&request, terms.iter().map(Vec::len))
+    }
+
+    fn near_counts(&self, first: u32, rows: &[Vec<Centroid>], near: f64) -> Result<Vec<Vec<u64>>> {
+        let request = Request::NearCounts {
+            n_clusters: self.n_clusters as u64,
+            first,
+            n_rows: rows.iter().map(|rows| rows.len() as u32).collect(),
+            rows: Packed::of_rows(rows.iter().flatten().map(Centroid::as_row)),
+            near,
+        };
+        self.counts(&request, rows.iter().map(Vec::len))
+    }
+}
+
+impl RemoteShards<'_> {
+    /// The sums of the counts of all workers; `lengths` has the number of counts of each cluster.
+    fn counts(&self, request: &Request, lengths: impl Iterator<Item = usize>) -> Result<Vec<Vec<u64>>> {
+        let mut all: Vec<Vec<u64>> = lengths.map(|length| vec![0; length]).collect();
+        self.ask_all(request, |_, answer| {
+            let Answer::Counts(found) = answer else { return Err(damaged()) };
+            if !found.iter().map(Vec::len).eq(all.iter().map(Vec::len)) {
+                return Err(damaged());
+            }
+            add_counts(&mut all, &found);
+            Ok(())
+        })?;
+        Ok(all)
     }
 }
 

@@ -172,6 +172,26 @@ impl<'a> Serving<'a> {
                 let rows: Result<Vec<Row<'_>>> = docs.iter().map(|&doc| self.row(doc)).collect();
                 Ok(Answer::Rows(Packed::of_rows(rows?)))
             }
+            Request::TermCounts { n_clusters, first, terms } => {
+                check_clusters(first, terms.len(), n_clusters)?;
+                let source = self.source(n_clusters as usize)?;
+                Ok(Answer::Counts(source.term_counts(first, &terms)?))
+            }
+            Request::NearCounts { n_clusters, first, n_rows, rows, near } => {
+                check_clusters(first, n_rows.len(), n_clusters)?;
+                let rows = rows.reader().rows()?;
+                if n_rows.iter().map(|&n| n as usize).sum::<usize>() != rows.len() {
+                    return Err(damaged());
+                }
+                for row in &rows {
+                    self.checked(row.as_row())?;
+                }
+                let mut rows = rows.into_iter();
+                let rows: Vec<Vec<Centroid>> =
+                    n_rows.iter().map(|&n| rows.by_ref().take(n as usize).collect()).collect();
+                let source = self.source(n_clusters as usize)?;
+                Ok(Answer::Counts(source.near_counts(first, &rows, near)?))
+            }
             Request::Documents { docs } => {
                 if !docs.iter().all(|&doc| self.has(doc)) {
                     return Err(damaged());
@@ -323,6 +343,11 @@ impl<'a> Serving<'a> {
             delta,
         })))
     }
+}
+
+/// Refuses clusters that do not exist.
+fn check_clusters(first: u32, n: usize, n_clusters: u64) -> Result<()> {
+    if u64::from(first) + n as u64 <= n_clusters { Ok(()) } else { Err(damaged()) }
 }
 
 fn pairs(touched: &[Touched]) -> Vec<(u32, i64)> {

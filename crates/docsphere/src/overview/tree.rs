@@ -4,10 +4,15 @@
 //! the one that adds the least to the squared distances of centroids to the mean of their group.
 //! All pairs count, nothing is approximated. The groups are of similar size; with average linkage,
 //! which was tried first, 500 clusters of abstracts gave one group of 496 and four of one. A merge
-//! never costs less than an earlier one, so the first merges give the finest groups.
+//! never costs less than an earlier one, so the first merges give the finest groups. Clusters count
+//! alike, whatever their numbers of documents; a cut may count documents, so that no group has most
+//! of them.
 //!
 //! **Cost.** All pairs of centroids, each once (`model/pairs.rs`); then `O(k^2)` (nearest-neighbour
 //! chains, by the crate kodama). Memory: `2 k^2` bytes.
+
+use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use kodama::{Method, Step, linkage};
 use serde::{Deserialize, Serialize};
@@ -157,12 +162,26 @@ impl MergeTree {
         &self.merges
     }
 
-    /// Cuts the tree into `n_groups` groups.
+    /// Cuts the tree into `n_groups` groups, at its highest merges.
     ///
     /// # Errors
     /// [`ErrorKind::Parameter`] unless there is at least one group and at most one per nonempty
     /// cluster.
     pub fn cut(&self, n_groups: usize) -> Result<Groups> {
+        self.cut_balanced(n_groups, &[])
+    }
+
+    /// Cuts the tree into `n_groups` groups of clusters with these numbers of documents, none of
+    /// them too large: a group of several clusters with more than
+    /// [`LARGE_GROUP`](Self::LARGE_GROUP) of all documents is split before all others, the largest
+    /// first. Otherwise the highest merge
+    /// is. So the groups of one number are parts of those of a smaller one. Clusters without a
+    /// number count as empty.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parameter`] unless there is at least one group and at most one per nonempty
+    /// cluster.
+    pub fn cut_balanced(&self, n_groups: usize, sizes: &[usize]) -> Result<Groups> {
         if n_groups == 0 || n_groups > self.live.len() {
             return Err(ErrorKind::Parameter {
                 name: "n_groups",
@@ -171,7 +190,7 @@ impl MergeTree {
             }
             .into());
         }
-        let tops = self.tops(n_groups);
+        let tops = self.tops(&self.parts(n_groups, sizes));
         let mut numbers = vec![-1; tops.len()];
         let mut groups = Groups { of_clusters: vec![-1; self.n_clusters], nodes: Vec::new() };
         for &cluster in &self.live {
@@ -186,17 +205,119 @@ impl MergeTree {
         Ok(groups)
     }
 
-    /// The topmost node above each node, after the merges that leave `n_groups` groups.
-    fn tops(&self, n_groups: usize) -> Vec<u32> {
-        let n_merges = self.live.len() - n_groups;
+    /// A group of several clusters with a greater share of all documents is too large for
+    /// [`cut_balanced`](Self::cut_balanced).
+    pub const LARGE_GROUP: f64 = 1.0 / 3.0;
+
+    /// How much better `n_groups` groups, cut at the highest merges, explain the distances between
+    /// clusters than the same number of groups of clusters that are all equally far from each
+    /// other: the mean squared height of the merges above the groups, divided by that of all
+    /// merges. 1 for clusters without structure, whose merges all have the same height; 0 if there
+    /// is no merge above the groups.
+    ///
+    /// The squared height of a merge is twice the amount that it adds to the squared distances from
+    /// the means of the groups. If all clusters have the distance d, the means of a and b of them
+    /// have the squared distance `(1/a + 1/b) d^2 / 2`, so Ward's cost of the merge,
+    /// `a b / (a + b)` times as much, is `d^2 / 2` for every merge.
+    pub fn structure(&self, n_groups: usize) -> f64 {
+        let squares = |merges: &[Merge]| merges.iter().map(|merge| merge.height * merge.height).sum::<f64>();
+        let n_above = n_groups.saturating_sub(1).min(self.merges.len());
+        let above = &self.merges[self.merges.len() - n_above..];
+        let (all, n_merges) = (squares(&self.merges), self.merges.len() as f64);
+        if n_above == 0 || all == 0.0 { 0.0 } else { squares(above) / n_above as f64 / (all / n_merges) }
+    }
+
+    /// The nodes of `n_groups` groups.
+    fn parts(&self, n_groups: usize, sizes: &[usize]) -> Vec<u32> {
+        let n_docs = self.node_sizes(sizes);
+        let root = (self.n_clusters + self.merges.len()).saturating_sub(1);
+        let large = Self::LARGE_GROUP * n_docs.get(root).map_or(0.0, |&n_docs| n_docs as f64);
+        let is_large = |&node: &u32| n_docs[node as usize] as f64 > large && self.merge_of(node).is_some();
+        let mut parts: BinaryHeap<u32> = match self.merges.len() {
+            0 => self.live.iter().copied().collect(),
+            _ => BinaryHeap::from([root as u32]),
+        };
+        // At most two: together they have no more than all documents.
+        let mut larges: Vec<u32> = Vec::new();
+        while parts.len() + larges.len() < n_groups {
+            // Merges are numbered by height, and after the clusters.
+            let largest = (0..larges.len()).max_by_key(|&n| (n_docs[larges[n] as usize], larges[n]));
+            let node = match largest {
+                Some(n) => larges.swap_remove(n),
+                None => parts.pop().expect("there are as many groups as clusters"),
+            };
+            let Some(merge) = self.merge_of(node) else { unreachable!("no cluster is split") };
+            for part in [merge.left, merge.right] {
+                if is_large(&part) { larges.push(part) } else { parts.push(part) }
+            }
+        }
+        parts.into_iter().chain(larges).collect()
+    }
+
+    fn merge_of(&self, node: u32) -> Option<&Merge> {
+        (node as usize).checked_sub(self.n_clusters).map(|position| &self.merges[position])
+    }
+
+    /// The number of documents of each node.
+    fn node_sizes(&self, sizes: &[usize]) -> Vec<usize> {
+        let mut all: Vec<usize> = sizes.iter().copied().take(self.n_clusters).collect();
+        all.resize(self.n_clusters, 0);
+        for merge in &self.merges {
+            all.push(all[merge.left as usize] + all[merge.right as usize]);
+        }
+        all
+    }
+
+    /// The clusters of each merge, by its position.
+    pub(super) fn leaves(&self) -> Leaves {
+        let mut order = Vec::with_capacity(self.live.len());
+        let mut ranges = vec![0..0; self.merges.len()];
+        let mut stack: Vec<(u32, bool)> = Vec::new();
+        stack.extend(self.merges.len().checked_sub(1).map(|last| ((self.n_clusters + last) as u32, false)));
+        while let Some((node, is_done)) = stack.pop() {
+            let Some(merge) = self.merge_of(node) else {
+                order.push(node);
+                continue;
+            };
+            let range = &mut ranges[node as usize - self.n_clusters];
+            if is_done {
+                range.end = order.len();
+            } else {
+                range.start = order.len();
+                stack.extend([(node, true), (merge.right, false), (merge.left, false)]);
+            }
+        }
+        Leaves { order, ranges }
+    }
+
+    /// The topmost node above each node, itself if it is above the given parts.
+    fn tops(&self, parts: &[u32]) -> Vec<u32> {
         let mut tops: Vec<u32> = (0..(self.n_clusters + self.merges.len()) as u32).collect();
+        let mut is_inside = vec![false; tops.len()];
+        parts.iter().for_each(|&part| is_inside[part as usize] = true);
         // From the last merge to the first, so that the nodes above are known.
-        for (position, merge) in self.merges[..n_merges].iter().enumerate().rev() {
-            let top = tops[self.n_clusters + position];
-            tops[merge.left as usize] = top;
-            tops[merge.right as usize] = top;
+        for (position, merge) in self.merges.iter().enumerate().rev() {
+            let node = self.n_clusters + position;
+            if is_inside[node] {
+                for part in [merge.left, merge.right] {
+                    (tops[part as usize], is_inside[part as usize]) = (tops[node], true);
+                }
+            }
         }
         tops
+    }
+}
+
+/// The clusters of the merges of a tree: each has a range of one list.
+pub(super) struct Leaves {
+    order: Vec<u32>,
+    ranges: Vec<Range<usize>>,
+}
+
+impl Leaves {
+    /// The clusters of the merge at this position.
+    pub(super) fn of(&self, position: usize) -> &[u32] {
+        &self.order[self.ranges[position].clone()]
     }
 }
 

@@ -16,35 +16,68 @@ use crate::vectors::Row;
 
 /// The weight of every term in all centroids together.
 pub(super) struct TermShares {
-    by_term: Vec<f64>,
-    total: f64,
+    by_term: Vec<Weights>,
+    all: Weights,
+}
+
+/// Sums over clusters.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weights {
+    sum: f64,
+    squares: f64,
+}
+
+impl Weights {
+    fn add(&mut self, weight: f64) {
+        self.sum += weight;
+        self.squares += weight * weight;
+    }
+
+    /// The effective number of clusters: as many clusters of equal weight have the same sum of
+    /// squared shares.
+    fn n_clusters(self) -> f64 {
+        self.sum * self.sum / self.squares.max(f64::MIN_POSITIVE)
+    }
 }
 
 impl TermShares {
     /// `sizes` has the number of documents of each cluster.
     pub(super) fn new(centroids: &Centroids, sizes: &[usize]) -> Self {
-        let mut by_term = vec![0.0; centroids.n_terms()];
+        let mut by_term = vec![Weights::default(); centroids.n_terms()];
+        let mut all = Weights::default();
         for (cluster, &size) in sizes.iter().enumerate() {
+            let mut of_cluster = 0.0;
             for (term, value) in centroids.row(cluster).iter() {
-                by_term[term as usize] += size as f64 * f64::from(value.max(0.0));
+                let weight = size as f64 * f64::from(value.max(0.0));
+                by_term[term as usize].add(weight);
+                of_cluster += weight;
             }
+            all.add(of_cluster);
         }
-        let total = by_term.iter().sum();
-        TermShares { by_term, total }
+        TermShares { by_term, all }
+    }
+
+    /// See [`Keyword::spread`].
+    fn spread(&self, weights: Weights) -> f64 {
+        let n_others = self.all.n_clusters() - 1.0;
+        // With one cluster there is nothing to be spread over, but for rounding.
+        if n_others < 1e-9 { 0.0 } else { ((weights.n_clusters() - 1.0) / n_others).max(0.0) }
     }
 
     /// The keywords of a cluster with this centroid and `size` documents.
     pub(super) fn keywords(&self, centroid: Row<'_>, size: usize, n_keywords: usize) -> Vec<Keyword> {
         let entries = || centroid.iter().filter(|&(_, value)| value > 0.0);
         let own: f64 = entries().map(|(_, value)| f64::from(value)).sum();
-        let others = (self.total - size as f64 * own).max(f64::MIN_POSITIVE);
+        let others = (self.all.sum - size as f64 * own).max(f64::MIN_POSITIVE);
         let ranked = |(term, value): (u32, f32)| {
             let value = f64::from(value);
             let p = value / own;
             // Rounding can leave a slightly negative value for the others.
-            let q = (self.by_term[term as usize] - size as f64 * value).max(0.0) / others;
+            let weights = self.by_term[term as usize];
+            let q = (weights.sum - size as f64 * value).max(0.0) / others;
             let score = p / (p + q);
-            (p * score, Keyword { term: TermId::new(term), weight: value, score })
+            let spread = self.spread(weights);
+            (p * score, Keyword { term: TermId::new(term), weight: value, score, spread, n_docs: None })
         };
         let mut keywords: Vec<(f64, Keyword)> = entries().map(ranked).collect();
         // Stable: on a tie the smaller term stays first.
@@ -71,6 +104,10 @@ mod tests {
         assert_eq!(keywords[0].weight, f64::from(centroids.row(0).values[1]));
         assert!((keywords[0].score - 1.0).abs() < 1e-12);
         assert!((keywords[1].score - 0.5).abs() < 1e-12, "the same share on both sides");
+        // One of two clusters has the first term, both have the second alike.
+        assert!(keywords[0].spread.abs() < 1e-12 && (keywords[1].spread - 1.0).abs() < 1e-12);
+        let shares = TermShares::new(&centroids, &[2, 0]);
+        assert_eq!(shares.keywords(centroids.row(0), 2, 1)[0].spread, 0.0, "only one has documents");
     }
 
     #[test]

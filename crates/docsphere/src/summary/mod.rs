@@ -4,9 +4,10 @@
 //! The documents come from a [`SummarySource`]: one matrix, or any number of shards. Clusters are
 //! processed in batches, so that the candidates of all clusters are never held at once.
 //!
-//! **Cost.** Keywords: one pass over the centroids, 8 bytes per term. Representatives: two passes
-//! over the documents, and the rows of some candidates of one batch. Neighbours: each centroid
-//! against all others (`model/pairs.rs`).
+//! **Cost.** Keywords: one pass over the centroids, 16 bytes per term, and one over the rows for
+//! the numbers of documents that have them. Representatives: two passes over the documents, the
+//! rows of some candidates of one batch, and one pass over the rows for the numbers of
+//! near-duplicates. Neighbours: each centroid against all others (`model/pairs.rs`).
 
 mod keywords;
 mod representatives;
@@ -21,6 +22,7 @@ use rayon::prelude::*;
 
 use self::representatives::Candidates;
 use self::source::{ClusterFacts, LocalSource, Members, SummarySource};
+use crate::centroids::Centroids;
 use crate::error::{ErrorKind, Result};
 use crate::ids::{ClusterId, DocId, TermId};
 use crate::labels::Labels;
@@ -136,6 +138,14 @@ pub struct Keyword {
     /// From 0 to 1: its share in this centroid relative to its share in all others; 1 for a term
     /// that no other centroid has.
     pub score: f64,
+    /// How evenly its weight is spread over all clusters: 0 for a term that only one has, near 1
+    /// for one that all have alike, such as "also". With n and k, the effective numbers of clusters
+    /// with the term and of all clusters (the inverse of the sum of their squared shares), it is
+    /// `(n - 1) / (k - 1)`.
+    pub spread: f64,
+    /// The number of documents of the cluster that have the term. `None` if there were no rows, as
+    /// in [`cluster_keywords`].
+    pub n_docs: Option<u64>,
 }
 
 /// A document that represents its cluster, or its periphery.
@@ -146,9 +156,10 @@ pub struct Representative {
     pub doc: DocId,
     /// Its similarity to the centroid.
     pub similarity: f64,
-    /// The number of its near-duplicates among the documents nearest to the centroid (20 for each
-    /// representative that was asked for): they are not shown. 0 for least typical documents.
-    pub n_duplicates: usize,
+    /// The number of its near-duplicates in the cluster, which are not shown: documents with a
+    /// similarity of at least 0.9 to it, and less to the representatives before it. 0 for least
+    /// typical documents.
+    pub n_duplicates: u64,
 }
 
 /// Summarises every cluster of a model, in cluster order. `labels` and `similarities` are those of
@@ -211,20 +222,49 @@ pub(crate) fn summarize_source(
         keywords.iter().map(|keyword| keyword.term.number()).collect()
     };
     let documents = shown_documents(source, centroids.n_clusters(), covered, options)?;
-    let summary =
-        |(cluster, ((facts, documents), neighbours)): (usize, ((ClusterFacts, Shown), _))| ClusterSummary {
-            cluster: ClusterId::new(cluster as u32),
-            size: facts.size as usize,
-            cohesion: facts.cohesion(),
-            keywords: shares.keywords(centroids.row(cluster), facts.size as usize, options.n_keywords),
-            representatives: documents.representatives,
-            least_typical: documents.least_typical,
-            histogram: facts.histogram.to_vec(),
-            neighbours,
-            sample: documents.sample,
-        };
-    let parts = facts.into_par_iter().zip(documents).zip(neighbours);
+    let keywords = keywords_with_counts(source, &shares, centroids, &sizes, options.n_keywords)?;
+    let summary = |(cluster, (((facts, documents), neighbours), keywords)): (
+        usize,
+        (((ClusterFacts, Shown), _), _),
+    )| ClusterSummary {
+        cluster: ClusterId::new(cluster as u32),
+        size: facts.size as usize,
+        cohesion: facts.cohesion(),
+        keywords,
+        representatives: documents.representatives,
+        least_typical: documents.least_typical,
+        histogram: facts.histogram.to_vec(),
+        neighbours,
+        sample: documents.sample,
+    };
+    let parts = facts.into_par_iter().zip(documents).zip(neighbours).zip(keywords);
     Ok(parts.enumerate().map(summary).collect())
+}
+
+/// The keywords of all clusters, with the number of documents that have them.
+fn keywords_with_counts(
+    source: &dyn SummarySource,
+    shares: &keywords::TermShares,
+    centroids: &Centroids,
+    sizes: &[usize],
+    n_keywords: usize,
+) -> Result<Vec<Vec<Keyword>>> {
+    let mut all = Vec::with_capacity(sizes.len());
+    for clusters in batches(sizes.len(), n_keywords) {
+        let of_cluster = |cluster: u32| {
+            let cluster = cluster as usize;
+            shares.keywords(centroids.row(cluster), sizes[cluster], n_keywords)
+        };
+        let mut keywords: Vec<Vec<Keyword>> = clusters.clone().into_par_iter().map(of_cluster).collect();
+        let terms = |keywords: &Vec<Keyword>| keywords.iter().map(|keyword| keyword.term.number()).collect();
+        let terms: Vec<Vec<u32>> = keywords.iter().map(terms).collect();
+        let counts = source.term_counts(clusters.start, &terms)?;
+        for (keyword, n_docs) in keywords.iter_mut().flatten().zip(counts.into_iter().flatten()) {
+            keyword.n_docs = Some(n_docs);
+        }
+        all.append(&mut keywords);
+    }
+    Ok(all)
 }
 
 /// The documents that the summary of a cluster shows.
@@ -248,13 +288,14 @@ fn shown_documents(
     let n_worst = representatives::n_farthest(n_least_typical, n_representatives);
     let mut all = Vec::with_capacity(n_clusters);
     for clusters in batches(n_clusters, n_best.saturating_add(n_worst)) {
+        let first_cluster = clusters.start;
         let extremes = source.extremes(clusters.clone(), n_best, n_worst)?;
         let candidates = clusters.into_par_iter().zip(&extremes).map(|(cluster, extremes)| Candidates {
             fittings: first(&extremes.best, n_candidates),
             keywords: if n_candidates > 0 { covered(cluster) } else { Vec::new() },
         });
         let candidates: Vec<Candidates<'_>> = candidates.collect();
-        let chosen = representatives::choose(source, &candidates, n_representatives)?;
+        let chosen = representatives::choose(source, first_cluster, &candidates, n_representatives)?;
         all.extend(extremes.iter().zip(chosen).map(|(extremes, representatives)| Shown {
             least_typical: representatives::least(&extremes.worst, &representatives, n_least_typical),
             representatives,
@@ -356,7 +397,8 @@ mod tests {
         let keywords = cluster_keywords(&fit.model, &fit.labels, 2).unwrap();
         assert_eq!(keywords.iter().map(Vec::len).sum::<usize>(), 4);
         for (summary, keywords) in summaries.iter().zip(&keywords) {
-            assert_eq!(&summary.keywords, keywords);
+            let without_rows = |keyword: &Keyword| Keyword { n_docs: None, ..*keyword };
+            assert_eq!(&summary.keywords.iter().map(without_rows).collect::<Vec<_>>(), keywords);
         }
         let error = cluster_keywords(&fit.model, &vec![2].into(), 2).unwrap_err().to_string();
         assert_eq!(error, "every label must be -1 or less than 2, the number of clusters, got 2 for row 0");

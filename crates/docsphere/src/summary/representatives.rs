@@ -9,7 +9,8 @@
 //! a centroid if they consist of its keywords, and tell least.
 //!
 //! **Cost.** Per cluster the rows of 10 candidates per document wanted, the nearest ones; twice as
-//! many if near-duplicates leave too few. About [`ENTRIES_AT_ONCE`] entries of rows are held.
+//! many if near-duplicates leave too few. About [`ENTRIES_AT_ONCE`] entries of rows are held. Then
+//! the near-duplicates of the chosen ones in the whole cluster are counted, in one pass.
 //!
 //! Reference: Carbonell, Goldstein: "The use of MMR, diversity-based reranking for reordering
 //! documents and producing summaries", SIGIR 1998, doi:10.1145/290941.291025.
@@ -61,9 +62,11 @@ pub(super) struct Candidates<'a> {
     pub(super) keywords: Vec<u32>,
 }
 
-/// The representatives of some clusters, in the order in which they are chosen.
+/// The representatives of some clusters, in the order in which they are chosen. The clusters are
+/// numbered from `first_cluster` on.
 pub(super) fn choose(
     source: &dyn SummarySource,
+    first_cluster: u32,
     clusters: &[Candidates<'_>],
     n_wanted: usize,
 ) -> Result<Vec<Vec<Representative>>> {
@@ -76,7 +79,8 @@ pub(super) fn choose(
             n_rows > rows_at_once
         });
         let (some, others) = rest.split_at(too_many.unwrap_or(rest.len()).max(1));
-        chosen.extend(choose_at_once(source, some, n_wanted, &mut longest)?);
+        let first = first_cluster + chosen.len() as u32;
+        chosen.extend(choose_at_once(source, first, some, n_wanted, &mut longest)?);
         rows_at_once = (ENTRIES_AT_ONCE / longest).clamp(1, ROWS_AT_ONCE);
         rest = others;
     }
@@ -87,6 +91,7 @@ pub(super) fn choose(
 /// `longest` to the number of entries of the longest row.
 fn choose_at_once(
     source: &dyn SummarySource,
+    first_cluster: u32,
     clusters: &[Candidates<'_>],
     n_wanted: usize,
     longest: &mut usize,
@@ -101,7 +106,7 @@ fn choose_at_once(
             numbers.push(needed.len());
         }
         if docs.is_empty() {
-            return Ok(searches.into_iter().map(|search| search.chosen).collect());
+            return with_duplicates(source, first_cluster, searches);
         }
         let rows = source.rows(&docs)?;
         *longest = rows.iter().map(|row| row.terms.len()).fold(*longest, usize::max);
@@ -112,6 +117,25 @@ fn choose_at_once(
     }
 }
 
+/// The documents that were found, with the number of their near-duplicates.
+fn with_duplicates(
+    source: &dyn SummarySource,
+    first_cluster: u32,
+    searches: Vec<Search<'_>>,
+) -> Result<Vec<Vec<Representative>>> {
+    let (mut chosen, rows): (Vec<Vec<Representative>>, Vec<Vec<Centroid>>) =
+        searches.into_iter().map(|search| (search.chosen, search.chosen_rows)).unzip();
+    if chosen.iter().all(Vec::is_empty) {
+        return Ok(chosen);
+    }
+    let counts = source.near_counts(first_cluster, &rows, NEAR_DUPLICATE)?;
+    for (representative, n_near) in chosen.iter_mut().flatten().zip(counts.into_iter().flatten()) {
+        // Every document is near itself.
+        representative.n_duplicates = n_near.saturating_sub(1);
+    }
+    Ok(chosen)
+}
+
 /// The search for the representatives of one cluster.
 struct Search<'a> {
     keywords: &'a [u32],
@@ -119,12 +143,13 @@ struct Search<'a> {
     rest: &'a [Fitting],
     pool: Vec<(Fitting, Centroid)>,
     chosen: Vec<Representative>,
+    chosen_rows: Vec<Centroid>,
 }
 
 impl<'a> Search<'a> {
     fn new(cluster: &'a Candidates<'_>) -> Self {
         let (keywords, rest) = (&cluster.keywords[..], cluster.fittings);
-        Search { keywords, rest, pool: Vec::new(), chosen: Vec::new() }
+        Search { keywords, rest, pool: Vec::new(), chosen: Vec::new(), chosen_rows: Vec::new() }
     }
 
     /// The candidates whose rows the next round needs.
@@ -151,6 +176,7 @@ impl<'a> Search<'a> {
 
     fn choose(&mut self, n_wanted: usize) {
         self.chosen.clear();
+        self.chosen_rows.clear();
         let mut lengths: Vec<usize> = self.pool.iter().map(|(_, row)| row.terms.len()).collect();
         let middle = lengths.len() / 2;
         let median = *lengths.select_nth_unstable(middle).1;
@@ -160,14 +186,13 @@ impl<'a> Search<'a> {
         {
             let (fitting, row) = &self.pool[open[best].place];
             open.remove(best);
-            let n_before = open.len();
             open.retain_mut(|other| {
                 let similarity = row.as_row().dot(self.pool[other.place].1.as_row());
                 other.nearest = other.nearest.max(similarity);
                 similarity < NEAR_DUPLICATE
             });
-            let n_duplicates = n_before - open.len();
-            self.chosen.push(Representative { n_duplicates, ..shown(*fitting) });
+            self.chosen.push(shown(*fitting));
+            self.chosen_rows.push(row.clone());
         }
     }
 
@@ -247,12 +272,12 @@ mod tests {
         similarities: &[f64],
         keywords: &[u32],
         n_wanted: usize,
-    ) -> Vec<(u32, usize)> {
+    ) -> Vec<(u32, u64)> {
         let members = Members::new(1, similarities.iter().map(|_| 0));
         let source = LocalSource { first_doc: 0, rows, similarities, members: &members };
         let extremes = source.extremes(0..1, n_candidates(n_wanted), 0).unwrap();
         let candidates = Candidates { fittings: &extremes[0].best, keywords: keywords.to_vec() };
-        let found = choose(&source, &[candidates], n_wanted).unwrap().remove(0);
+        let found = choose(&source, 0, &[candidates], n_wanted).unwrap().remove(0);
         found.iter().map(|found| (found.doc.number(), found.n_duplicates)).collect()
     }
 
@@ -298,6 +323,7 @@ mod tests {
         };
         assert_eq!(of(39), [(0, 38), (39, 0)], "the last is the fortieth candidate");
         assert_eq!(of(40), [(0, 39)], "the last is no candidate");
+        assert_eq!(of(500), [(0, 499)], "all near-duplicates of the cluster count");
     }
 
     #[test]
@@ -321,17 +347,23 @@ mod tests {
                 let rows = rows_of(&[&[0], &[1]]);
                 Ok(docs.iter().map(|&doc| Centroid::from_row(rows.row(doc as usize % 2))).collect())
             }
+            fn term_counts(&self, _: u32, _: &[Vec<u32>]) -> Result<Vec<Vec<u64>>> {
+                unreachable!("not asked for")
+            }
+            fn near_counts(&self, _: u32, rows: &[Vec<Centroid>], _: f64) -> Result<Vec<Vec<u64>>> {
+                Ok(rows.iter().map(|rows| vec![15; rows.len()]).collect())
+            }
         }
         let fittings: Vec<Fitting> = (0..30).map(|doc| Fitting { similarity: 0.5, doc }).collect();
         let clusters = vec![Candidates { fittings: &fittings, keywords: Vec::new() }; 500];
         let source = Counting(Cell::new(0));
-        let chosen = choose(&source, &clusters, 2).unwrap();
+        let chosen = choose(&source, 0, &clusters, 2).unwrap();
         assert!(chosen.len() == 500 && chosen.iter().all(|chosen| chosen.len() == 2));
         assert!((ROWS_AT_ONCE / 2..=ROWS_AT_ONCE).contains(&source.0.get()), "{}", source.0.get());
         // One cluster may need more.
         let fittings: Vec<Fitting> = (0..9000).map(|doc| Fitting { similarity: 0.5, doc }).collect();
         let clusters = vec![Candidates { fittings: &fittings, keywords: Vec::new() }; 2];
-        assert_eq!(choose(&source, &clusters, usize::MAX).unwrap()[0].len(), 2);
+        assert_eq!(choose(&source, 0, &clusters, usize::MAX).unwrap()[0].len(), 2);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::assign::Postings;
 use crate::centroids::{Centroid, Centroids};
 use crate::error::{ErrorKind, Result};
 use crate::labels::Labels;
-use crate::update::{BATCH_CLUSTERS, Changes, DeltaScratch, Sums};
+use crate::update::{self, BATCH_CLUSTERS, Changes, DeltaScratch, Sums};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 
 /// The silhouettes of documents, and their means. See [`silhouette`].
@@ -36,6 +36,24 @@ pub struct Silhouette {
     pub of_clusters: Vec<f64>,
     /// The mean over all rows that have a cluster; NaN if none has.
     pub mean: f64,
+}
+
+impl Silhouette {
+    /// Upper bound on the bytes that [`silhouette`] needs in addition to the rows and labels.
+    ///
+    /// `n_entries` is the number of entries of all centroids together.
+    pub fn forecast_bytes(
+        n_rows: usize,
+        n_terms: usize,
+        n_clusters: usize,
+        n_entries: u64,
+        n_threads: usize,
+    ) -> u64 {
+        let (n_rows, k, n_threads) = (n_rows as u64, n_clusters as u64, n_threads as u64);
+        // Sums and centroids, their posting lists, the labels as changes, and the values.
+        let sums = update::most_bytes(n_entries, k, n_terms as u64, n_threads);
+        sums + 8 * n_entries + 8 * n_terms as u64 + 28 * n_rows + 8 * k * n_threads + 32 * k
+    }
 }
 
 /// The exact cosine silhouette of every row, without comparing rows with each other.

@@ -6,7 +6,7 @@
 //!
 //! **Cost.** [`Members`]: 4 bytes per document, 8 per cluster. [`ClusterFacts`]: 112 bytes per
 //! cluster. [`Extremes`]: 16 bytes per document that was asked for; twice that, for one cluster per
-//! thread, while they are sought.
+//! thread, while they are sought. Near documents: 4 bytes per term and thread.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -18,8 +18,9 @@ use crate::by_key::ByKey;
 use crate::centroids::Centroid;
 use crate::error::Result;
 use crate::labels::Assignment;
+use crate::pool::Pool;
 use crate::update::Fitting;
-use crate::vectors::{RowWeights, UnitRows, fixed_similarity};
+use crate::vectors::{Row, RowWeights, UnitRows, fixed_similarity};
 
 /// The documents that are summarised, wherever they live. Documents have numbers that go on from
 /// shard to shard.
@@ -35,6 +36,21 @@ pub(crate) trait SummarySource {
 
     /// The rows of some documents, in the order of `docs`.
     fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>>;
+
+    /// The number of documents that have each of these terms, for consecutive clusters from `first`
+    /// on, each with its own terms.
+    fn term_counts(&self, first: u32, terms: &[Vec<u32>]) -> Result<Vec<Vec<u64>>>;
+
+    /// The number of documents near each of these rows, for consecutive clusters from `first` on,
+    /// each with its own rows. A document counts for the first row to which its similarity is at
+    /// least `near`.
+    fn near_counts(&self, first: u32, rows: &[Vec<Centroid>], near: f64) -> Result<Vec<Vec<u64>>>;
+}
+
+/// Adds the counts of another shard.
+#[cfg_attr(not(any(test, feature = "distributed")), expect(dead_code, reason = "for workers"))]
+pub(crate) fn add_counts(sums: &mut [Vec<u64>], counts: &[Vec<u64>]) {
+    sums.iter_mut().flatten().zip(counts.iter().flatten()).for_each(|(sum, count)| *sum += count);
 }
 
 /// The facts of a cluster that are sums over its documents.
@@ -185,6 +201,88 @@ impl SummarySource for LocalSource<'_> {
     fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
         Ok(docs.iter().map(|&doc| Centroid::from_row(self.rows.row(doc as usize - self.first_doc))).collect())
     }
+
+    fn term_counts(&self, first: u32, terms: &[Vec<u32>]) -> Result<Vec<Vec<u64>>> {
+        let of_cluster = |(cluster, terms): (u32, &Vec<u32>)| {
+            let mut counts = vec![0; terms.len()];
+            for &position in self.members.by_cluster.of(cluster) {
+                let row = self.rows.row(position as usize);
+                for (count, term) in counts.iter_mut().zip(terms) {
+                    *count += u64::from(row.terms.binary_search(term).is_ok());
+                }
+            }
+            counts
+        };
+        let clusters = first..first + terms.len() as u32;
+        Ok(clusters.into_par_iter().zip(terms).map(of_cluster).collect())
+    }
+
+    fn near_counts(&self, first: u32, rows: &[Vec<Centroid>], near: f64) -> Result<Vec<Vec<u64>>> {
+        let clusters = first..first + rows.len() as u32;
+        let scratch: Pool<RowTable> = Pool::default();
+        let of_cluster = |(cluster, rows): (u32, &Vec<Centroid>)| {
+            scratch.with(|table| {
+                table.set(self.rows.n_terms(), rows);
+                let mut counts = vec![0; rows.len()];
+                let mut similarities = vec![0.0; rows.len()];
+                for &position in self.members.by_cluster.of(cluster) {
+                    table.similarities(self.rows.row(position as usize), &mut similarities);
+                    if let Some(first) = similarities.iter().position(|&similarity| similarity >= near) {
+                        counts[first] += 1;
+                    }
+                }
+                table.clear(rows);
+                counts
+            })
+        };
+        Ok(clusters.into_par_iter().zip(rows).map(of_cluster).collect())
+    }
+}
+
+/// Few rows by term: the similarities of a document to all of them cost one step per term of the
+/// document. 4 bytes per term, and 4 per distinct term of the rows and row.
+#[derive(Debug, Default)]
+struct RowTable {
+    /// For each term its place in `values` and 1, or 0 if no row has it.
+    places: Vec<u32>,
+    /// For each term of a row its value in each row.
+    values: Vec<f32>,
+    n_rows: usize,
+}
+
+impl RowTable {
+    fn set(&mut self, n_terms: usize, rows: &[Centroid]) {
+        self.places.resize(n_terms, 0);
+        self.n_rows = rows.len();
+        for (number, row) in rows.iter().enumerate() {
+            for (term, value) in row.as_row().iter() {
+                let place = &mut self.places[term as usize];
+                if *place == 0 {
+                    self.values.resize(self.values.len() + rows.len(), 0.0);
+                    *place = (self.values.len() / rows.len()) as u32;
+                }
+                self.values[(*place as usize - 1) * rows.len() + number] = value;
+            }
+        }
+    }
+
+    /// The same as [`Row::dot`] with each row, to the bit: adding zeros changes nothing.
+    fn similarities(&self, doc: Row<'_>, similarities: &mut [f64]) {
+        similarities.fill(0.0);
+        for (term, x) in doc.iter() {
+            if let Some(place) = self.places[term as usize].checked_sub(1) {
+                let values = &self.values[place as usize * self.n_rows..][..self.n_rows];
+                for (similarity, &value) in similarities.iter_mut().zip(values) {
+                    *similarity += f64::from(x) * f64::from(value);
+                }
+            }
+        }
+    }
+
+    fn clear(&mut self, rows: &[Centroid]) {
+        rows.iter().flat_map(|row| row.terms.iter()).for_each(|&term| self.places[term as usize] = 0);
+        self.values.clear();
+    }
 }
 
 #[cfg(test)]
@@ -228,6 +326,22 @@ mod tests {
             };
             docs.iter().map(row).collect()
         }
+
+        fn term_counts(&self, first: u32, terms: &[Vec<u32>]) -> Result<Vec<Vec<u64>>> {
+            let mut all: Vec<Vec<u64>> = terms.iter().map(|terms| vec![0; terms.len()]).collect();
+            for shard in &self.0 {
+                add_counts(&mut all, &shard.term_counts(first, terms)?);
+            }
+            Ok(all)
+        }
+
+        fn near_counts(&self, first: u32, rows: &[Vec<Centroid>], near: f64) -> Result<Vec<Vec<u64>>> {
+            let mut all: Vec<Vec<u64>> = rows.iter().map(|rows| vec![0; rows.len()]).collect();
+            for shard in &self.0 {
+                add_counts(&mut all, &shard.near_counts(first, rows, near)?);
+            }
+            Ok(all)
+        }
     }
 
     /// Rows of few terms with few values, so that many are equal or near-duplicates.
@@ -255,9 +369,9 @@ mod tests {
         docs.sort_by(|a, b| b.similarity.total_cmp(&a.similarity).then(a.doc.cmp(&b.doc)));
         let n_wanted = options.n_representatives;
         let first = |n: usize| &docs[..n.min(docs.len())];
-        let mut chosen = marginal(rows, first(PER_ROUND * n_wanted), keywords, n_wanted);
+        let mut chosen = marginal(rows, &docs, first(PER_ROUND * n_wanted), keywords, n_wanted);
         if chosen.len() < n_wanted {
-            chosen = marginal(rows, first(2 * PER_ROUND * n_wanted), keywords, n_wanted);
+            chosen = marginal(rows, &docs, first(2 * PER_ROUND * n_wanted), keywords, n_wanted);
         }
         docs.sort_by(|a, b| a.similarity.total_cmp(&b.similarity).then(a.doc.cmp(&b.doc)));
         docs.retain(|doc| chosen.iter().all(|other| other.doc.number() != doc.doc));
@@ -270,9 +384,10 @@ mod tests {
         [chosen, docs.iter().map(shown).collect()]
     }
 
-    /// Maximal marginal relevance by its definition.
+    /// Maximal marginal relevance by its definition, among `docs`, some of the `members`.
     fn marginal(
         rows: &UnitRows<'_>,
+        members: &[Fitting],
         docs: &[Fitting],
         keywords: &[u32],
         n_wanted: usize,
@@ -280,10 +395,10 @@ mod tests {
         let row = |doc: &Fitting| rows.row(doc.doc as usize);
         let mut lengths: Vec<usize> = docs.iter().map(|doc| row(doc).terms.len()).collect();
         lengths.sort_unstable();
-        let mut chosen: Vec<(Fitting, usize)> = Vec::new();
+        let mut chosen: Vec<Fitting> = Vec::new();
+        let is_near = |doc: &Fitting, other: &Fitting| row(doc).dot(row(other)) >= NEAR_DUPLICATE;
         while chosen.len() < n_wanted {
-            let is_near = |doc: &Fitting, other: &Fitting| row(doc).dot(row(other)) >= NEAR_DUPLICATE;
-            let is_open = |doc: &&Fitting| chosen.iter().all(|(other, _)| !is_near(doc, other));
+            let is_open = |doc: &&Fitting| chosen.iter().all(|other| !is_near(doc, other));
             let open: Vec<&Fitting> = docs.iter().filter(is_open).collect();
             let long: Vec<&Fitting> = open
                 .iter()
@@ -294,22 +409,27 @@ mod tests {
             for doc in if long.is_empty() { &open } else { &long } {
                 let covered = keywords.iter().filter(|term| row(doc).terms.contains(term)).count() as f64
                     / keywords.len().max(1) as f64;
-                let near = chosen.iter().map(|(other, _)| row(doc).dot(row(other))).fold(0.0, f64::max);
+                let near = chosen.iter().map(|other| row(doc).dot(row(other))).fold(0.0, f64::max);
                 let score = RELEVANCE * (doc.similarity * (1.0 + covered) / 2.0) - (1.0 - RELEVANCE) * near;
                 if best.is_none_or(|best| score > best.0) {
                     best = Some((score, doc));
                 }
             }
             let Some((_, &best)) = best else { break };
-            let n_duplicates = open.iter().filter(|doc| doc.doc != best.doc && is_near(doc, &best)).count();
-            chosen.push((best, n_duplicates));
+            chosen.push(best);
         }
-        let shown = |&(doc, n_duplicates): &(Fitting, usize)| Representative {
-            doc: DocId::new(doc.doc),
-            similarity: doc.similarity,
-            n_duplicates,
+        let shown = |(place, doc): (usize, &Fitting)| {
+            let is_duplicate = |other: &&Fitting| {
+                let is_new = chosen[..place].iter().all(|earlier| !is_near(other, earlier));
+                other.doc != doc.doc && is_new && is_near(other, doc)
+            };
+            Representative {
+                doc: DocId::new(doc.doc),
+                similarity: doc.similarity,
+                n_duplicates: members.iter().filter(is_duplicate).count() as u64,
+            }
         };
-        chosen.iter().map(shown).collect()
+        chosen.iter().enumerate().map(shown).collect()
     }
 
     proptest! {
@@ -352,6 +472,11 @@ mod tests {
                 let [representatives, least_typical] = plain(&rows, members, &keywords, options);
                 prop_assert_eq!(&summary.representatives, &representatives);
                 prop_assert_eq!(&summary.least_typical, &least_typical);
+                for keyword in &summary.keywords {
+                    let has_term = |doc: usize| rows.row(doc).terms.contains(&keyword.term.number());
+                    let n_docs = (0..docs.len()).filter(is_member).filter(|&doc| has_term(doc)).count();
+                    prop_assert_eq!(keyword.n_docs, Some(n_docs as u64));
+                }
             }
 
             let mut cuts: Vec<usize> = places.iter().map(|place| place.index(docs.len() + 1)).collect();
