@@ -36,7 +36,9 @@ pub(super) fn forecast_bytes(
     let resampling = if options.stability == 0 { 0 } else { sampled_bytes(rows, most, options) };
     // A fit of the sample, beside the result of all rows, is no larger than one of all rows.
     let stability = if options.stability == 0 { 0 } else { result + fit };
-    Ok(held + resampling + finding.max(fit).max(measuring).max(stability))
+    // Trees come before fits. But they are many, of different sizes and on other threads, and an
+    // allocator does not reuse all that it gets back: measured, the peak lies above the maximum.
+    Ok(held + resampling + finding + fit.max(measuring).max(stability))
 }
 
 /// Samples, halves and their trees.
