@@ -83,10 +83,23 @@ impl Options<'_> {
     }
 }
 
+impl Options<'_> {
+    /// The params of a sweep: one start per number of clusters, whatever the effort.
+    pub(crate) fn params_of_sweep(&self) -> PyResult<Params> {
+        Ok(self.params()?.n_init(self.n_init.unwrap_or(1)))
+    }
+}
+
 /// The result of a fit.
 #[pyclass(frozen, module = "docsphere._docsphere")]
 pub(crate) struct Fitted {
     fit: Fit,
+}
+
+impl Fitted {
+    pub(crate) fn new(fit: Fit) -> Self {
+        Fitted { fit }
+    }
 }
 
 #[pymethods]
@@ -179,7 +192,7 @@ pub(crate) fn fit(
             let fit = fit.map_err(|_| {
                 named("DocsphereError", "the run broke off: was the matrix changed while fit ran?".to_owned())
             })?;
-            fit.map(|fit| Fitted { fit })
+            fit.map(Fitted::new)
         })
     })
 }

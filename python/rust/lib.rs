@@ -11,6 +11,7 @@
 //! | `model.rs` | the class `Model` |
 //! | `result.rs` | files of a result: the report page, whole folders |
 //! | `silhouette.rs` | the silhouettes of rows |
+//! | `sweep.rs` | several numbers of clusters beside each other |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
 //! | `threads.rs` | a call on a given number of threads, with the lock released |
 //! | `errors.rs` | errors of the library as exceptions |
@@ -22,6 +23,7 @@ mod matrix;
 mod model;
 mod result;
 mod silhouette;
+mod sweep;
 mod text;
 mod threads;
 
@@ -42,6 +44,8 @@ mod _docsphere {
     use crate::result::{read_result, write_report, write_result};
     #[pymodule_export]
     use crate::silhouette::silhouette;
+    #[pymodule_export]
+    use crate::sweep::sweep;
     #[pymodule_export]
     use crate::text::{TextModel, fit_texts};
 

@@ -2,10 +2,13 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use docsphere::ErrorKind;
+use docsphere_result::names;
 
 use crate::Cli;
 use crate::args::UsageError;
@@ -20,9 +23,30 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         tell("interrupted before there was a result; nothing was written");
         return ExitCode::from(interrupt::EXIT_CODE);
     }
-    tell(&format!("error: {}", message(error)));
+    tell(&format!("error: {}{}", message(error), hint(error)));
     let is_usage = matches!(kind, Some(ErrorKind::Parameter { .. })) || error.is::<UsageError>();
     ExitCode::from(if is_usage { 2 } else { 1 })
+}
+
+/// What to do about a missing file of a folder that is a sweep, not a result.
+fn hint(error: &anyhow::Error) -> String {
+    let path_of = |cause: &(dyn Error + 'static)| {
+        let of_result =
+            cause.downcast_ref::<docsphere_result::Error>().and_then(docsphere_result::Error::path);
+        let path = of_result.or_else(|| cause.downcast_ref::<docsphere::Error>()?.path());
+        path.map(Path::to_owned)
+    };
+    let missing = error.chain().find_map(path_of).filter(|path| !path.exists());
+    let folder =
+        missing.as_deref().and_then(Path::parent).filter(|folder| folder.join(names::SWEEP).is_file());
+    let Some(folder) = folder else { return String::new() };
+    let steps = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok().filter(|name| names::is_step_folder(name))?;
+        name.rsplit_once('-')?.1.parse::<usize>().ok()
+    });
+    let step = steps.min().map_or("k-20".to_owned(), names::step_folder);
+    let (shown, step) = (folder.display(), folder.join(step));
+    format!("; {shown} is a sweep: give one of its results, such as {}", step.display())
 }
 
 /// Prints the output of the command-line parser: help, the version, or an error.
@@ -126,6 +150,8 @@ fn option(name: &str) -> &str {
         "lambdas" => "--lambdas",
         "index_min_changed" => "--index-min-changed",
         "n_threads" => "--threads",
+        "stability" => "--stability",
+        "stability_sample" => "--stability-sample",
         "checkpoint_every" => "--checkpoint-every",
         "inputs" => "INPUT",
         "format" => "--format",

@@ -51,6 +51,28 @@ impl Loaded {
         remarks
     }
 
+    /// The number of documents that have a term.
+    pub(crate) fn n_with_terms(&self) -> usize {
+        self.rows.n_nonzero_rows()
+    }
+
+    /// Refuses input that cannot be clustered, for this greatest number of clusters if it is known.
+    pub(crate) fn check(&self, n_clusters: Option<usize>) -> Result<()> {
+        let n_with_terms = self.n_with_terms();
+        ensure!(self.rows.n_rows() > 0, "the input has no documents");
+        ensure!(
+            n_with_terms > 0,
+            "no document has any term that tells it from others: a term of all documents weighs nothing (unless with --smooth-idf); see also --stop-words, --min-chars, --min-df, --max-df and --keep-numbers"
+        );
+        if let Some(k) = n_clusters {
+            ensure!(
+                k <= n_with_terms,
+                "-k must be at most {n_with_terms}, the number of documents that have a term, got {k}"
+            );
+        }
+        Ok(())
+    }
+
     /// The texts of the documents, if they were kept.
     pub(crate) fn texts(&self) -> Option<&TextStore> {
         match &self.source {

@@ -43,8 +43,13 @@ impl Cli {
         let mut command = Cli::command();
         let matches = command.try_get_matches_from_mut(words)?;
         let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        if let (Command::Cluster(args), Some((name, matches))) = (&mut cli.command, matches.subcommand()) {
-            args.note_settings(command.find_subcommand(name).expect("it was typed"), matches);
+        if let Some((name, matches)) = matches.subcommand() {
+            let command = command.find_subcommand(name).expect("it was typed");
+            match &mut cli.command {
+                Command::Cluster(args) => args.note_settings(command, matches),
+                Command::Sweep(args) => args.note_settings(command, matches),
+                _ => {}
+            }
         }
         Ok(cli)
     }

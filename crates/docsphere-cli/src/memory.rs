@@ -139,6 +139,12 @@ impl Forecast {
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
     }
 
+    /// That of a sweep: the maximum over its runs and the steps after the largest of them.
+    pub(crate) fn of_sweep(rows: &UnitRows<'_>, sweep: u64, largest: &ValidParams, silhouette: bool) -> Self {
+        let one = Forecast::new(rows, largest, silhouette);
+        Forecast { run: sweep.max(one.run), ..one }
+    }
+
     /// Refuses a run that would need more than the limit.
     pub(crate) fn check(&self, limit: &Limit) -> Result<()> {
         let needed = resident() + self.run;

@@ -17,6 +17,10 @@ pub(crate) struct Progress {
     visible: bool,
     bar: ProgressBar,
     stage: Stage,
+    /// "k = 50 (2 of 9), " in a sweep.
+    part: String,
+    /// "stability 2 of 6, " while a sweep measures it.
+    stability: String,
     /// "run 2 of 10, " if there are several runs.
     run: String,
     max_iter: u64,
@@ -42,6 +46,8 @@ impl Progress {
             visible: !quiet && std::io::stderr().is_terminal(),
             bar: ProgressBar::hidden(),
             stage: Stage::None,
+            part: String::new(),
+            stability: String::new(),
             run: String::new(),
             max_iter: 0,
             deadline: None,
@@ -62,10 +68,27 @@ impl Progress {
         self.stage = Stage::None;
     }
 
+    /// Shows from now on which part of the work this is.
+    pub(crate) fn begin_part(&mut self, part: String) {
+        self.part = part;
+        self.stability.clear();
+        self.stage = Stage::None;
+    }
+
+    /// Which part, which run.
+    fn place(&self) -> String {
+        format!("{}{}{}", self.part, self.stability, self.run)
+    }
+
+    /// Whether the run must stop: on Ctrl-C, or when its time is up.
+    pub(crate) fn must_stop(&self) -> bool {
+        interrupt::asked_to_stop() || self.out_of_time
+    }
+
     /// Shows that the clusters are being described. With thousands of clusters, this takes seconds.
     pub(crate) fn summarize(&mut self, n_clusters: usize) {
         self.enter(Stage::Summarizing, 0, "describing {msg}, {elapsed}");
-        self.bar.set_message(counted(n_clusters, "cluster"));
+        self.bar.set_message(format!("{}{}", self.part, counted(n_clusters, "cluster")));
     }
 
     /// Prints a permanent line above the bar.
@@ -98,9 +121,14 @@ impl Progress {
             }
             Event::RunStarted { run, n_init } => {
                 self.stage = Stage::None;
+                self.run.clear();
                 if *n_init > 1 {
                     self.run = format!("run {} of {n_init}, ", run + 1);
                 }
+            }
+            Event::Stability { done, total } => {
+                self.stage = Stage::None;
+                self.stability = format!("stability {} of {total}, ", done + 1);
             }
             Event::Seeding { done, total } => {
                 self.enter(
@@ -109,13 +137,13 @@ impl Progress {
                     "seeding    [{bar:24}] {percent:>3}%  {msg}{pos} of {len}, {eta} left",
                 );
                 self.bar.set_position(*done as u64);
-                self.bar.set_message(self.run.clone());
+                self.bar.set_message(self.place());
             }
             Event::Iteration(record) => {
                 let template = "iteration  [{bar:4}] {pos}/{len}, {msg}, < {eta} left";
                 self.enter(Stage::Iterating, self.max_iter, template);
                 self.bar.set_position(record.iteration as u64);
-                self.bar.set_message(message(&self.run, record));
+                self.bar.set_message(message(&self.place(), record));
             }
             Event::CheckpointFailed { error } => {
                 self.say(&format!("warning: no checkpoint: {}", in_words_of_the_command(error)));
@@ -136,15 +164,10 @@ impl Observer for Progress {
             self.last_read = Some(Instant::now());
         }
         // The time limit applies only once there is a result.
-        if matches!(event, Event::Iteration(_))
-            && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-        {
+        let is_late = matches!(event, Event::Iteration(_) | Event::Stability { .. });
+        if is_late && self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             self.out_of_time = true;
         }
-        if interrupt::asked_to_stop() || self.out_of_time {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        if self.must_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -11,6 +11,7 @@ fn help_fits_80_columns_and_changes_only_on_purpose() {
     let commands = [
         "",
         "cluster",
+        "sweep",
         "assign",
         "inspect",
         "report",

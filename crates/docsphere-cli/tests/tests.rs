@@ -35,6 +35,8 @@ mod parquet_files;
 mod parts;
 // What every output file holds.
 mod results;
+// Several numbers of clusters in one run.
+mod sweep;
 // The texts of a run: read once, kept beside the result, gone in the end.
 mod texts;
 // What is never deleted or written over.

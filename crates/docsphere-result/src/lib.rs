@@ -10,6 +10,7 @@
 //! | `map.json` | [`MapFile`] | positions of the clusters on the map |
 //! | `trace.json` | [`TraceFile`], [`ReadTrace`] | counts and timings of the run |
 //! | `report.html` | [`Page`] | the whole result as one page |
+//! | `sweep.json` | [`SweepFile`] | measures of several numbers of clusters; beside the results |
 //! | `model.docsphere` | [`docsphere::Model`] | the model |
 //!
 //! [`Description`] builds `clusters.json`, `groups.json` and `map.json` from a finished run, and
@@ -64,12 +65,16 @@ pub mod files;
 mod folder;
 mod groups;
 mod heaps;
+mod html;
 mod map;
 pub mod names;
 mod naming;
 mod outliers;
 mod page;
 mod report_data;
+mod svg;
+mod sweep;
+mod sweep_page;
 mod trace;
 
 pub use assignments::{
@@ -86,4 +91,5 @@ pub use map::MapFile;
 pub use outliers::set_outliers_apart;
 pub use page::{Page, PageLimits, Rendered, StoredPage, served_policy};
 pub use report_data::{ClusterData, Curve, DocumentData, KeywordData, ReportData, TotalsData};
+pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
 pub use trace::{ReadTrace, Seconds, Setting, TraceFile};

@@ -21,6 +21,23 @@ pub const DOCUMENTS: &str = "documents.sqlite";
 /// The texts of the documents. Exists only in the folder of a run that has not ended.
 pub const TEXTS: &str = "texts.store";
 
+/// The measures of a sweep: the file that the folder of every sweep has. The folder also holds a
+/// result for each number of clusters; see [`step_folder`].
+pub const SWEEP: &str = "sweep.json";
+/// The page of a sweep.
+pub const SWEEP_PAGE: &str = "sweep.html";
+
+/// The folder of a result within that of a sweep, by its number of clusters: `k-20`.
+pub fn step_folder(n_clusters: usize) -> String {
+    format!("k-{n_clusters}")
+}
+
+/// Whether a folder within that of a sweep is a result.
+pub fn is_step_folder(name: &str) -> bool {
+    let number = name.strip_prefix("k-").and_then(|number| number.parse::<usize>().ok());
+    number.is_some_and(|number| step_folder(number) == name)
+}
+
 /// The folder of assignments in parts, which a result may have instead of one file:
 /// `part-00000.csv`, `part-00001.csv` and so on, or with the ending of another format.
 pub const ASSIGNMENT_PARTS: &str = "assignments";
@@ -54,6 +71,14 @@ mod tests {
     fn every_format_of_the_assignments_has_its_name_in_the_list() {
         for format in AssignmentsFormat::ALL {
             assert!(ALL.contains(&format.file_name()), "{format}");
+        }
+    }
+
+    #[test]
+    fn only_names_that_are_written_are_results_of_a_sweep() {
+        assert!(is_step_folder(&step_folder(20)) && is_step_folder("k-2000"));
+        for name in ["k-", "k-020", "k-+20", "k-20 ", "K-20", "k20", "20", "k--2", "k-99999999999999999999"] {
+            assert!(!is_step_folder(name), "{name}");
         }
     }
 

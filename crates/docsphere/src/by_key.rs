@@ -46,6 +46,10 @@ impl<T: Copy + Default> ByKey<T> {
         self.starts.pop();
     }
 
+    pub(crate) fn n_keys(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
     /// The values of a key.
     #[inline]
     pub(crate) fn of(&self, key: u32) -> &[T] {

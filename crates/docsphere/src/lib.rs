@@ -159,6 +159,8 @@ mod summary;
 
 mod overview;
 
+mod sweep;
+
 #[cfg(feature = "distributed")]
 mod distributed;
 
@@ -180,7 +182,7 @@ pub use error::{Error, ErrorKind, Result, RowProblem};
 pub use fail_points::fail_point;
 #[cfg(debug_assertions)]
 pub use fail_points::watch_fail_points;
-pub use fit::{Checkpoint, Fit, FitOptions, MemoryForecast, Params, SphericalKMeans, ValidParams};
+pub use fit::{Checkpoint, Fit, FitOptions, MemoryForecast, Params, SphericalKMeans, Starts, ValidParams};
 pub use ids::{ClusterId, DocId, TermId};
 pub use labels::Labels;
 pub use memory::MemoryLimit;
@@ -197,8 +199,12 @@ pub use simd::Simd;
 #[cfg(feature = "text")]
 pub use store::{DocumentText, TextStore, TextStoreWriter};
 pub use summary::{
-    ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Silhouette, SummaryOptions, cluster_keywords,
-    silhouette, summarize,
+    ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Separation, Silhouette, SummaryOptions,
+    cluster_keywords, separation, silhouette, summarize,
+};
+pub use sweep::{
+    Advice, Agreement, Chosen, ClusterGrid, Measures, Stability, Sweep, SweepOptions, SweepStep, agreement,
+    choose_n_clusters,
 };
 #[cfg(feature = "text")]
 pub use text::{

@@ -35,6 +35,14 @@ pub enum Event<'a> {
     },
     /// An iteration has ended.
     Iteration(&'a IterationRecord),
+    /// A sweep measures stability: a tree or a fit of a part of the documents begins, whose own
+    /// events follow.
+    Stability {
+        /// Those that have ended.
+        done: usize,
+        /// All of this step of the sweep.
+        total: usize,
+    },
     /// A checkpoint has been written.
     CheckpointWritten {
         /// The file.

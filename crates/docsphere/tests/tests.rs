@@ -34,6 +34,8 @@ mod seeding;
 mod shards;
 /// The order of the stages.
 mod stages;
+/// Several numbers of clusters beside each other.
+mod sweep;
 /// The threads on which the library works.
 #[cfg(feature = "text")]
 mod threads;

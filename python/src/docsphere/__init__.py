@@ -3,9 +3,9 @@
 `SphericalKMeans` is a scikit-learn estimator that groups the rows of a sparse
 matrix by cosine similarity. `TextVectorizer` turns texts into such a matrix.
 `keywords` and `representatives` say what the clusters are about, `report` shows
-them on a page, `silhouette_score` says how well rows fit their clusters. `save`
-and `load` exchange models with the command ``docsphere``, `write_result` and
-`load_result` whole results.
+them on a page, `silhouette_score` says how well rows fit their clusters, `sweep`
+compares several numbers of clusters. `save` and `load` exchange models with the
+command ``docsphere``, `write_result` and `load_result` whole results.
 
 Examples
 --------
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ._result import Result, load_result, report, write_result
     from ._silhouette import silhouette_samples, silhouette_score
     from ._summary import keyword_shares, keywords, representatives
+    from ._sweep import SweepResult, sweep
     from ._text import TextVectorizer
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "Result",
     "SphericalKMeans",
     "StoppedError",
+    "SweepResult",
     "TextVectorizer",
     "TooLargeError",
     "__version__",
@@ -68,6 +70,7 @@ __all__ = [
     "save",
     "silhouette_samples",
     "silhouette_score",
+    "sweep",
     "write_result",
 ]
 
@@ -76,6 +79,7 @@ __all__ = [
 _MODULES = {
     "Result": "_result",
     "SphericalKMeans": "_kmeans",
+    "SweepResult": "_sweep",
     "TextVectorizer": "_text",
     "keyword_shares": "_summary",
     "keywords": "_summary",
@@ -86,6 +90,7 @@ _MODULES = {
     "save": "_files",
     "silhouette_samples": "_silhouette",
     "silhouette_score": "_silhouette",
+    "sweep": "_sweep",
     "write_result": "_result",
 }
 

@@ -37,14 +37,32 @@ fn read_centroids(path: &Path) -> Result<Centroids> {
     Ok(Centroids::from_rows(rows))
 }
 
+/// The number of clusters, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClusterNumber {
+    Given(usize),
+    /// To be chosen by measures.
+    Auto,
+}
+
+impl std::str::FromStr for ClusterNumber {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(ClusterNumber::Auto),
+            _ if text.contains("..") || text.contains(',') => {
+                Err("give one number, or auto; docsphere sweep compares several".to_owned())
+            }
+            _ => text.parse().map(ClusterNumber::Given).map_err(|_| "give a number, or auto".to_owned()),
+        }
+    }
+}
+
 /// How rows are clustered.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Clustering")]
 pub(crate) struct ClusterArgs {
-    /// The number of clusters
-    #[arg(short = 'k', long, value_name = "K")]
-    pub(crate) n_clusters: usize,
-
     /// How the initial centroids are chosen: merge, k-means++, plain-k-means++, random, or a matrix
     /// file of centroids
     #[arg(long, value_name = "INIT", default_value = DEFAULTS.init.name())]
@@ -120,11 +138,18 @@ impl ClusterArgs {
         Some(Path::new(&self.init)).filter(|_| !Init::NAMES.contains(&self.init.as_str()))
     }
 
-    /// The library's params, not yet validated.
-    pub(crate) fn params(&self) -> Result<Params> {
-        let preset = SphericalKMeans::params(self.n_clusters).effort(self.effort);
+    /// The library's params, not yet validated, for this number of clusters; without one, for as
+    /// many as there are initial centroids, or 2.
+    pub(crate) fn params(&self, n_clusters: Option<usize>) -> Result<Params> {
+        let preset = SphericalKMeans::params(n_clusters.unwrap_or(2)).effort(self.effort);
         let (n_init, variation, rounds) = (preset.n_init, preset.variation, preset.rounds);
         let init = self.init(&preset.init)?;
+        let preset = match (&init, n_clusters) {
+            (Init::Given(centroids), None) => {
+                SphericalKMeans::params(centroids.n_clusters()).effort(self.effort)
+            }
+            _ => preset,
+        };
         Ok(preset
             .init(init)
             .n_init(self.n_init.unwrap_or(n_init))
@@ -160,6 +185,12 @@ impl ClusterArgs {
             (_, _, Some(_)) => Err(UsageError("--fine goes with --init merge only".to_owned()).into()),
             (init, None, None) => Ok(init),
         }
+    }
+
+    /// The params of a sweep: one start per number of clusters, so no number of runs from an effort.
+    pub(crate) fn params_of_sweep(&self) -> Result<Params> {
+        let params = self.params(Some(2))?;
+        Ok(if self.n_init.is_none() { params.n_init(1) } else { params })
     }
 
     /// The number of threads that will be used.

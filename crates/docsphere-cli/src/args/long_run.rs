@@ -28,6 +28,14 @@ pub(crate) struct LongRunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+/// Limits of a run.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Long runs")]
+pub(crate) struct LimitArgs {
     /// Stop after this time and keep the result so far ("90" seconds, "30m", "2h")
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time_limit: Option<Duration>,

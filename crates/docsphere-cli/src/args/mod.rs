@@ -9,9 +9,9 @@ mod page;
 mod settings;
 mod text;
 
-pub(crate) use cluster::ClusterArgs;
+pub(crate) use cluster::{ClusterArgs, ClusterNumber};
 pub(crate) use input::InputArgs;
-pub(crate) use long_run::LongRunArgs;
+pub(crate) use long_run::{LimitArgs, LongRunArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};
 pub(crate) use page::PageArgs;
 pub(crate) use settings::settings_of;

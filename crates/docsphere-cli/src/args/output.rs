@@ -1,18 +1,23 @@
 //! Options for the files and the text that a run writes.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use docsphere_result::AssignmentsFormat;
+
+use super::{InputArgs, UsageError};
 
 /// Options for the files and the text that a run writes.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Folder for the result; it appears whole or not at all
+    /// Folder for the result; it appears whole or not at all [default: named after the input, in
+    /// the current folder]
     #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: PathBuf,
+    output: Option<PathBuf>,
 
     /// Replace an existing result; a folder that holds anything else is refused
     #[arg(long)]
@@ -70,6 +75,33 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// Chooses the folder if none was given: `notes-clusters` for the input `notes/` or
+    /// `notes.csv.gz`, and this ending. Must be called before [`OutputArgs::folder`].
+    pub(crate) fn choose_folder(&mut self, input: &InputArgs, ending: &str) {
+        if self.output.is_none() {
+            self.output = Some(PathBuf::from(format!("{}-{ending}", stem_of(&input.inputs[0]))));
+        }
+    }
+
+    /// The folder for the result.
+    pub(crate) fn folder(&self) -> &Path {
+        self.output.as_deref().expect("chosen first")
+    }
+
+    /// Refuses options that contradict each other or the input.
+    pub(crate) fn check(&self, input: &InputArgs) -> Result<()> {
+        self.assignments.check_build()?;
+        if self.json && self.quiet {
+            return Err(UsageError("--json and --quiet contradict each other".to_owned()).into());
+        }
+        #[cfg(feature = "serve")]
+        if self.index && input.matrix_format().is_some() {
+            return Err(UsageError("--index: a matrix has no texts to search".to_owned()).into());
+        }
+        let _ = input;
+        Ok(())
+    }
+
     /// Whether progress is hidden.
     pub(crate) fn is_silent(&self) -> bool {
         self.quiet || self.json
@@ -91,8 +123,42 @@ pub(crate) fn parse_similarity(text: &str) -> Result<f64, String> {
     number.ok_or("give a number from -1 to 1".to_owned())
 }
 
+/// The name of an input without its endings; `documents` for one that has no name.
+fn stem_of(input: &Path) -> String {
+    let path = fs::canonicalize(input).ok().filter(|_| input.file_name().is_none());
+    let name = path.as_deref().unwrap_or(input).file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.filter(|name| name != "-").unwrap_or_default();
+    let stem = if input.is_dir() {
+        &name[..]
+    } else {
+        let plain = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+        plain.rsplit_once('.').map_or(plain, |(stem, _)| stem)
+    };
+    if stem.is_empty() { "documents".to_owned() } else { stem.to_owned() }
+}
+
 /// The formats of the assignments, by name.
 fn assignments_formats() -> impl TypedValueParser<Value = AssignmentsFormat> {
     let names = AssignmentsFormat::ALL.iter().map(|format| format.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<AssignmentsFormat>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_named_after_their_input() {
+        let of = |input: &str| stem_of(Path::new(input));
+        for name in ["notes.csv", "a/notes.jsonl.zst", "notes.txt.gz", "notes", "notes.", "/b/notes.npz"] {
+            assert_eq!(of(name), "notes", "{name}");
+        }
+        assert_eq!((of("-").as_str(), of("v1.2.csv").as_str()), ("documents", "v1.2"));
+        assert_eq!((of(".gz").as_str(), of("/").as_str()), ("documents", "documents"));
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("notes.d");
+        fs::create_dir(&folder).unwrap();
+        assert_eq!(stem_of(&folder.join("")), "notes.d");
+        assert_eq!(stem_of(&folder.join("..").join("notes.d").join(".")), "notes.d");
+    }
 }

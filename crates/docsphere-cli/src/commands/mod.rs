@@ -14,6 +14,7 @@ mod model_rows;
 mod report;
 #[cfg(feature = "serve")]
 mod serve;
+mod sweep;
 mod vectorize;
 mod verify;
 
@@ -27,6 +28,7 @@ use docsphere_result::names;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Cluster(Box<cluster::Args>),
+    Sweep(Box<sweep::Args>),
     Assign(assign::Args),
     Inspect(inspect::Args),
     Report(report::Args),
@@ -47,6 +49,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<()> {
         match self {
             Command::Cluster(args) => args.run(),
+            Command::Sweep(args) => args.run(),
             Command::Assign(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Report(args) => args.run(),

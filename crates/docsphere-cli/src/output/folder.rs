@@ -137,7 +137,7 @@ impl ResultFolder {
     /// Removes the old result, unless foreign files have appeared in it.
     fn clear_away(&self, old: &Path) {
         let foreign = self.kind.foreign(old).ok().flatten();
-        if foreign.is_none() && remove_own(old, |entry| self.kind.is_own(entry)) {
+        if foreign.is_none() && remove_own(old, &[self.kind]) {
             return;
         }
         keep_old(old, &self.target);
@@ -196,7 +196,7 @@ fn put_back(target: &Path) {
                 "note: {}: is the old result again; a run was killed while it replaced it",
                 target.display()
             ));
-        } else if !remove_own(&old, |entry| FolderKind::ALL.iter().any(|kind| kind.is_own(entry))) {
+        } else if !remove_own(&old, &FolderKind::ALL) {
             keep_old(&old, target);
         }
     }

@@ -7,5 +7,6 @@ pub(crate) mod remarks;
 pub(crate) mod result;
 pub(crate) mod shown;
 mod staging;
+pub(crate) mod sweep_shown;
 pub(crate) mod table;
 pub(crate) mod whole_file;

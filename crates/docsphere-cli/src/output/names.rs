@@ -1,10 +1,13 @@
 //! The files that docsphere writes: only these are deleted when a folder is replaced.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use docsphere_result::names::{ALL, ASSIGNMENT_PARTS, CLUSTERS, is_part_name};
+use docsphere_result::names::{
+    ALL, ASSIGNMENT_PARTS, CLUSTERS, SWEEP, SWEEP_PAGE, TEXTS, is_part_name, is_step_folder,
+};
 
 /// Part of the names of files and folders that are being written.
 pub(super) const PARTIAL: &str = "partial";
@@ -26,10 +29,22 @@ pub(crate) enum FolderKind {
     Matrix,
     /// The result of `export`.
     Centroids,
+    /// The result of `sweep`: a folder of results.
+    Sweep,
+}
+
+/// What a folder holds.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    /// Files of one of these kinds.
+    Files(&'a [FolderKind]),
+    /// Parts of assignments.
+    Parts,
 }
 
 impl FolderKind {
-    pub(super) const ALL: [FolderKind; 3] = [FolderKind::Result, FolderKind::Matrix, FolderKind::Centroids];
+    pub(super) const ALL: [FolderKind; 4] =
+        [FolderKind::Result, FolderKind::Matrix, FolderKind::Centroids, FolderKind::Sweep];
 
     /// A file that every such folder has. A folder without it is never replaced.
     pub(crate) const fn mark(self) -> &'static str {
@@ -37,6 +52,7 @@ impl FolderKind {
             FolderKind::Result => CLUSTERS,
             FolderKind::Matrix => MATRIX,
             FolderKind::Centroids => CENTROIDS,
+            FolderKind::Sweep => SWEEP,
         }
     }
 
@@ -46,80 +62,101 @@ impl FolderKind {
             FolderKind::Result => ALL,
             FolderKind::Matrix => &[IDS, MATRIX, VOCABULARY],
             FolderKind::Centroids => &[CENTROIDS, VOCABULARY],
+            FolderKind::Sweep => &[SWEEP, SWEEP_PAGE, TEXTS],
         }
     }
 
-    /// Whether docsphere wrote this entry of such a folder: one of its files, or a leftover of one
-    /// from a killed process. Never true for a link; for a folder only if it is that of the
-    /// [parts](ASSIGNMENT_PARTS), whatever it holds.
-    pub(super) fn is_own(self, entry: &DirEntry) -> bool {
-        let name = entry.file_name();
-        if entry.file_type().is_ok_and(|found| found.is_dir()) {
-            return self == FolderKind::Result && name == ASSIGNMENT_PARTS;
+    /// What a folder in such a folder holds, if docsphere made it.
+    fn within(self, name: &OsStr) -> Option<Content<'static>> {
+        match self {
+            FolderKind::Result if name == ASSIGNMENT_PARTS => Some(Content::Parts),
+            FolderKind::Sweep if name.to_str().is_some_and(is_step_folder) => {
+                Some(Content::Files(&[FolderKind::Result]))
+            }
+            _ => None,
         }
-        let is_named = |name: &str| {
-            let is_staged = |file: &&str| {
-                let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(*file));
-                let rest = rest.and_then(|rest| rest.strip_prefix('.')?.strip_prefix(PARTIAL));
-                rest.and_then(|rest| rest.strip_prefix('-')).is_some_and(is_number)
-            };
-            self.files().contains(&name)
-                || self.files().iter().any(is_staged)
-                || docsphere::is_temporary_name(name)
+    }
+
+    /// Whether docsphere writes a file of this name into such a folder: one of its files, or a
+    /// leftover of one from a killed process.
+    fn has_file(self, name: &str) -> bool {
+        let is_staged = |file: &&str| {
+            let rest = name.strip_prefix('.').and_then(|rest| rest.strip_prefix(*file));
+            let rest = rest.and_then(|rest| rest.strip_prefix('.')?.strip_prefix(PARTIAL));
+            rest.and_then(|rest| rest.strip_prefix('-')).is_some_and(is_number)
         };
-        entry.file_type().is_ok_and(|found| found.is_file()) && name.to_str().is_some_and(is_named)
+        self.files().contains(&name)
+            || self.files().iter().any(is_staged)
+            || docsphere::is_temporary_name(name)
     }
 
     /// The first entry, by name, that docsphere did not write.
     pub(super) fn foreign(self, folder: &Path) -> io::Result<Option<PathBuf>> {
-        let mut all = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            let name = PathBuf::from(entry.file_name());
-            if !self.is_own(&entry) {
-                all.push(name);
-            } else if entry.file_type()?.is_dir() {
-                for part in fs::read_dir(entry.path())? {
-                    let part = part?;
-                    all.extend((!is_own_part(&part)).then(|| name.join(part.file_name())));
-                }
-            }
-        }
-        Ok(all.into_iter().min())
+        let mut found = Entries::default();
+        found.collect(folder, Content::Files(&[self]))?;
+        let within = |path: PathBuf| path.strip_prefix(folder).map_or(path.clone(), Path::to_owned);
+        Ok(found.foreign.into_iter().map(within).min())
     }
 }
 
-/// Whether docsphere wrote this entry of the folder of parts.
-fn is_own_part(entry: &DirEntry) -> bool {
-    let is_named = |name: &str| is_part_name(name) || docsphere::is_temporary_name(name);
-    entry.file_type().is_ok_and(|found| found.is_file()) && entry.file_name().to_str().is_some_and(is_named)
+/// The entries of a folder and of the folders within it.
+#[derive(Default)]
+struct Entries {
+    files: Vec<PathBuf>,
+    /// Those within others come first.
+    folders: Vec<PathBuf>,
+    /// What docsphere did not write. A link is never its own, nor is a folder but those of
+    /// [`FolderKind::within`].
+    foreign: Vec<PathBuf>,
 }
 
-/// Removes a folder whose entries are all docsphere's own, file by file, so that files that appear
-/// meanwhile stay. Returns whether the folder is gone.
-pub(super) fn remove_own(folder: &Path, is_own: impl Fn(&DirEntry) -> bool) -> bool {
-    let remove = || -> io::Result<bool> {
-        let (mut files, mut folders) = (Vec::new(), Vec::new());
+impl Entries {
+    fn collect(&mut self, folder: &Path, content: Content<'_>) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            if !is_own(&entry) {
-                return Ok(false);
+            let within = if entry.file_type()?.is_dir() { content.within(&entry.file_name()) } else { None };
+            if let Some(within) = within {
+                self.collect(&entry.path(), within)?;
+                self.folders.push(entry.path());
+            } else if content.is_own_file(&entry) {
+                self.files.push(entry.path());
+            } else {
+                self.foreign.push(entry.path());
             }
-            if !entry.file_type()?.is_dir() {
-                files.push(entry.path());
-                continue;
-            }
-            for part in fs::read_dir(entry.path())? {
-                let part = part?;
-                if !is_own_part(&part) {
-                    return Ok(false);
-                }
-                files.push(part.path());
-            }
-            folders.push(entry.path());
         }
-        files.iter().try_for_each(fs::remove_file)?;
-        folders.iter().try_for_each(fs::remove_dir)?;
+        Ok(())
+    }
+}
+
+impl Content<'_> {
+    fn within(self, name: &OsStr) -> Option<Content<'static>> {
+        match self {
+            Content::Files(kinds) => kinds.iter().find_map(|kind| kind.within(name)),
+            Content::Parts => None,
+        }
+    }
+
+    fn is_own_file(self, entry: &DirEntry) -> bool {
+        let is_named = |name: &str| match self {
+            Content::Files(kinds) => kinds.iter().any(|kind| kind.has_file(name)),
+            Content::Parts => is_part_name(name) || docsphere::is_temporary_name(name),
+        };
+        entry.file_type().is_ok_and(|found| found.is_file())
+            && entry.file_name().to_str().is_some_and(is_named)
+    }
+}
+
+/// Removes a folder of one of these kinds whose entries are all docsphere's own, file by file, so
+/// that files that appear meanwhile stay. Returns whether the folder is gone.
+pub(super) fn remove_own(folder: &Path, kinds: &[FolderKind]) -> bool {
+    let remove = || -> io::Result<bool> {
+        let mut found = Entries::default();
+        found.collect(folder, Content::Files(kinds))?;
+        if !found.foreign.is_empty() {
+            return Ok(false);
+        }
+        found.files.iter().try_for_each(fs::remove_file)?;
+        found.folders.iter().try_for_each(fs::remove_dir)?;
         fs::remove_dir(folder).map(|()| true)
     };
     remove().unwrap_or(false)
@@ -155,7 +192,7 @@ mod tests {
         for name in ["notes.txt", "matrix.npz", ".notes.txt.partial-17", ".clusters.json.partial-", ".git"] {
             fs::write(home.path().join(name), "").unwrap();
             assert_eq!(kind.foreign(home.path()).unwrap().unwrap(), Path::new(name));
-            assert!(!remove_own(home.path(), |entry| kind.is_own(entry)));
+            assert!(!remove_own(home.path(), &[kind]));
             fs::remove_file(home.path().join(name)).unwrap();
         }
         // The folder of parts is ours, but not what others put into it.
@@ -175,14 +212,38 @@ mod tests {
                 fs::write(&path, "").unwrap()
             }
             assert_eq!(kind.foreign(home.path()).unwrap().unwrap(), Path::new("assignments").join(name));
-            assert!(!remove_own(home.path(), |entry| kind.is_own(entry)));
+            assert!(!remove_own(home.path(), &[kind]));
             if name == "sub" { fs::remove_dir(&path).unwrap() } else { fs::remove_file(&path).unwrap() }
         }
         assert_eq!(fs::read_dir(&parts).unwrap().count(), 3, "nothing was removed");
         fs::create_dir(home.path().join("report.html")).unwrap();
         assert_eq!(kind.foreign(home.path()).unwrap().unwrap(), Path::new("report.html"));
         fs::remove_dir(home.path().join("report.html")).unwrap();
-        assert!(remove_own(home.path(), |entry| kind.is_own(entry)));
+        assert!(remove_own(home.path(), &[kind]));
+        assert!(!home.path().exists());
+    }
+
+    #[test]
+    fn a_sweep_holds_results_and_nothing_of_others() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |name: &str| {
+            let path = home.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        };
+        let (kind, results) = (FolderKind::Sweep, ["k-20/clusters.json", "k-5/assignments/part-00000.csv"]);
+        ["sweep.json", "sweep.html"].into_iter().chain(results).for_each(write);
+        assert_eq!(kind.foreign(home.path()).unwrap(), None);
+        for name in ["k-20/notes.txt", "k-5/assignments/a", "k-05/clusters.json", "clusters.json", "k-7"] {
+            write(name);
+            let found = kind.foreign(home.path()).unwrap().unwrap();
+            assert!(Path::new(name).starts_with(&found), "{name}");
+            assert!(!remove_own(home.path(), &[kind]), "{name}");
+            fs::remove_file(home.path().join(name)).unwrap();
+            let _ = fs::remove_dir(home.path().join("k-05"));
+        }
+        assert!(FolderKind::Result.foreign(home.path()).unwrap().is_some());
+        assert!(remove_own(home.path(), &FolderKind::ALL));
         assert!(!home.path().exists());
     }
 }

@@ -1,29 +1,34 @@
 //! The files of a finished run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use docsphere::{Fit, Model, fail_point};
-use docsphere_result::{Assignments, Curve, Description, MapFile, Page, Seconds, Setting, TraceFile, names};
+use docsphere::{
+    DocId, Fit, MergeTree, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette,
+};
+use docsphere_result::{
+    Assignments, Clustering, Curve, Description, MapFile, Page, Seconds, Setting, TraceFile, names,
+    set_outliers_apart,
+};
 
-use super::folder::ResultFolder;
-use crate::args::{ClusterArgs, LongRunArgs, OutputArgs, PageArgs};
+use crate::args::{ClusterArgs, OutputArgs, PageArgs};
 use crate::console::tell;
-use crate::input::Loaded;
+use crate::input::{Loaded, Source};
 use crate::memory;
-#[cfg(feature = "serve")]
 use crate::progress::Progress;
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The options that affect the files and the text written for a run.
 pub(crate) struct RunOptions<'a> {
     pub(crate) cluster: &'a ClusterArgs,
     pub(crate) output: &'a OutputArgs,
     pub(crate) page: &'a PageArgs,
-    pub(crate) long_run: &'a LongRunArgs,
+    /// The checkpoint from which an interrupted run can go on.
+    pub(crate) checkpoint: Option<&'a Path>,
     /// All options that affect the result, for the trace and the report.
     pub(crate) settings: &'a [Setting],
     /// The number of runs of which the best is kept.
@@ -41,12 +46,78 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Writes everything into the folder, and puts the folder in its place.
+    /// Names the clusters of a fit and fetches the texts of their representatives.
+    pub(crate) fn new(
+        mut fit: Fit,
+        loaded: &Loaded,
+        output: &OutputArgs,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let start = Instant::now();
+        let min_similarity = Some(output.min_similarity).filter(|&least| least > 0.0);
+        if let Some(least) = min_similarity {
+            set_outliers_apart(&mut fit.labels, &mut fit.similarities, least);
+        }
+        let silhouette = silhouette_of(&fit, loaded, output, progress)?;
+        let model = match &loaded.source {
+            Source::Documents { model, .. } => fit.model.clone().with_text(TextModel::clone(model))?,
+            Source::Matrix { term_names: Some(names) } => fit.model.clone().with_term_names(names.clone())?,
+            Source::Matrix { term_names: None } => fit.model.clone(),
+        };
+        let options = SummaryOptions::default()
+            .n_keywords(output.keywords)
+            .n_representatives(output.representatives)
+            .n_least_typical(output.least_typical);
+        let clustering = Clustering {
+            rows: &loaded.rows,
+            ids: &loaded.ids,
+            labels: &fit.labels,
+            similarities: &fit.similarities,
+            model: &model,
+            objective: fit.objective,
+        };
+        let mut has_warned = false;
+        let texts = |numbers: &[u64]| {
+            texts_of(numbers, loaded).unwrap_or_else(|error| {
+                // Not worth discarding hours of work.
+                if !std::mem::replace(&mut has_warned, true) {
+                    progress
+                        .say(&format!("warning: representatives are written without their texts: {error:#}"));
+                }
+                BTreeMap::new()
+            })
+        };
+        let mut description = Description::new(&clustering, options, !output.no_report, texts)?;
+        if let Some(least) = min_similarity {
+            description = description.with_min_similarity(least);
+        }
+        if let Some(silhouette) = &silhouette {
+            description = description.with_silhouette(silhouette);
+        }
+        if description.groups.is_none() && !output.quiet {
+            progress
+                .say(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
+        }
+        let iterations = &fit.trace.iterations;
+        let seconds = Seconds {
+            read: loaded.seconds.read,
+            vectorize: loaded.seconds.vectorize,
+            seed: fit.trace.runs.iter().map(|run| run.seeding_seconds).sum(),
+            cluster: iterations.iter().map(|record| record.seconds.total()).sum(),
+            summarize: start.elapsed().as_secs_f64(),
+            write: 0.0,
+            total: 0.0,
+        };
+        let silhouettes = silhouette.map(|silhouette| silhouette.of_rows);
+        Ok(Outcome { fit, model, description, silhouettes, seconds })
+    }
+
+    /// Writes everything into a folder. `run_start` is the time at which the run began.
     pub(crate) fn write(
         &mut self,
-        folder: ResultFolder,
+        folder: &Path,
         options: &RunOptions<'_>,
-        loaded: &mut Loaded,
+        loaded: &Loaded,
         run_start: Instant,
     ) -> Result<()> {
         let start = Instant::now();
@@ -63,22 +134,20 @@ impl Outcome {
             nearest: nearest.as_ref(),
             silhouettes: self.silhouettes.as_deref(),
         };
-        assignments.write(folder.path(), options.output.assignments)?;
+        assignments.write(folder, options.output.assignments)?;
         fail_point("assignments written");
-        self.model.save(folder.file(names::MODEL))?;
-        self.description.write(folder.path())?;
+        self.model.save(folder.join(names::MODEL))?;
+        self.description.write(folder)?;
         fail_point("description written");
         if let Some(map) = &self.description.map {
-            self.write_page(&folder.file(names::REPORT), options, map)?;
+            self.write_page(&folder.join(names::REPORT), options, map)?;
             fail_point("page written");
         }
         #[cfg(feature = "serve")]
         if options.output.index {
-            write_index(&folder.file(names::DOCUMENTS), fit, loaded, options.output.is_silent());
+            write_index(&folder.join(names::DOCUMENTS), fit, loaded, options.output.is_silent());
             fail_point("index written");
         }
-        loaded.close_texts();
-        folder.discard(names::TEXTS);
         self.seconds.write = start.elapsed().as_secs_f64();
         self.seconds.total = run_start.elapsed().as_secs_f64();
         let trace = TraceFile {
@@ -92,9 +161,9 @@ impl Outcome {
             runs: &fit.trace.runs,
             iterations: &fit.trace.iterations,
         };
-        trace.write(folder.path())?;
+        trace.write(folder)?;
         fail_point("trace written");
-        folder.commit()
+        Ok(())
     }
 
     fn write_page(&self, path: &Path, options: &RunOptions<'_>, map: &MapFile) -> Result<()> {
@@ -112,6 +181,39 @@ impl Outcome {
         }
         fs::write(path, rendered.html).with_context(|| format!("{}: cannot write", path.display()))
     }
+}
+
+/// The silhouettes, if they are wanted and there are two clusters to compare.
+fn silhouette_of(
+    fit: &Fit,
+    loaded: &Loaded,
+    output: &OutputArgs,
+    progress: &Progress,
+) -> Result<Option<Silhouette>> {
+    if !output.silhouette {
+        return Ok(None);
+    }
+    let labels = fit.labels.as_slice();
+    let first = labels.iter().find(|&&label| label >= 0);
+    if !labels.iter().any(|label| *label >= 0 && Some(label) != first) {
+        if !output.quiet {
+            progress.say("note: there are no silhouettes: fewer than two clusters have documents");
+        }
+        return Ok(None);
+    }
+    Ok(Some(silhouette(&loaded.rows, &fit.labels, fit.model.centroids().n_clusters())?))
+}
+
+/// The texts of some documents, by document number. `numbers` must ascend.
+fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
+    let Some(texts) = loaded.texts() else { return Ok(BTreeMap::new()) };
+    // Numbers of rows, so they fit.
+    let docs: Vec<DocId> = numbers.iter().map(|&number| DocId::new(number as u32)).collect();
+    let documents = texts.get_many(&docs)?;
+    // They are copied into the output.
+    let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
+    memory::of_readers().check("the documents", n_bytes as u64)?;
+    Ok(documents.into_iter().map(|document| (document.number, document.text)).collect())
 }
 
 /// Writes the search index. A failure is only a warning: the index can be built later.

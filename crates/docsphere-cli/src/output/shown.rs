@@ -43,7 +43,7 @@ pub(crate) fn show(
     if end == "not converged" {
         out.line("note: raise --max-iter to go on")?;
     }
-    if let (Some(path), false) = (&options.long_run.checkpoint, file.converged) {
+    if let (Some(path), false) = (options.checkpoint, file.converged) {
         let path = path.display();
         out.line(format_args!("note: to go on, give the same command with --resume {path} --force"))?;
     }
@@ -53,9 +53,9 @@ pub(crate) fn show(
     out.line("")?;
     table::write_largest(&mut out, file, options.output.show)?;
     out.line("")?;
-    out.line(format_args!("written to {}", options.output.output.display()))?;
+    out.line(format_args!("written to {}", options.output.folder().display()))?;
     if outcome.description.map.is_some() {
-        out.line(format_args!("look at it: {}", options.output.output.join(names::REPORT).display()))?;
+        out.line(format_args!("look at it: {}", options.output.folder().join(names::REPORT).display()))?;
     }
     Ok(())
 }

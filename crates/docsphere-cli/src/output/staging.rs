@@ -57,7 +57,7 @@ pub(super) fn remove_left_behind(target: &Path) {
     for path in [Role::Partial, Role::Trial].iter().flat_map(|role| role.left_behind(target)) {
         if !path.is_dir() {
             let _ = fs::remove_file(path);
-        } else if !remove_own(&path, |entry| FolderKind::ALL.iter().any(|kind| kind.is_own(entry))) {
+        } else if !remove_own(&path, &FolderKind::ALL) {
             tell(&format!(
                 "note: {}: was left by a run that was killed, and holds files that docsphere did not write; look at it, then delete it",
                 path.display()

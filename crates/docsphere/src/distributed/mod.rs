@@ -1,4 +1,4 @@
-//! Stage 13: the same job on many machines.
+//! Stage 14: the same job on many machines.
 //!
 //! A [`Coordinator`] holds centroids and sums and runs the only loop, with [`ShardWorker`]s in
 //! place of rows. It knows nothing of networks: a [`Transport`] carries bytes.

@@ -5,7 +5,7 @@ mod over_cluster;
 mod refine;
 mod variation;
 
-pub(super) use merge::most_bytes as merge_bytes;
+pub(super) use merge::{most_bytes as merge_bytes, most_bytes_of_cuts as cut_bytes};
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,6 +14,7 @@ use std::time::Instant;
 use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedRun};
 use super::params::Params;
 use super::run::{History, Run, Start};
+use super::starts::Starts;
 use super::{Continued, Fit, FitOptions};
 use crate::assign::Step;
 use crate::centroids::{Centroids, Movement};
@@ -78,19 +79,8 @@ pub(crate) fn run_all(
         continued.check(facts, params)?;
     }
     let mut silent = Silent;
-    let mut driver = Driver {
-        shards,
-        facts,
-        weights,
-        params,
-        observer: options.observer.unwrap_or(&mut silent),
-        checkpoints: None,
-        records: Vec::new(),
-        best: None,
-        resting_point: None,
-        again: None,
-        cancel: options.cancel,
-    };
+    let observer = options.observer.unwrap_or(&mut silent);
+    let mut driver = Driver::new(shards, facts, weights, params, observer, options.cancel);
     driver.all_runs(options.checkpoint, options.resume, options.continued)?;
     if params.refine == Refine::Root {
         driver.refine()?;
@@ -98,6 +88,29 @@ pub(crate) fn run_all(
     let Driver { best, records, .. } = driver;
     let best = best.expect("n_init is at least 1, and the first run has either ended or returned its error");
     Ok(Outcome { best, records })
+}
+
+/// Finds the first centroids for several numbers of clusters, which descend; the first of them is
+/// that of the params.
+pub(super) fn starts(
+    rows: &UnitRows<'_>,
+    params: &Params,
+    n_clusters: &[usize],
+    options: FitOptions<'_>,
+) -> Result<Starts> {
+    let weights = match options.weights {
+        Some(weights) => RowWeights::new(weights, rows.n_rows())?,
+        None => RowWeights::UNIFORM,
+    };
+    let settings = ShardSettings { strategy: params.strategy, assigner: params.assigner_settings() };
+    let mut shards = LocalShards::new(rows, weights, &options.cuts, &settings);
+    let facts = shards.facts();
+    check_against_data(facts, params)?;
+    let mut silent = Silent;
+    let observer = options.observer.unwrap_or(&mut silent);
+    on_threads(params.n_threads, || {
+        Driver::new(&mut shards, facts, weights.scale(), params, observer, options.cancel).cut(n_clusters)
+    })?
 }
 
 /// Puts labels and similarities of a finished run back into shards that have lost them.
@@ -154,6 +167,31 @@ struct Driver<'a> {
     /// Where it started, until its first iteration from there has ended.
     again: Option<Start>,
     cancel: Option<&'a AtomicBool>,
+}
+
+impl<'a> Driver<'a> {
+    fn new(
+        shards: &'a mut dyn Shards,
+        facts: RowFacts,
+        weights: WeightScale,
+        params: &'a Params,
+        observer: &'a mut dyn Observer,
+        cancel: Option<&'a AtomicBool>,
+    ) -> Self {
+        Driver {
+            shards,
+            facts,
+            weights,
+            params,
+            observer,
+            checkpoints: None,
+            records: Vec::new(),
+            best: None,
+            resting_point: None,
+            again: None,
+            cancel,
+        }
+    }
 }
 
 impl Driver<'_> {

@@ -1,6 +1,6 @@
 //! Upper bounds on the memory of a fit.
 
-use super::driver::merge_bytes;
+use super::driver::{cut_bytes, merge_bytes};
 use super::params::{Params, ValidParams};
 use crate::assign::{Sizes, most_bytes};
 use crate::record::{Refine, Strategy};
@@ -52,16 +52,8 @@ impl ValidParams {
     /// ```
     pub fn memory_forecast(&self, rows: &UnitRows<'_>) -> MemoryForecast {
         let params = self.params();
-        let Params { n_clusters, init, strategy, n_threads, lambdas, .. } = params;
-        let sizes = Sizes {
-            n_rows: rows.n_rows() as u64,
-            nnz: rows.nnz() as u64,
-            n_terms: rows.n_terms() as u64,
-            max_row_nnz: rows.max_row_nnz() as u64,
-            n_clusters: *n_clusters as u64,
-            n_threads: n_threads.unwrap_or_else(all_cores) as u64,
-            n_lambdas: lambdas.len() as u64,
-        };
+        let Params { n_clusters, init, strategy, .. } = params;
+        let sizes = sizes(params, rows);
         let has_search = params.n_runs() > 1 || params.variation || params.refine != Refine::None;
         // The best result so far; for a contest, the documents that take part and their rivals.
         let contest = if params.variation || params.refine != Refine::None { 128 * sizes.n_rows } else { 0 };
@@ -84,6 +76,33 @@ impl ValidParams {
             centroids: update::most_bytes(sizes.entries(), sizes.n_clusters, sizes.n_terms, sizes.n_threads),
             strategy: most_bytes(*strategy, &sizes),
         }
+    }
+}
+
+impl ValidParams {
+    /// Upper bounds on the memory of [`ValidParams::starts`], whose greatest number is that of the
+    /// params: while they are found, and held afterwards.
+    pub(crate) fn starts_forecast(&self, rows: &UnitRows<'_>, n_cuts: usize) -> (u64, u64) {
+        let sizes = sizes(self.params(), rows);
+        let n_small = (self.params().init.n_fine(self.params().n_clusters) as u64).min(sizes.n_rows);
+        let small = Sizes { n_clusters: n_small, ..sizes };
+        let forecast = self.memory_forecast(rows);
+        // The unions of which all pairs are compared have sums and directions of their own.
+        let unions = cut_bytes(n_small, sizes.n_threads) + 24 * small.entries();
+        let held = 12 * small.entries() + 48 * n_small + 8 * n_small * n_cuts as u64;
+        (forecast.documents + forecast.seeding.max(16 * small.entries() + unions), held)
+    }
+}
+
+fn sizes(params: &Params, rows: &UnitRows<'_>) -> Sizes {
+    Sizes {
+        n_rows: rows.n_rows() as u64,
+        nnz: rows.nnz() as u64,
+        n_terms: rows.n_terms() as u64,
+        max_row_nnz: rows.max_row_nnz() as u64,
+        n_clusters: params.n_clusters as u64,
+        n_threads: params.n_threads.unwrap_or_else(all_cores) as u64,
+        n_lambdas: params.lambdas.len() as u64,
     }
 }
 

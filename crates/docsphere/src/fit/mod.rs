@@ -6,10 +6,12 @@ mod driver;
 mod forecast;
 mod params;
 mod run;
+mod starts;
 
 pub use checkpoint::Checkpoint;
 pub use forecast::MemoryForecast;
 pub use params::{Params, SphericalKMeans, ValidParams};
+pub use starts::Starts;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -19,13 +21,15 @@ use continued::Continued;
 use driver::Outcome;
 #[cfg(feature = "distributed")]
 pub(crate) use driver::{LoopOptions, restore, run_all};
+use params::MAX_CLUSTERS;
 
 use crate::centroids::Centroids;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::labels::{Assignment, Labels};
 use crate::model::{Model, ModelInfo};
 use crate::observer::Observer;
 use crate::record::{RunRecord, StopReason, Trace};
+use crate::seeding::Init;
 use crate::shards::RowFacts;
 use crate::vectors::UnitRows;
 
@@ -261,5 +265,48 @@ impl ValidParams {
     /// row; a stop by the observer before there was a result.
     pub fn fit_with(&self, rows: &UnitRows<'_>, options: FitOptions<'_>) -> Result<Fit> {
         driver::fit(rows, &self.0, options)
+    }
+
+    /// The first centroids for several numbers of clusters: small clusters are found once, as by
+    /// [`Init::Merge`] for the greatest number, and merged until as many are left as each number
+    /// says. For the greatest number these are the seeds of a fit with the same params;
+    /// [`Params::n_clusters`] is not used.
+    ///
+    /// ```
+    /// use docsphere::{FitOptions, Init, SparseRows, SphericalKMeans, UnitRows};
+    ///
+    /// let terms = vec![0, 1, 0, 2, 3, 4, 3, 5];
+    /// let rows = SparseRows::from_parts(6, vec![0, 2, 4, 6, 8], terms, vec![1.0; 8])?;
+    /// let rows = UnitRows::new(rows);
+    /// let starts = SphericalKMeans::params(3).check()?.starts(&rows, &[2, 3], FitOptions::default())?;
+    /// let two = Init::Given(starts.centroids(2).unwrap());
+    /// let fit = SphericalKMeans::params(2).init(two).fit(&rows)?;
+    /// assert_eq!(fit.labels.as_slice(), [0, 0, 1, 1]);
+    /// # Ok::<(), docsphere::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for no number, one out of range, or
+    /// seeds that are no merges; more clusters than nonzero rows; a stop by the observer. Options
+    /// about checkpoints and continued runs have no effect.
+    pub fn starts(
+        &self,
+        rows: &UnitRows<'_>,
+        n_clusters: &[usize],
+        options: FitOptions<'_>,
+    ) -> Result<Starts> {
+        let mut wanted = n_clusters.to_vec();
+        wanted.sort_unstable_by(|a, b| b.cmp(a));
+        wanted.dedup();
+        let &[most, ..] = &wanted[..] else {
+            return Err(Error::unless(false, "n_clusters", "at least one number", "none").unwrap_err());
+        };
+        let least = wanted[wanted.len() - 1];
+        let fits = least >= 1 && most <= MAX_CLUSTERS;
+        Error::unless(fits, "n_clusters", "from 1 to 16777216", if least < 1 { least } else { most })?;
+        let init = &self.params().init;
+        let is_merge = matches!(init, Init::Merge { .. });
+        Error::unless(is_merge, "init", "merge, since all starts come from one tree of merges", init)?;
+        driver::starts(rows, &Params { n_clusters: most, ..self.params().clone() }, &wanted, options)
     }
 }

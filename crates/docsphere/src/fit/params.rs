@@ -25,6 +25,20 @@ impl SphericalKMeans {
     pub fn params(n_clusters: usize) -> Params {
         Params::new(n_clusters)
     }
+
+    /// The number of clusters if nobody has chosen one: the square root of half the number of
+    /// documents, rounded, and at least 2 (an old rule of thumb: Mardia, Kent and Bibby,
+    /// Multivariate Analysis, 1979). [`choose_n_clusters`](crate::choose_n_clusters) looks at the
+    /// documents.
+    ///
+    /// ```
+    /// use docsphere::SphericalKMeans;
+    ///
+    /// assert_eq!([1, 4, 480, 20_000].map(SphericalKMeans::rule_of_thumb), [1, 2, 15, 100]);
+    /// ```
+    pub fn rule_of_thumb(n_docs: usize) -> usize {
+        ((n_docs as f64 / 2.0).sqrt().round() as usize).max(2).min(n_docs)
+    }
 }
 
 /// Options of a fit, not yet checked.
@@ -84,7 +98,7 @@ pub struct Params {
 pub struct ValidParams(pub(super) Params);
 
 /// `drift` packs the number of a column into 24 bits of a posting.
-const MAX_CLUSTERS: usize = 1 << 24;
+pub(super) const MAX_CLUSTERS: usize = 1 << 24;
 
 impl Params {
     fn new(n_clusters: usize) -> Self {
@@ -124,6 +138,13 @@ impl Params {
             Effort::Best => (None, 5, true, 10),
         };
         Params { init: Init::Merge { fine }, n_init, variation, rounds, ..self }
+    }
+
+    /// The number of clusters.
+    #[must_use]
+    pub fn n_clusters(mut self, n_clusters: usize) -> Self {
+        self.n_clusters = n_clusters;
+        self
     }
 
     /// How the first centroids are chosen.

@@ -1,4 +1,4 @@
-//! Stage 13: conversion to and from matrices of other crates, each behind its own feature.
+//! Stage 15: conversion to and from matrices of other crates, each behind its own feature.
 //!
 //! | feature | from | to |
 //! |---|---|---|

@@ -15,17 +15,17 @@ use crate::error::Result;
 const SPAN_BUCKETS: usize = 1 << 8;
 
 /// The random stream of one run.
-pub(super) struct SeedRng(ChaCha8Rng);
+pub(crate) struct SeedRng(ChaCha8Rng);
 
 impl SeedRng {
-    pub(super) fn new(seed: u64, run: usize) -> Self {
+    pub(crate) fn new(seed: u64, run: usize) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(run as u64);
         SeedRng(rng)
     }
 
     /// Any number.
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0.next_u64()
     }
 

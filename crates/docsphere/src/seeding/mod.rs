@@ -28,8 +28,7 @@ mod source;
 use std::fmt;
 use std::str::FromStr;
 
-use draw::SeedRng;
-
+pub(crate) use draw::SeedRng;
 pub(crate) use order::{Buckets, Ordered, content_hash};
 pub(crate) use sampled::{sample_of, sampled};
 pub(crate) use search::Search;

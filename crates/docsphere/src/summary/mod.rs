@@ -11,9 +11,11 @@
 
 mod keywords;
 mod representatives;
+mod separation;
 mod silhouette;
 pub(crate) mod source;
 
+pub use separation::{Separation, separation};
 pub use silhouette::{Silhouette, silhouette};
 
 use std::ops::Range;

@@ -71,19 +71,7 @@ impl Silhouette {
 /// [`ErrorKind::Mismatch`] if there is not one label per row, a label is neither below `n_clusters`
 /// nor -1, or fewer than two clusters have rows.
 pub fn silhouette(rows: &UnitRows<'_>, labels: &Labels, n_clusters: usize) -> Result<Silhouette> {
-    if labels.len() != rows.n_rows() {
-        let expected = format!("{}, one for each row", rows.n_rows());
-        let got = labels.len().to_string();
-        return Err(ErrorKind::Mismatch { what: "the number of labels", expected, got }.into());
-    }
-    check_labels(labels, n_clusters)?;
-    let means = Means::new(rows, labels, n_clusters)?;
-    let n_used = means.sizes.iter().filter(|&&size| size > 0.0).count();
-    if n_used < 2 {
-        let expected = "at least 2 for a silhouette".to_owned();
-        let got = n_used.to_string();
-        return Err(ErrorKind::Mismatch { what: "the number of clusters with rows", expected, got }.into());
-    }
+    let means = Means::checked(rows, labels, n_clusters)?;
     let of_rows: Vec<f64> = (0..rows.n_rows())
         .into_par_iter()
         .with_min_len(64)
@@ -107,7 +95,7 @@ pub fn silhouette(rows: &UnitRows<'_>, labels: &Labels, n_clusters: usize) -> Re
 }
 
 /// The mean row of each cluster: a direction, and a length.
-struct Means {
+pub(super) struct Means {
     postings: Postings,
     lengths: Vec<f64>,
     /// The number of rows of each cluster.
@@ -115,6 +103,27 @@ struct Means {
 }
 
 impl Means {
+    /// Refuses labels that do not fit the rows, or that name fewer than two clusters.
+    pub(super) fn checked(rows: &UnitRows<'_>, labels: &Labels, n_clusters: usize) -> Result<Self> {
+        if labels.len() != rows.n_rows() {
+            let expected = format!("{}, one for each row", rows.n_rows());
+            let got = labels.len().to_string();
+            return Err(ErrorKind::Mismatch { what: "the number of labels", expected, got }.into());
+        }
+        check_labels(labels, n_clusters)?;
+        let means = Means::new(rows, labels, n_clusters)?;
+        let n_used = means.sizes.iter().filter(|&&size| size > 0.0).count();
+        if n_used < 2 {
+            let expected = "at least 2 for a silhouette".to_owned();
+            let got = n_used.to_string();
+            return Err(
+                ErrorKind::Mismatch { what: "the number of clusters with rows", expected, got }.into()
+            );
+        }
+        Ok(means)
+    }
+
+    /// Those of labels that have been checked.
     fn new(rows: &UnitRows<'_>, labels: &Labels, n_clusters: usize) -> Result<Self> {
         // -1 becomes the label of rows that have none.
         let labels: Vec<u32> = labels.as_slice().iter().map(|&label| label as u32).collect();
@@ -133,21 +142,58 @@ impl Means {
     }
 
     fn silhouette(&self, row: Row<'_>, own: usize, similarities: &mut [f64]) -> f64 {
-        let n_others = self.sizes[own] - 1.0;
-        if n_others == 0.0 {
+        if self.sizes[own] == 1.0 {
             return 0.0;
         }
         self.postings.similarities(row, similarities);
+        self.silhouette_by(row, own, similarities)
+    }
+
+    /// The silhouette of a row that is not alone in its cluster, by its similarities to the
+    /// directions of all means.
+    fn silhouette_by(&self, row: Row<'_>, own: usize, similarities: &[f64]) -> f64 {
         // If the rows of a cluster cancel out, its sum is zero, and so is every similarity.
         let mean_similarity = |cluster: usize| similarities[cluster].max(-1.0) * self.lengths[cluster];
-        let own_square: f64 = row.values.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-        let a = 1.0 - (mean_similarity(own) * self.sizes[own] - own_square) / n_others;
-        let others = (0..self.sizes.len()).filter(|&cluster| cluster != own && self.sizes[cluster] > 0.0);
-        let b = 1.0 - others.map(mean_similarity).fold(f64::NEG_INFINITY, f64::max);
-        // Equal rows have no distance, but for rounding, which may even make it negative.
-        let [a, b] = [a, b].map(|distance| if distance < COINCIDENT { 0.0 } else { distance });
-        if a == b { 0.0 } else { (b - a) / a.max(b) }
+        let n_others = self.sizes[own] - 1.0;
+        let a = 1.0 - (mean_similarity(own) * self.sizes[own] - square_of(row)) / n_others;
+        let b = 1.0 - self.others(own).map(mean_similarity).fold(f64::NEG_INFINITY, f64::max);
+        width(a, b)
     }
+
+    /// All measures of a row; see [`Separation`](super::Separation).
+    pub(super) fn separated(&self, row: Row<'_>, own: usize, similarities: &mut [f64]) -> [f64; 3] {
+        self.postings.similarities(row, similarities);
+        let similarity =
+            |cluster: usize| if similarities[cluster] > -2.0 { similarities[cluster] } else { 0.0 };
+        let best_other = self.others(own).map(similarity).fold(f64::NEG_INFINITY, f64::max);
+        if self.sizes[own] == 1.0 {
+            return [0.0, 0.0, -best_other];
+        }
+        let (length, square) = (self.lengths[own] * self.sizes[own], square_of(row));
+        let along = similarity(own) * length;
+        // The length of the sum of the others of the cluster.
+        let rest = (length * length - 2.0 * along + square).max(0.0).sqrt();
+        let own_without = if rest < COINCIDENT { 0.0 } else { (along - square) / rest };
+        let simplified = width(1.0 - similarity(own), 1.0 - best_other);
+        [self.silhouette_by(row, own, similarities), simplified, own_without - best_other]
+    }
+
+    /// The other clusters that have rows.
+    fn others(&self, own: usize) -> impl Iterator<Item = usize> {
+        (0..self.sizes.len()).filter(move |&cluster| cluster != own && self.sizes[cluster] > 0.0)
+    }
+}
+
+/// The squared length of a row, which is one but for rounding.
+fn square_of(row: Row<'_>) -> f64 {
+    row.values.iter().map(|&x| f64::from(x) * f64::from(x)).sum()
+}
+
+/// The silhouette for a distance to the own cluster and one to the next.
+fn width(a: f64, b: f64) -> f64 {
+    // Equal rows have no distance, but for rounding, which may even make it negative.
+    let [a, b] = [a, b].map(|distance| if distance < COINCIDENT { 0.0 } else { distance });
+    if a == b { 0.0 } else { (b - a) / a.max(b) }
 }
 
 #[cfg(test)]

@@ -120,14 +120,26 @@ impl Sums {
     /// The directions of the sums of groups of clusters, which have numbers from 0 on. Groups whose
     /// sum is zero are left out.
     pub(crate) fn group_centroids(&self, groups: &[Option<u32>]) -> Vec<Centroid> {
-        let n_groups = groups.iter().flatten().max().map_or(0, |&last| last as usize + 1);
-        let members = groups.iter().zip(0u32..).filter_map(|(&group, cluster)| Some((group?, cluster)));
-        let members = ByKey::new(n_groups, members);
-        let sum_of = |group: u32| {
-            let sums = members.of(group).iter().map(|&cluster| &self.list[cluster as usize]);
-            sums.fold(Sum::default(), |sum, other| sum.plus_sum(other)).to_centroid(self.shape)
-        };
-        (0..n_groups as u32).into_par_iter().with_max_len(1).filter_map(sum_of).collect()
+        let members = members_of(groups);
+        let centroid = |group: u32| self.sum_of(members.of(group)).to_centroid(self.shape);
+        (0..members.n_keys() as u32).into_par_iter().with_max_len(1).filter_map(centroid).collect()
+    }
+
+    /// The sums of groups of clusters, which have numbers from 0 on, as clusters; and their
+    /// directions. Members are not counted.
+    pub(crate) fn grouped(&self, groups: &[Option<u32>], n_terms: usize) -> (Sums, Centroids) {
+        let members = members_of(groups);
+        let sum = |group: u32| self.sum_of(members.of(group));
+        let list: Vec<Sum> = (0..members.n_keys() as u32).into_par_iter().with_max_len(1).map(sum).collect();
+        let directions = list.par_iter().map(|sum| sum.to_centroid(self.shape).unwrap_or_default());
+        let directions = Centroids::new(n_terms, directions.collect());
+        (Sums { shape: self.shape, n_members: vec![0; list.len()], list }, directions)
+    }
+
+    /// The sum of some clusters.
+    fn sum_of(&self, clusters: &[u32]) -> Sum {
+        let sums = clusters.iter().map(|&cluster| &self.list[cluster as usize]);
+        sums.fold(Sum::default(), |sum, other| sum.plus_sum(other))
     }
 
     /// Updates the sums, and moves `centroids` to their directions.
@@ -187,6 +199,13 @@ impl Sums {
         movement.sort();
         Ok(movement)
     }
+}
+
+/// The clusters of each group.
+fn members_of(groups: &[Option<u32>]) -> ByKey<u32> {
+    let n_groups = groups.iter().flatten().max().map_or(0, |&last| last as usize + 1);
+    let members = groups.iter().zip(0u32..).filter_map(|(&group, cluster)| Some((group?, cluster)));
+    ByKey::new(n_groups, members)
 }
 
 impl Sum {

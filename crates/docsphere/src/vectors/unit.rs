@@ -125,6 +125,22 @@ impl<'a> UnitRows<'a> {
         }
     }
 
+    /// A copy of some rows, in this order.
+    pub(crate) fn select(&self, docs: &[u32]) -> Result<UnitRows<'static>> {
+        let nnz = docs.iter().map(|&doc| self.row(doc as usize).nnz()).sum();
+        let mut offsets = Vec::with_capacity(docs.len() + 1);
+        let (mut terms, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        offsets.push(0u64);
+        for &doc in docs {
+            let row = self.row(doc as usize);
+            terms.extend_from_slice(row.terms);
+            values.extend_from_slice(row.values);
+            offsets.push(terms.len() as u64);
+        }
+        // Rows of length one stay as they are.
+        Ok(UnitRows::new(SparseRows::from_parts(self.n_terms(), offsets, terms, values)?))
+    }
+
     /// The number of rows, zero rows included.
     pub fn n_rows(&self) -> usize {
         self.rows.n_rows()

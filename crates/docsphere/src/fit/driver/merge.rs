@@ -13,6 +13,10 @@
 //! **Cost.** For n clusters: all pairs of centroids once, or `n * PARTNERS` sparse dot products;
 //! then about `n^2` steps. Memory: 8 bytes per pair, in both directions: at most 75 MB for all
 //! pairs, 1 kB per cluster for partners.
+//!
+//! One tree of merges has a cut at every number of groups ([`cut`]). Below the first wanted cut,
+//! all pairs count as soon as there are few enough unions: far below the number of clusters,
+//! partners alone would miss good merges.
 
 use std::cmp::Ordering;
 
@@ -24,7 +28,7 @@ use crate::model::Pairs;
 use crate::update::Sums;
 
 /// The most clusters for which all pairs are compared.
-const ALL_PAIRS: usize = 3072;
+pub(super) const ALL_PAIRS: usize = 3072;
 
 /// Partners of a cluster before the first merge.
 const PARTNERS: usize = 64;
@@ -38,6 +42,11 @@ pub(in crate::fit) fn most_bytes(n: u64, n_threads: u64) -> u64 {
     if n <= ALL_PAIRS as u64 { 16 * n * n } else { 8192 * n + 16 * n * n_threads }
 }
 
+/// The same for cuts of a tree, which may need both, one after the other.
+pub(in crate::fit) fn most_bytes_of_cuts(n: u64, n_threads: u64) -> u64 {
+    most_bytes(n, n_threads).max(most_bytes(n.min(ALL_PAIRS as u64), n_threads))
+}
+
 /// The centroids of `n_groups` groups of clusters, or of fewer if fewer clusters are not empty, in
 /// the order of their first clusters. `centroids` are the directions of the sums.
 pub(super) fn merged(sums: &Sums, centroids: &Centroids, n_groups: usize) -> Vec<Centroid> {
@@ -47,6 +56,41 @@ pub(super) fn merged(sums: &Sums, centroids: &Centroids, n_groups: usize) -> Vec
         merging.merge(a, b);
     }
     sums.group_centroids(&merging.groups())
+}
+
+/// The groups of clusters at some numbers of groups, which descend: for each cut the group of every
+/// cluster, as [`Merging::groups`] has them. The first cut is that of [`merged`].
+pub(super) fn cut(
+    sums: &Sums,
+    centroids: &Centroids,
+    n_groups: &[usize],
+    all_pairs: usize,
+) -> Vec<Vec<Option<u32>>> {
+    let fewest = n_groups.last().copied().unwrap_or(0);
+    let mut merging = Merging::new(sums, centroids, all_pairs, fewest);
+    let mut has_partners_only = merging.n_live > all_pairs;
+    // The unions since when all pairs count.
+    let mut unions: Option<Vec<Option<u32>>> = None;
+    let mut cuts = Vec::with_capacity(n_groups.len());
+    for &n_groups in n_groups {
+        while merging.n_live > n_groups {
+            if has_partners_only && !cuts.is_empty() && merging.n_live <= all_pairs {
+                let groups = merging.groups();
+                let (sums, centroids) = sums.grouped(&groups, centroids.n_terms());
+                merging = Merging::new(&sums, &centroids, all_pairs, fewest);
+                (unions, has_partners_only) = (Some(groups), false);
+                continue;
+            }
+            let (a, b) = merging.next_pair();
+            merging.merge(a, b);
+        }
+        let groups = merging.groups();
+        cuts.push(match &unions {
+            Some(unions) => unions.iter().map(|union| groups[(*union)? as usize]).collect(),
+            None => groups,
+        });
+    }
+    cuts
 }
 
 /// A cluster or union with which another may merge, and the dot product of their sums.
@@ -337,6 +381,46 @@ mod tests {
                 live.retain(|&cluster| cluster != b as usize);
             }
             prop_assert_eq!(merging.n_live, live.len());
+        }
+    }
+
+    proptest! {
+        /// Every cut is a coarsening of the cut before, and the first is what a merge to that
+        /// number gives; with all pairs, every cut is.
+        #[test]
+        fn cuts_are_nested_and_those_of_single_merges(
+            docs in prop::collection::vec(prop::collection::btree_map(0u32..12, 1i8..4, 1..6), 6..40),
+            mut n_groups in prop::collection::vec(1usize..12, 1..4),
+            all_pairs in prop::sample::select(vec![0usize, 5, usize::MAX]),
+        ) {
+            n_groups.sort_unstable_by(|a, b| b.cmp(a));
+            n_groups.dedup();
+            let rows = rows(&docs);
+            let labels: Vec<u32> = (0..docs.len() as u32).map(|doc| doc / 2).collect();
+            let (sums, centroids) = sums_of(&rows, &labels, docs.len().div_ceil(2) + 1);
+            let cuts = cut(&sums, &centroids, &n_groups, all_pairs);
+            prop_assert_eq!(cuts.len(), n_groups.len());
+            for (place, (groups, &wanted)) in cuts.iter().zip(&n_groups).enumerate() {
+                let n_found = groups.iter().flatten().max().map_or(0, |&last| last as usize + 1);
+                let n_live = docs.len().div_ceil(2);
+                prop_assert_eq!(n_found, wanted.min(n_live));
+                if all_pairs == usize::MAX {
+                    prop_assert_eq!(sums.group_centroids(groups), merged(&sums, &centroids, wanted));
+                }
+                if place > 0 {
+                    let mut into = std::collections::BTreeMap::new();
+                    for (fine, coarse) in cuts[place - 1].iter().zip(groups) {
+                        prop_assert_eq!(fine.is_some(), coarse.is_some());
+                        prop_assert_eq!(into.entry(fine).or_insert(coarse), &coarse);
+                    }
+                }
+            }
+            let mut single = Merging::new(&sums, &centroids, all_pairs, n_groups[0]);
+            while single.n_live > n_groups[0] {
+                let (a, b) = single.next_pair();
+                single.merge(a, b);
+            }
+            prop_assert_eq!(&cuts[0], &single.groups());
         }
     }
 

@@ -4,15 +4,19 @@
 //! clusters follow what many documents share. The small clusters are found by the same loop over
 //! the same shards, so this is as exact, and as distributed, as the loop itself.
 
-use super::merge::merged;
+use super::merge::{ALL_PAIRS, cut, merged};
 use super::{Driver, History, Params, Run, is_set};
 use crate::centroids::{Centroid, Centroids};
 use crate::error::{ErrorKind, Result};
+use crate::fit::starts::Starts;
 use crate::observer::Event;
 use crate::seeding::{Init, Seeding, sampled};
 
 /// Iterations over the small clusters.
 const ITERATIONS: usize = 3;
+
+/// Steps that an observer hears of: the seeds, the first assignment, the iterations, the merges.
+const TOTAL: usize = ITERATIONS + 3;
 
 /// A perturbed run has 1/`NEW_SHARE` as many new small clusters as clusters.
 const NEW_SHARE: usize = 2;
@@ -32,29 +36,43 @@ impl Driver<'_> {
         self.merged_again(number, Centroids::new(self.facts.n_terms, list))
     }
 
+    /// Finds small clusters, and merges them to several numbers of clusters, which descend.
+    pub(super) fn cut(&mut self, n_clusters: &[usize]) -> Result<Starts> {
+        let small = self.small_seeds(0)?;
+        let run = self.small_clusters(0, small)?;
+        let cuts = cut(&run.sums, &run.centroids, n_clusters, ALL_PAIRS);
+        self.tell(&Event::Seeding { done: TOTAL, total: TOTAL })?;
+        let cuts = n_clusters.iter().copied().zip(cuts).collect();
+        Ok(Starts { n_terms: self.facts.n_terms, small: run.sums, cuts })
+    }
+
     /// A few iterations from small clusters, which are then merged.
     fn merged_again(&mut self, number: usize, small: Centroids) -> Result<Centroids> {
         let (k, n_terms) = (self.params.n_clusters, self.facts.n_terms);
-        // The seeds, the first assignment, the iterations, the merges.
-        let total = ITERATIONS + 3;
-        self.tell(&Event::Seeding { done: 1, total })?;
+        let run = self.small_clusters(number, small)?;
+        let mut list = merged(&run.sums, &run.centroids, k);
+        // Fewer small clusters than clusters: the others start empty.
+        list.resize(k, Centroid::default());
+        self.tell(&Event::Seeding { done: TOTAL, total: TOTAL })?;
+        Ok(Centroids::new(n_terms, list))
+    }
+
+    /// A few iterations from small clusters.
+    fn small_clusters(&mut self, number: usize, small: Centroids) -> Result<Run> {
+        self.tell(&Event::Seeding { done: 1, total: TOTAL })?;
         self.shards.start(None)?;
         let mut run = Run::new(number, small, History::default());
         for iteration in 0..=ITERATIONS {
             let record = self.step(&mut run)?;
             let is_still = iteration > 0 && record.moved_docs == 0;
             run.history.iterations.push(record);
-            self.tell(&Event::Seeding { done: iteration + 2, total })?;
+            self.tell(&Event::Seeding { done: iteration + 2, total: TOTAL })?;
             if is_still {
                 break;
             }
         }
         self.update(&mut run, &[])?;
-        let mut list = merged(&run.sums, &run.centroids, k);
-        // Fewer small clusters than clusters: the others start empty.
-        list.resize(k, Centroid::default());
-        self.tell(&Event::Seeding { done: total, total })?;
-        Ok(Centroids::new(n_terms, list))
+        Ok(run)
     }
 
     /// Random documents in one step; drawn one by one if too few have different terms, and then all
