@@ -99,6 +99,7 @@ fn what_does_not_fit_is_refused_before_the_work() {
     refused("sweep in.txt -k 5 --stability often -o out", 2, "give a whole number, or off");
     refused("sweep in.txt -k 5 --stability 1000 -o out", 2, "--stability must be from 0 to 100");
     refused("sweep in.txt -k 5..50 --max-memory 1M -o out", 1, "--max-memory");
+    refused("cluster in.txt -k auto --max-memory 20M -o out", 1, "-k auto: clustering may need up to");
     refused("cluster in.txt -k 5..50 -o out", 2, "docsphere sweep compares several");
     refused("cluster in.txt -k many -o out", 2, "give a number, or auto");
     place.ok("sweep in.txt -k 2,3 -o out -q --stability off");
