@@ -99,7 +99,6 @@ fn what_does_not_fit_is_refused_before_the_work() {
     refused("sweep in.txt -k 5 --stability often -o out", 2, "give a whole number, or off");
     refused("sweep in.txt -k 5 --stability 1000 -o out", 2, "--stability must be from 0 to 100");
     refused("sweep in.txt -k 5..50 --max-memory 1M -o out", 1, "--max-memory");
-    refused("cluster in.txt -k auto --max-memory 20M -o out", 1, "-k auto: clustering may need up to");
     refused("cluster in.txt -k 5..50 -o out", 2, "docsphere sweep compares several");
     refused("cluster in.txt -k many -o out", 2, "give a number, or auto");
     place.ok("sweep in.txt -k 2,3 -o out -q --stability off");
@@ -109,6 +108,17 @@ fn what_does_not_fit_is_refused_before_the_work() {
     assert_eq!(place.read("out/k-2/notes.txt"), "precious");
     let done = place.run("cluster in.txt -k 2 -o out --force");
     assert!(done.stderr.contains("there is no clusters.json"), "{}", done.stderr);
+}
+
+#[test]
+fn a_choice_that_needs_too_much_memory_is_refused() {
+    let place = Place::new();
+    // Of 8,000 documents 2,000 small clusters are merged, pair by pair; a run with few needs less.
+    place.write("in.txt", generated_corpus(8_000));
+    let done = place.run("cluster in.txt -k auto --max-memory 70M -o out");
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains("-k auto: clustering may need up to"), "{}", done.stderr);
+    assert_eq!(place.names("."), ["in.txt"]);
 }
 
 #[test]
