@@ -145,6 +145,11 @@ impl Forecast {
         Forecast { run: sweep.max(one.run), ..one }
     }
 
+    /// That of a step before the run, which needs so many bytes.
+    pub(crate) fn of_step(rows: &UnitRows<'_>, run: u64) -> Self {
+        Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
+    }
+
     /// Refuses a run that would need more than the limit.
     pub(crate) fn check(&self, limit: &Limit) -> Result<()> {
         let needed = resident() + self.run;

@@ -111,6 +111,17 @@ fn what_does_not_fit_is_refused_before_the_work() {
 }
 
 #[test]
+fn a_choice_that_needs_too_much_memory_is_refused() {
+    let place = Place::new();
+    // Of 8,000 documents 2,000 small clusters are merged, pair by pair; a run with few needs less.
+    place.write("in.txt", generated_corpus(8_000));
+    let done = place.run("cluster in.txt -k auto --max-memory 70M -o out");
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains("-k auto: clustering may need up to"), "{}", done.stderr);
+    assert_eq!(place.names("."), ["in.txt"]);
+}
+
+#[test]
 fn a_killed_sweep_leaves_nothing_in_its_place_and_the_next_one_clears_up() {
     let place = place_with_corpus();
     let words = "sweep in.txt -k 4,9 -o out -q --stability 1";

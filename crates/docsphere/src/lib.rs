@@ -23,6 +23,7 @@
 //!     run.
 //! 11. [`summarize`]: size, keywords, representative documents and neighbours of each cluster.
 //! 12. [`MergeTree`]: similar clusters merged into groups, at any level.
+//! 13. [`Sweep`]: several numbers of clusters beside each other, with measures that help to choose.
 //!
 //! # Example
 //!
@@ -204,7 +205,7 @@ pub use summary::{
 };
 pub use sweep::{
     Advice, Agreement, Chosen, ClusterGrid, Measures, Stability, Sweep, SweepOptions, SweepStep, agreement,
-    choose_n_clusters,
+    choice_forecast_bytes, choose_n_clusters,
 };
 #[cfg(feature = "text")]
 pub use text::{

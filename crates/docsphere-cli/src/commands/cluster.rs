@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use docsphere::{
-    Checkpoint, Fit, FitOptions, Init, Params, SphericalKMeans, SweepOptions, ValidParams, choose_n_clusters,
-    fail_point, on_threads,
+    Checkpoint, Fit, FitOptions, Init, Params, SphericalKMeans, SweepOptions, ValidParams,
+    choice_forecast_bytes, choose_n_clusters, fail_point, on_threads,
 };
 use docsphere_result::{Setting, names};
 
@@ -181,8 +181,12 @@ impl Args {
         progress: &mut Progress,
     ) -> Result<(usize, String)> {
         if self.n_clusters == Some(ClusterNumber::Auto) {
-            progress.begin_part("choosing k, ".to_owned());
             let options = SweepOptions::default();
+            if let Some(limit) = memory::limit() {
+                let bytes = choice_forecast_bytes(&loaded.rows, params.clone(), &options)?;
+                Forecast::of_step(&loaded.rows, bytes).check(limit).context("-k auto")?;
+            }
+            progress.begin_part("choosing k, ".to_owned());
             let chosen = choose_n_clusters(&loaded.rows, params.clone(), options, progress);
             if chosen.is_err() && progress.out_of_time {
                 bail!(

@@ -37,17 +37,45 @@ pub fn choose_n_clusters(
     observer: &mut dyn Observer,
 ) -> Result<Option<Chosen>> {
     options.check()?;
-    let docs = sampled(rows, params.seed, options.stability_sample);
-    let Some(grid) = ClusterGrid::for_documents(docs.len()) else { return Ok(None) };
-    let is_all = docs.len() == rows.n_rows();
-    let sample = if is_all { rows.part(0..rows.n_rows()) } else { rows.select(&docs)? };
+    let params = params_of_choice(params);
+    let Some((sample, grid)) = sample_of(rows, &params, &options)? else { return Ok(None) };
+    let n_sample = sample.n_nonzero_rows();
+    let mut sweep = Sweep::new(&sample, params, &grid, options, observer)?;
+    while sweep.step(observer)?.is_some() {}
+    Ok(sweep.advice().map(|advice| Chosen { advice, grid, n_sample }))
+}
+
+/// An upper bound on the memory that [`choose_n_clusters`] needs in addition to the rows, in bytes.
+///
+/// # Errors
+/// As [`Sweep::forecast_bytes`].
+pub fn choice_forecast_bytes(rows: &UnitRows<'_>, params: Params, options: &SweepOptions) -> Result<u64> {
+    options.check()?;
+    let params = params_of_choice(params);
+    let Some((sample, grid)) = sample_of(rows, &params, options)? else { return Ok(0) };
+    let copy = sample.as_sparse().memory_bytes() as u64;
+    Ok(copy + Sweep::forecast_bytes(&sample, &params, &grid, options)?)
+}
+
+/// The params for one start per number, cut from a tree.
+fn params_of_choice(params: Params) -> Params {
     let init = match params.init {
         Init::Merge { fine } => Init::Merge { fine },
         _ => Init::default(),
     };
-    let params = Params { init, n_init: 1, rounds: 0, ..params };
-    let mut sweep = Sweep::new(&sample, params, &grid, options, observer)?;
-    while sweep.step(observer)?.is_some() {}
-    let n_sample = docs.len();
-    Ok(sweep.advice().map(|advice| Chosen { advice, grid, n_sample }))
+    Params { init, n_init: 1, rounds: 0, ..params }
+}
+
+/// The rows that are clustered for a choice, and the numbers that are compared; `None` if there are
+/// too few rows.
+fn sample_of<'a>(
+    rows: &'a UnitRows<'_>,
+    params: &Params,
+    options: &SweepOptions,
+) -> Result<Option<(UnitRows<'a>, ClusterGrid)>> {
+    let docs = sampled(rows, params.seed, options.stability_sample);
+    let Some(grid) = ClusterGrid::for_documents(docs.len()) else { return Ok(None) };
+    let is_all = docs.len() == rows.n_rows();
+    let sample = if is_all { rows.part(0..rows.n_rows()) } else { rows.select(&docs)? };
+    Ok(Some((sample, grid)))
 }

@@ -22,7 +22,7 @@ mod stability;
 
 pub use advice::Advice;
 pub use agreement::{Agreement, agreement};
-pub use auto::{Chosen, choose_n_clusters};
+pub use auto::{Chosen, choice_forecast_bytes, choose_n_clusters};
 pub use grid::ClusterGrid;
 pub use stability::Stability;
 
