@@ -1,6 +1,6 @@
 //! Tables, encodings and pages as other programs write them.
 
-use crate::command::Place;
+use crate::command::{Place, repository};
 
 /// What Excel saves as CSV on a German system, in its code page.
 const EXCEL: &[u8] = b"sep=;\r\nNr;Beschreibung;Preis\r\n\
@@ -321,4 +321,38 @@ fn a_sheet_of_a_spreadsheet_is_a_table() {
             done.stderr
         );
     }
+}
+
+#[cfg(all(feature = "mail", feature = "office"))]
+#[test]
+fn files_that_other_programs_made_are_read() {
+    let place = Place::new();
+    let made = repository().join("crates/docsphere-cli/tests/made_by_others");
+    let made = made.display();
+    for name in [
+        "pandas-cp1252.csv",
+        "pandas-utf16.csv",
+        "pandas-records.json",
+        "pandas-table.json",
+        "openpyxl.xlsx",
+        "odfpy.ods",
+    ] {
+        place.ok(&format!("cluster {made}/{name} --text-field text --id-field nr -k 2 -o {name}"));
+        place.assert_pets(name, ["7", "8", "9", "10"]);
+        assert!(
+            place.read(&format!("{name}/clusters.json")).contains("\u{ab}tr\u{e8}s\u{bb} & <b>"),
+            "{name}"
+        );
+    }
+    place.ok(&format!("cluster {made}/mailbox.mbox -k 2 -o mail"));
+    place.assert_pets("mail", ["1", "2", "3", "4"]);
+    let clusters = place.read("mail/clusters.json");
+    assert!(clusters.contains("Gr\u{fc}\u{df}e 7") && !clusters.contains("quoted"), "{clusters}");
+    place.ok(&format!("vectorize {made}/documents -o documents -q --smooth-idf"));
+    assert_eq!(place.read("documents/ids.txt"), "cats.docx\ncats.odt\ndogs.docx\ndogs.epub\n");
+    let words = "bark cats cell dogs epub heading hi loudly odt purr softly tr\u{e8}s";
+    assert_eq!(
+        place.read("documents/vocabulary.txt").split_whitespace().collect::<Vec<_>>().join(" "),
+        words
+    );
 }

@@ -98,16 +98,26 @@ impl Kind {
     }
 }
 
-/// Whether bytes have control characters that no text has. UTF-16 has zeros, beside its ASCII.
+/// A text may have one control character in so many bytes: old programs left some behind.
+const BYTES_PER_CONTROL: usize = 32;
+
+/// First bytes of a file, in which binary formats have several control characters.
+const MAGIC_BYTES: usize = 16;
+
+/// Whether bytes have more control characters than a text has. UTF-16 has zeros, beside its ASCII.
 fn is_binary(sample: &[u8]) -> bool {
     let is_control = |byte: &u8| matches!(byte, 0..=8 | 14..=26 | 28..=31 | 127);
-    match sample {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => false,
-        [1..0x80, 0, 1..0x80, 0, rest @ ..] | [0, 1..0x80, 0, 1..0x80, rest @ ..] => {
-            rest.iter().filter(|byte| **byte != 0).any(is_control)
-        }
-        _ => sample.iter().any(is_control),
+    let n_controls = |bytes: &[u8]| bytes.iter().filter(|byte| is_control(byte)).count();
+    let is_utf16 = match sample {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return false,
+        [1..0x80, 0, 1..0x80, 0, ..] | [0, 1..0x80, 0, 1..0x80, ..] => true,
+        _ => false,
+    };
+    if is_utf16 {
+        return sample.iter().any(|byte| *byte != 0 && is_control(byte));
     }
+    n_controls(&sample[..sample.len().min(MAGIC_BYTES)]) > 1
+        || n_controls(sample) * BYTES_PER_CONTROL > sample.len()
 }
 
 fn kind_of_text(text: &[u8], path: &Path) -> Kind {
@@ -180,6 +190,10 @@ mod tests {
         ] {
             assert_eq!(kind(bytes, name), Kind::Text, "{name}: {bytes:?}");
         }
+        // A few control characters are no reason to leave a text out.
+        let dos =
+            [&b"A text of an old program, with its own mark at the end.\r\n".repeat(3)[..], b"\x1a"].concat();
+        assert_eq!(kind(&dos, "a.txt"), Kind::Text);
         let mail = b"Received: x\r\n y\r\nSubject: hi\r\n\r\nbody";
         assert_eq!(kind(mail, "1234"), Kind::Message);
         assert_eq!(kind(&[b"From a@b Mon Jan 1\n", &mail[..]].concat(), "inbox"), Kind::Mailbox);
