@@ -5,7 +5,7 @@
 //!
 //! | file | measure |
 //! |---|---|
-//! | [`separation`](crate::separation) | silhouettes and margin, of all documents |
+//! | [`separation`] | silhouettes and margin, of all documents |
 //! | `stability.rs` | stability over halves and seeds, of a sample |
 //! | `agreement.rs` | how far two clusterings agree |
 //! | `advice.rs` | the recommendation |
