@@ -187,7 +187,8 @@ impl ClusterArgs {
         }
     }
 
-    /// The params of a sweep: one start per number of clusters, so no number of runs from an effort.
+    /// The params of a sweep: one start per number of clusters, so no number of runs from an
+    /// effort.
     pub(crate) fn params_of_sweep(&self) -> Result<Params> {
         let params = self.params(Some(2))?;
         Ok(if self.n_init.is_none() { params.n_init(1) } else { params })

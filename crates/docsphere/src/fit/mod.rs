@@ -278,7 +278,8 @@ impl ValidParams {
     /// let terms = vec![0, 1, 0, 2, 3, 4, 3, 5];
     /// let rows = SparseRows::from_parts(6, vec![0, 2, 4, 6, 8], terms, vec![1.0; 8])?;
     /// let rows = UnitRows::new(rows);
-    /// let starts = SphericalKMeans::params(3).check()?.starts(&rows, &[2, 3], FitOptions::default())?;
+    /// let params = SphericalKMeans::params(3).check()?;
+    /// let starts = params.starts(&rows, &[2, 3], FitOptions::default())?;
     /// let two = Init::Given(starts.centroids(2).unwrap());
     /// let fit = SphericalKMeans::params(2).init(two).fit(&rows)?;
     /// assert_eq!(fit.labels.as_slice(), [0, 0, 1, 1]);

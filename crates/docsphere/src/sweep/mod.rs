@@ -193,8 +193,8 @@ impl<'a> Sweep<'a> {
         Ok(Sweep { rows, params, grid, cuts, starts, resampling, measures: Vec::new() })
     }
 
-    /// An upper bound on the memory that a sweep needs in addition to the rows, in bytes, as long as
-    /// the caller keeps the result of one step at a time.
+    /// An upper bound on the memory that a sweep needs in addition to the rows, in bytes, if the
+    /// caller keeps the result of one step at a time.
     ///
     /// # Errors
     /// As [`Params::check`].
