@@ -5,7 +5,7 @@
 //!
 //! | file | measure |
 //! |---|---|
-//! | [`separation`](crate::separation) | silhouettes and margin, of all documents |
+//! | [`separation`] | silhouettes and margin, of all documents |
 //! | `stability.rs` | stability over halves and seeds, of a sample |
 //! | `agreement.rs` | how far two clusterings agree |
 //! | `advice.rs` | the recommendation |
@@ -193,8 +193,8 @@ impl<'a> Sweep<'a> {
         Ok(Sweep { rows, params, grid, cuts, starts, resampling, measures: Vec::new() })
     }
 
-    /// An upper bound on the memory that a sweep needs in addition to the rows, in bytes, as long
-    /// as the caller keeps the result of one step at a time.
+    /// An upper bound on the memory that a sweep needs in addition to the rows, in bytes, if the
+    /// caller keeps the result of one step at a time.
     ///
     /// # Errors
     /// As [`Params::check`].
