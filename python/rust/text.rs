@@ -21,6 +21,7 @@ pub(crate) struct TextModel {
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
     segmentation: String,
+    unspaced: String,
     lowercase: bool,
     keep_urls: bool,
     keep_numbers: bool,
@@ -71,6 +72,7 @@ impl Options {
         };
         let text = TextOptions::default()
             .segmentation(self.segmentation.parse::<docsphere::Segmentation>().or_raise()?)
+            .unspaced(self.unspaced.parse::<docsphere::Unspaced>().or_raise()?)
             .lowercase(self.lowercase)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)

@@ -109,6 +109,7 @@ def vectorizer_of(text: _docsphere.TextModel) -> TextVectorizer:
         sublinear_tf=weights["sublinear_tf"],
         idf=weights["idf"],
         segmentation=words["segmentation"],
+        unspaced=words["unspaced"],
         stemmer=words["stemmer"],
         min_chars=words["min_chars"],
         keep_urls=words["keep_urls"],

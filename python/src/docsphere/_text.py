@@ -57,9 +57,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         every text; ``log((1 + n) / (1 + df)) + 1``, scikit-learn's default; or
         ``log(n / df) + 1``.
 
-    segmentation : {"unicode", "sklearn"}, default="unicode"
-        How text is split into words: by the rules of Unicode, or into runs of two
+    segmentation : {"words", "unicode", "sklearn"}, default="words"
+        How text is split into words: by the rules of Unicode with names such as
+        C++ and scripts without spaces; by these rules alone; or into runs of two
         or more word characters, as scikit-learn does by default.
+
+    unspaced : {"bigrams", "dictionary"}, default="bigrams"
+        How Chinese, Japanese, Thai, Lao, Khmer and Burmese are split, which have no
+        spaces between words: into pairs of characters, or by dictionary, if the
+        package was built with the cargo feature ``dictionary``.
 
     stemmer : str or None, default=None
         The language whose endings are cut off: arabic, armenian, basque, catalan,
@@ -109,7 +115,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "sublinear_tf": ["boolean"],
         "idf": [StrOptions({"paper", "smooth", "plus-one"})],
-        "segmentation": [StrOptions({"unicode", "sklearn"})],
+        "segmentation": [StrOptions({"words", "unicode", "sklearn"})],
+        "unspaced": [StrOptions({"bigrams", "dictionary"})],
         "stemmer": [str, None],
         "min_chars": [Interval(Integral, 1, None, closed="left")],
         "keep_urls": ["boolean"],
@@ -128,7 +135,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         max_features: int | None = None,
         sublinear_tf: bool = False,
         idf: str = "paper",
-        segmentation: str = "unicode",
+        segmentation: str = "words",
+        unspaced: str = "bigrams",
         stemmer: str | None = None,
         min_chars: int = 2,
         keep_urls: bool = False,
@@ -144,6 +152,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.sublinear_tf = sublinear_tf
         self.idf = idf
         self.segmentation = segmentation
+        self.unspaced = unspaced
         self.stemmer = stemmer
         self.min_chars = min_chars
         self.keep_urls = keep_urls

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use docsphere::{DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions};
+use docsphere::{
+    DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions, Unspaced,
+};
 
 use crate::files;
 use crate::memory;
@@ -53,9 +55,15 @@ pub(crate) struct TextArgs {
     #[arg(long)]
     case_sensitive: bool,
 
-    /// How text is split into words: by the rules of Unicode, or by scikit-learn's default pattern
+    /// How text is split into words: by the rules of Unicode with names such as C++ and scripts
+    /// without spaces; by these rules alone; or by scikit-learn's default pattern
     #[arg(long, value_name = "RULE", default_value_t, value_parser = parse_segmentation())]
     segmentation: Segmentation,
+
+    /// How Chinese, Japanese, Thai, Lao, Khmer and Burmese are split, which have no spaces between
+    /// words: into pairs of characters, or by dictionary (cargo feature "dictionary")
+    #[arg(long, value_name = "WAY", default_value_t, value_parser = parse_unspaced())]
+    unspaced: Unspaced,
 
     /// Drop terms that occur in fewer documents than this: a number, or a share such as 0.001
     #[arg(long, value_name = "N|SHARE", default_value = "1", value_parser = parse_bound)]
@@ -93,6 +101,7 @@ impl TextArgs {
         };
         let text = TextOptions::default()
             .segmentation(self.segmentation)
+            .unspaced(self.unspaced)
             .lowercase(!self.case_sensitive)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)
@@ -126,6 +135,11 @@ fn read_stop_words(path: &Path) -> Result<Vec<String>> {
 fn parse_segmentation() -> impl TypedValueParser<Value = Segmentation> {
     let names = Segmentation::ALL.iter().map(|segmentation| segmentation.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Segmentation>())
+}
+
+fn parse_unspaced() -> impl TypedValueParser<Value = Unspaced> {
+    let names = Unspaced::ALL.iter().map(|unspaced| unspaced.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Unspaced>())
 }
 
 fn parse_ngrams(text: &str) -> Result<Ngrams, String> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use docsphere::{Model, Result, StopWords, TextOptions, Tokenizer};
+use docsphere::{Model, Result, StopWords, TextOptions, Tokenizer, is_unspaced};
 
 /// The language of stems if the options of a run name none that has a stemmer.
 const DEFAULT_LANGUAGE: &str = "english";
@@ -25,7 +25,8 @@ impl Stems {
             _ => None,
         };
         let language = options.stemmer.or(of_stop_words);
-        let stemmer = |language: String| Tokenizer::new(&TextOptions::default().stemmer(language));
+        let plain = TextOptions::default().unspaced(options.unspaced);
+        let stemmer = |language: String| Tokenizer::new(&plain.clone().stemmer(language));
         let of_language = language.and_then(|language| stemmer(language).ok());
         let stemmer = of_language.map_or_else(|| stemmer(DEFAULT_LANGUAGE.to_owned()), Ok)?;
         Ok(Stems { stemmer, has_stemmed_terms })
@@ -45,12 +46,25 @@ impl Stems {
     /// The stems of the words of a term.
     pub(crate) fn of_term(&self, term: &str) -> Vec<String> {
         let stem = |word: &str| if self.has_stemmed_terms { word.to_owned() } else { self.of_word(word) };
-        words(term).map(stem).collect()
+        self.words(term).into_iter().map(stem).collect()
     }
 
     /// The stems of the words of a phrase.
     pub(crate) fn of_phrase(&self, phrase: &str) -> Vec<String> {
-        words(phrase).map(|word| self.of_word(word)).collect()
+        self.words(phrase).into_iter().map(|word| self.of_word(word)).collect()
+    }
+
+    /// The words of a term or phrase. In scripts without spaces a phrase is split as the texts are.
+    fn words<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let mut words = Vec::new();
+        for piece in text.split([' ', '-']).filter(|piece| !piece.is_empty()) {
+            if piece.chars().any(is_unspaced) {
+                self.stemmer.for_each_segment(piece, |word| words.push(word));
+            } else {
+                words.push(piece);
+            }
+        }
+        words
     }
 }
 
@@ -61,11 +75,6 @@ impl Stems {
         let options = TextOptions::default().stemmer(DEFAULT_LANGUAGE.to_owned());
         Stems { stemmer: Tokenizer::new(&options).unwrap(), has_stemmed_terms }
     }
-}
-
-/// The words of a term or phrase.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split([' ', '-']).filter(|word| !word.is_empty())
 }
 
 /// Stems of words that were looked up before.

@@ -74,9 +74,15 @@ def _text(command: argparse.ArgumentParser) -> None:
     add("--case-sensitive", action="store_true", help="distinguish upper and lower case")
     add(
         "--segmentation",
-        choices=("unicode", "sklearn"),
-        default="unicode",
+        choices=("words", "unicode", "sklearn"),
+        default="words",
         help="how text is split into words [default: %(default)s]",
+    )
+    add(
+        "--unspaced",
+        choices=("bigrams", "dictionary"),
+        default="bigrams",
+        help="how scripts without spaces between words are split [default: %(default)s]",
     )
     add(
         "--min-df",
@@ -263,6 +269,7 @@ def arguments(given: argparse.Namespace) -> dict[str, Any]:
         sublinear_tf=given.sublinear_tf,
         idf="smooth" if given.smooth_idf else "paper",
         segmentation=given.segmentation,
+        unspaced=given.unspaced,
         stemmer=given.stem,
         min_chars=given.min_chars,
         keep_urls=given.keep_urls,
