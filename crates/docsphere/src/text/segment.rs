@@ -96,7 +96,7 @@ fn general_plain_words<'a, F: FnMut(&'a str)>(text: &'a str, unspaced: Unspaced,
             run.push(end);
             continue;
         }
-        from = end + signs(text.as_bytes(), start, end);
+        from = end + signs(text, start, end);
         word(&text[start..from]);
     }
     finish(&mut run, word);
@@ -106,23 +106,25 @@ fn general_plain_words<'a, F: FnMut(&'a str)>(text: &'a str, unspaced: Unspaced,
 /// `C++`, `G++`, `C#` and `F#`, and the rest of a name such as `AT&T` and `R&D` with at most two
 /// letters on both sides.
 #[inline]
-fn signs(bytes: &[u8], start: usize, end: usize) -> usize {
-    if end - start > 2 || end == bytes.len() {
-        return 0;
-    }
+fn signs(text: &str, start: usize, end: usize) -> usize {
+    let is_candidate =
+        end - start <= 2 && text.as_bytes().get(end).is_some_and(|sign| matches!(sign, b'+' | b'#' | b'&'));
+    if is_candidate { candidate_signs(text, start, end) } else { 0 }
+}
+
+/// [`signs`] of a short word with a sign after it, of which there are few.
+#[cold]
+fn candidate_signs(text: &str, start: usize, end: usize) -> usize {
+    let bytes = text.as_bytes();
     let at = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
-    let is_word = |byte: u8| byte >= 0x80 || CLASSES[byte as usize] & WORD != 0;
+    let is_single = end - start == 1;
     match (at(end), at(start).to_ascii_lowercase()) {
-        (b'+', b'c' | b'g') if end - start == 1 && at(end + 1) == b'+' && at(end + 2) != b'+' => 2,
-        (b'#', b'c' | b'f')
-            if end - start == 1 && !at(end + 1).is_ascii_alphabetic() && at(end + 1) < 0x80 =>
-        {
-            1
-        }
+        (b'+', b'c' | b'g') if is_single && at(end + 1) == b'+' && at(end + 2) != b'+' => 2,
+        (b'#', b'c' | b'f') if is_single && !text[end + 1..].starts_with(char::is_alphabetic) => 1,
         (b'&', _) if bytes[start..end].iter().all(u8::is_ascii_alphabetic) => {
             let after = bytes[end + 1..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-            let is_name =
-                (1..=2).contains(&after) && !is_word(at(end + 1 + after)) && at(end + 1 + after) != b';';
+            let goes_on = |next: char| next.is_alphanumeric() || matches!(next, '_' | ';');
+            let is_name = (1..=2).contains(&after) && !text[end + 1 + after..].starts_with(goes_on);
             if is_name { 1 + after } else { 0 }
         }
         _ => 0,
@@ -194,7 +196,7 @@ fn ascii_words<'a, const SIGNS: bool, F: FnMut(&'a str)>(text: &'a str, word: &m
         }
         if seen & (LETTER | DIGIT) != 0 {
             if SIGNS {
-                at += signs(bytes, start, at);
+                at += signs(text, start, at);
             }
             word(&text[start..at]);
         }
@@ -259,7 +261,7 @@ mod tests {
             ("C++ c++11, (G++) i++ c+++ c+", "C++|c++|11|G++|i|c|c"),
             ("C# F#, c#7 #c a# c#a C", "C#|F#|c#|7|c|a|c|a|C"),
             ("AT&T R&D, Q&A: B&B AT&Town cats&dogs a&b; x&", "AT&T|R&D|Q&A|B&B|AT|Town|cats|dogs|a|b|x"),
-            ("“C++” “R&D” “C#”é c#é é&a", "C++|R&D|C|é|c|é|é|a"),
+            ("“C++” “R&D” “C#”é c#é é&a", "C++|R&D|C#|é|c|é|é|a"),
         ] {
             assert_eq!(plain(text, Unspaced::Bigrams).join("|"), expected, "{text}");
         }
@@ -273,7 +275,7 @@ mod tests {
             ("単語に分割、カタカナと漢", "単語|語に|に分|分割|カタカナ|と漢"),
             ("ไทยที่", "ไท|ทย|ยที่"),
             ("ພາສາ", "ພາ|າສ|ສາ"),
-            ("ខ្មែរ", "ខ្មែរ"),
+            ("ខ្មែរ", "ខ្មែ|មែរ"),
             ("မြန်မာ", "မြန်|န်မာ"),
             ("한국어 문장 שלום عربي हिन्दी", "한국어|문장|שלום|عربي|हिन्दी"),
         ] {
