@@ -27,6 +27,7 @@ pub(crate) struct Options {
     keep_numbers: bool,
     min_chars: usize,
     stop_words: Option<Stop>,
+    more_stop_words: Vec<String>,
     ngram_range: (usize, usize),
     stemmer: Option<String>,
     idf: String,
@@ -78,6 +79,7 @@ impl Options {
             .keep_numbers(self.keep_numbers)
             .min_chars(self.min_chars)
             .stop_words(stop_words)
+            .more_stop_words(self.more_stop_words)
             .ngrams(Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 })
             .stemmer(self.stemmer);
         let tfidf = TfidfOptions::default()

@@ -21,7 +21,8 @@ fn text_options_change_the_terms() {
     for (options, expected) in [
         ("", vec!["cats", "dogs", "ran"]),
         ("--stop-words none", vec!["at", "cats", "dogs", "in", "ran", "the"]),
-        ("--stop-words-file own.txt", vec!["at", "in", "ran", "the"]),
+        ("--stop-words none --stop-words-file own.txt", vec!["at", "in", "ran", "the"]),
+        ("--stop-words german,en", vec!["cats", "dogs", "ran"]),
         ("--stop-words german", vec!["at", "cats", "dogs", "ran", "the"]),
         ("--ngrams 2", vec!["cats ran", "dogs ran"]),
         ("--ngrams 1..2", vec!["cats", "cats ran", "dogs", "dogs ran", "ran"]),
@@ -47,6 +48,14 @@ fn text_options_change_the_terms() {
         }
         assert_eq!(found, expected, "{options}");
     }
+}
+
+#[test]
+fn a_file_of_stop_words_adds_to_the_languages() {
+    let text = "the cats ran avec birds\ndogs sing";
+    assert_eq!(terms(text, "--stop-words-file own.txt"), ["avec", "birds", "ran", "sing"]);
+    let both = "--stop-words english,french --stop-words-file own.txt";
+    assert_eq!(terms(text, both), ["birds", "ran", "sing"]);
 }
 
 #[test]

@@ -30,12 +30,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether upper and lower case are the same.
 
     stop_words : str, list of str or None, default="english"
-        Words to drop: those of a language, a list of your own, or none. Languages
-        are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
+        Words to drop: those of a language, or of several ("english,french"), a list
+        of your own, or none. Languages are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
         chinese, danish, dutch, english, finnish, french, german, greek, hebrew,
         hungarian, indonesian, italian, kazakh, nepali, norwegian, portuguese,
         romanian, russian, slovenian, spanish, swedish, tajik, tamil, turkish and
         uzbek, or their ISO 639 codes.
+
+    more_stop_words : list of str or None, default=None
+        Words to drop besides.
 
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         The minimum and maximum number of words in a term, at most 3.
@@ -109,6 +112,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lowercase": ["boolean"],
         "stop_words": [str, list, tuple, set, frozenset, None],
+        "more_stop_words": [list, tuple, set, frozenset, None],
         "ngram_range": [tuple, list],
         "min_df": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")],
         "max_df": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")],
@@ -129,6 +133,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         *,
         lowercase: bool = True,
         stop_words: str | list[str] | None = "english",
+        more_stop_words: list[str] | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         min_df: float = 1,
         max_df: float = 1.0,
@@ -145,6 +150,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ) -> None:
         self.lowercase = lowercase
         self.stop_words = stop_words
+        self.more_stop_words = more_stop_words
         self.ngram_range = ngram_range
         self.min_df = min_df
         self.max_df = max_df
@@ -212,6 +218,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self._validate_params()
         options = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
         options["stop_words"] = self._stop_words()
+        options["more_stop_words"] = sorted(self.more_stop_words or ())
         options["ngram_range"] = self._ngram_range()
         for name in ("min_df", "max_df"):
             value = options[name]

@@ -23,12 +23,12 @@ const STOP_WORD_BYTES: u64 = 300;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Text")]
 pub(crate) struct TextArgs {
-    /// Language whose stop words are dropped, or "none"
-    #[arg(long, value_name = "LANGUAGE", default_value = "english")]
+    /// Languages whose stop words are dropped, such as "english,french", or "none"
+    #[arg(long, value_name = "LANGUAGES", default_value = "english")]
     stop_words: String,
 
-    /// File with your own stop words, one per line, used instead
-    #[arg(long, value_name = "FILE", conflicts_with = "stop_words")]
+    /// File with more stop words, one per line; with --stop-words none, these alone
+    #[arg(long, value_name = "FILE")]
     stop_words_file: Option<PathBuf>,
 
     /// N-gram range, the numbers of words that make up a term: "1", "1..2", "1..3", "2..3"
@@ -94,11 +94,11 @@ impl TextArgs {
 
     /// The library's options.
     pub(crate) fn options(&self) -> Result<(TextOptions, TfidfOptions)> {
-        let stop_words = match (&self.stop_words_file, self.stop_words.as_str()) {
-            (Some(path), _) => StopWords::Own(read_stop_words(path)?),
-            (None, "none") => StopWords::None,
-            (None, language) => StopWords::Language(language.to_owned()),
+        let stop_words = match self.stop_words.as_str() {
+            "none" => StopWords::None,
+            languages => StopWords::Language(languages.to_owned()),
         };
+        let more_stop_words = self.stop_words_file.as_deref().map(read_stop_words).transpose()?;
         let text = TextOptions::default()
             .segmentation(self.segmentation)
             .unspaced(self.unspaced)
@@ -107,6 +107,7 @@ impl TextArgs {
             .keep_numbers(self.keep_numbers)
             .min_chars(self.min_chars)
             .stop_words(stop_words)
+            .more_stop_words(more_stop_words.unwrap_or_default())
             .ngrams(self.ngrams)
             .stemmer(self.stem.clone());
         text.check()?;

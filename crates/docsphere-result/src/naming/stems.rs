@@ -16,18 +16,18 @@ pub(crate) struct Stems {
 }
 
 impl Stems {
-    /// The stemmer of the run, or else that of the language of its stop words.
+    /// The stemmer of the run, or else that of the first language of its stop words that has one.
     pub(crate) fn new(model: &Model) -> Result<Self> {
         let options = model.text().map(|text| text.text_options().clone()).unwrap_or_default();
         let has_stemmed_terms = model.text().is_some() && options.stemmer.is_some();
         let of_stop_words = match &options.stop_words {
-            StopWords::Language(name) => Some(name.clone()),
-            _ => None,
+            StopWords::Language(names) => names.as_str(),
+            _ => "",
         };
-        let language = options.stemmer.or(of_stop_words);
+        let languages = options.stemmer.as_deref().unwrap_or(of_stop_words).split(',').map(str::trim);
         let plain = TextOptions::default().unspaced(options.unspaced);
         let stemmer = |language: String| Tokenizer::new(&plain.clone().stemmer(language));
-        let of_language = language.and_then(|language| stemmer(language).ok());
+        let of_language = languages.into_iter().find_map(|language| stemmer(language.to_owned()).ok());
         let stemmer = of_language.map_or_else(|| stemmer(DEFAULT_LANGUAGE.to_owned()), Ok)?;
         Ok(Stems { stemmer, has_stemmed_terms })
     }

@@ -18,7 +18,8 @@ use crate::names::impl_names;
 /// | `keep_urls` | no | `http://…`, `https://…` and `www.…` are dropped up to the next white space: they are unique to a document and carry no meaning |
 /// | `keep_numbers` | no | words without any letter are dropped: a bare number rarely says what a text is about and each is a term of its own; `covid19` and `3d` stay |
 /// | `min_chars` | 2 | shorter words are dropped, but for Chinese characters and bigrams of `unspaced`; from 1 to 100 |
-/// | `stop_words` | english | words too common to say anything |
+/// | `stop_words` | english | words too common to say anything; of several languages, if separated by commas |
+/// | `more_stop_words` | none | words that are dropped besides |
 /// | `ngrams` | 1 to 1 | runs of this many words, joined with a space (words that `unspaced` found by dictionary: with nothing), counted after stop words were dropped; from 1 to 3 |
 /// | `stemmer` | none | language of a Snowball stemmer that removes suffixes |
 ///
@@ -51,6 +52,8 @@ pub struct TextOptions {
     pub min_chars: usize,
     /// Words that are dropped.
     pub stop_words: StopWords,
+    /// Words that are dropped besides.
+    pub more_stop_words: Vec<String>,
     /// How many words make a term.
     pub ngrams: Ngrams,
     /// The language of the stemmer, by English name or ISO 639 code; `None` for no stemming.
@@ -67,6 +70,7 @@ impl Default for TextOptions {
             keep_numbers: false,
             min_chars: 2,
             stop_words: StopWords::Language("english".to_owned()),
+            more_stop_words: Vec::new(),
             ngrams: Ngrams::default(),
             stemmer: None,
         }
@@ -134,6 +138,13 @@ impl TextOptions {
         self
     }
 
+    /// Words that are dropped besides [`stop_words`](Self::stop_words).
+    #[must_use]
+    pub fn more_stop_words(mut self, words: Vec<String>) -> Self {
+        self.more_stop_words = words;
+        self
+    }
+
     /// How many words make a term.
     #[must_use]
     pub fn ngrams(mut self, ngrams: Ngrams) -> Self {
@@ -162,8 +173,8 @@ impl TextOptions {
         if self.unspaced == Unspaced::Dictionary {
             dictionary::check_build()?;
         }
-        if let StopWords::Language(name) = &self.stop_words {
-            stop_words::of_language(name)?;
+        if let StopWords::Language(names) = &self.stop_words {
+            stop_words::of_languages(names)?;
         }
         self.stemming().map(drop)
     }

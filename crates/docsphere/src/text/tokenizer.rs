@@ -44,7 +44,7 @@ impl Tokenizer {
     pub fn new(options: &TextOptions) -> Result<Self> {
         options.check()?;
         Ok(Tokenizer {
-            stop_set: StopSet::new(&options.stop_words, options.lowercase)?,
+            stop_set: StopSet::new(&options.stop_words, &options.more_stop_words, options.lowercase)?,
             stemmer: options.stemming()?,
             joins_words: options.segmentation == Segmentation::Words
                 && options.unspaced == Unspaced::Dictionary,
