@@ -21,11 +21,13 @@ pub(crate) struct TextModel {
 #[pyo3(from_item_all)]
 pub(crate) struct Options {
     segmentation: String,
+    unspaced: String,
     lowercase: bool,
     keep_urls: bool,
     keep_numbers: bool,
     min_chars: usize,
     stop_words: Option<Stop>,
+    more_stop_words: Vec<String>,
     ngram_range: (usize, usize),
     stemmer: Option<String>,
     idf: String,
@@ -71,11 +73,13 @@ impl Options {
         };
         let text = TextOptions::default()
             .segmentation(self.segmentation.parse::<docsphere::Segmentation>().or_raise()?)
+            .unspaced(self.unspaced.parse::<docsphere::Unspaced>().or_raise()?)
             .lowercase(self.lowercase)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)
             .min_chars(self.min_chars)
             .stop_words(stop_words)
+            .more_stop_words(self.more_stop_words)
             .ngrams(Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 })
             .stemmer(self.stemmer);
         let tfidf = TfidfOptions::default()

@@ -50,6 +50,8 @@ def test_options_choose_terms():
     assert terms("cats sleeping", stemmer="english") == ["cat", "sleep"]
     assert terms("cats of 1999", keep_numbers=True) == ["1999", "cats"]
     assert terms("cats and dogs", stop_words=["cats"]) == ["and", "dogs"]
+    assert terms("cats and dogs", more_stop_words=["cats"]) == ["dogs"]
+    assert terms("the cats avec dogs", stop_words="english,french") == ["cats", "dogs"]
     assert terms("a bb ccc", min_chars=3) == ["ccc"]
     assert terms("b b a a c", max_features=2, min_chars=1, stop_words=None) == ["a", "b"]
 

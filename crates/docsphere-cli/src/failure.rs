@@ -162,6 +162,8 @@ fn option(name: &str) -> &str {
         "encoding" => "--encoding",
         "html" => "--html",
         "glob" => "--glob",
+        "unspaced" => "--unspaced",
+        "segmentation" => "--segmentation",
         "stop_words" => "--stop-words",
         "ngrams" => "--ngrams",
         "stemmer" => "--stem",

@@ -21,7 +21,8 @@ fn text_options_change_the_terms() {
     for (options, expected) in [
         ("", vec!["cats", "dogs", "ran"]),
         ("--stop-words none", vec!["at", "cats", "dogs", "in", "ran", "the"]),
-        ("--stop-words-file own.txt", vec!["at", "in", "ran", "the"]),
+        ("--stop-words none --stop-words-file own.txt", vec!["at", "in", "ran", "the"]),
+        ("--stop-words german,en", vec!["cats", "dogs", "ran"]),
         ("--stop-words german", vec!["at", "cats", "dogs", "ran", "the"]),
         ("--ngrams 2", vec!["cats ran", "dogs ran"]),
         ("--ngrams 1..2", vec!["cats", "cats ran", "dogs", "dogs ran", "ran"]),
@@ -47,6 +48,42 @@ fn text_options_change_the_terms() {
         }
         assert_eq!(found, expected, "{options}");
     }
+}
+
+#[test]
+fn a_file_of_stop_words_adds_to_the_languages() {
+    let text = "the cats ran avec birds\ndogs sing";
+    assert_eq!(terms(text, "--stop-words-file own.txt"), ["avec", "birds", "ran", "sing"]);
+    let both = "--stop-words english,french --stop-words-file own.txt";
+    assert_eq!(terms(text, both), ["birds", "ran", "sing"]);
+}
+
+#[test]
+fn every_script_reaches_the_terms() {
+    for (text, expected) in [
+        ("操作系统\n水", vec!["作系", "操作", "水", "系统"]),
+        ("日本のカメラ\nです", vec!["です", "カメラ", "日本", "本の"]),
+        ("ไทย\nแมว", vec!["ทย", "มว", "แม", "ไท"]),
+        ("한국어 문장\n고양이", vec!["고양이", "문장", "한국어"]),
+        ("قطة صغيرة\nكلب", vec!["صغيرة", "قطة", "كلب"]),
+        ("חתול קטן\nכלב", vec!["חתול", "כלב", "קטן"]),
+        ("छोटी बिल्ली\nकुत्ता", vec!["कुत्ता", "छोटी", "बिल्ली"]),
+        ("C++ and AT&T\nC# or F#", vec!["at&t", "c#", "c++", "f#"]),
+    ] {
+        assert_eq!(terms(text, ""), expected, "{text}");
+    }
+    assert_eq!(terms("操作系统 C++ unix\nR&D lab", "--segmentation unicode"), ["lab", "unix"]);
+    assert_eq!(terms("操作系统 unix\nlab", "--min-chars 4"), ["unix", "作系", "操作", "系统"]);
+}
+
+#[cfg(not(feature = "dictionary"))]
+#[test]
+fn dictionaries_that_are_not_built_in_are_refused() {
+    let place = Place::new();
+    place.write("in.txt", "操作系统\n");
+    let done = place.run("vectorize in.txt -o out -q --unspaced dictionary");
+    let hint = "cargo feature `dictionary`, or choose `bigrams`";
+    assert!(done.code == Some(1) && done.stderr.contains(hint), "{:?}: {}", done.code, done.stderr);
 }
 
 #[test]

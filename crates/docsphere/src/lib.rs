@@ -209,8 +209,8 @@ pub use sweep::{
 };
 #[cfg(feature = "text")]
 pub use text::{
-    Joint, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, WrittenWord,
-    stop_word_languages,
+    Joint, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, Unspaced, WrittenWord,
+    is_unspaced, stop_word_languages,
 };
 pub use threads::{all_cores, on_threads};
 #[cfg(feature = "formats")]

@@ -104,11 +104,13 @@ def vectorizer_of(text: _docsphere.TextModel) -> TextVectorizer:
     vectorizer = TextVectorizer(
         lowercase=words["lowercase"],
         stop_words=None if stop_words == "none" else next(iter(stop_words.values())),
+        more_stop_words=words["more_stop_words"] or None,
         ngram_range=(words["ngrams"]["lo"], words["ngrams"]["hi"]),
         max_features=weights["max_terms"],
         sublinear_tf=weights["sublinear_tf"],
         idf=weights["idf"],
         segmentation=words["segmentation"],
+        unspaced=words["unspaced"],
         stemmer=words["stemmer"],
         min_chars=words["min_chars"],
         keep_urls=words["keep_urls"],

@@ -30,12 +30,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         Whether upper and lower case are the same.
 
     stop_words : str, list of str or None, default="english"
-        Words to drop: those of a language, a list of your own, or none. Languages
-        are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
+        Words to drop: those of a language, or of several ("english,french"), a list
+        of your own, or none. Languages are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
         chinese, danish, dutch, english, finnish, french, german, greek, hebrew,
         hungarian, indonesian, italian, kazakh, nepali, norwegian, portuguese,
         romanian, russian, slovenian, spanish, swedish, tajik, tamil, turkish and
         uzbek, or their ISO 639 codes.
+
+    more_stop_words : list of str or None, default=None
+        Words to drop besides.
 
     ngram_range : tuple (min_n, max_n), default=(1, 1)
         The minimum and maximum number of words in a term, at most 3.
@@ -57,9 +60,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         every text; ``log((1 + n) / (1 + df)) + 1``, scikit-learn's default; or
         ``log(n / df) + 1``.
 
-    segmentation : {"unicode", "sklearn"}, default="unicode"
-        How text is split into words: by the rules of Unicode, or into runs of two
+    segmentation : {"words", "unicode", "sklearn"}, default="words"
+        How text is split into words: by the rules of Unicode with names such as
+        C++ and scripts without spaces; by these rules alone; or into runs of two
         or more word characters, as scikit-learn does by default.
+
+    unspaced : {"bigrams", "dictionary"}, default="bigrams"
+        How Chinese, Japanese, Thai, Lao, Khmer and Burmese are split, which have no
+        spaces between words: into pairs of characters, or by dictionary, if the
+        package was built with the cargo feature ``dictionary``.
 
     stemmer : str or None, default=None
         The language whose endings are cut off: arabic, armenian, basque, catalan,
@@ -103,13 +112,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lowercase": ["boolean"],
         "stop_words": [str, list, tuple, set, frozenset, None],
+        "more_stop_words": [list, tuple, set, frozenset, None],
         "ngram_range": [tuple, list],
         "min_df": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")],
         "max_df": [Interval(Integral, 1, None, closed="left"), Interval(Real, 0, 1, closed="both")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "sublinear_tf": ["boolean"],
         "idf": [StrOptions({"paper", "smooth", "plus-one"})],
-        "segmentation": [StrOptions({"unicode", "sklearn"})],
+        "segmentation": [StrOptions({"words", "unicode", "sklearn"})],
+        "unspaced": [StrOptions({"bigrams", "dictionary"})],
         "stemmer": [str, None],
         "min_chars": [Interval(Integral, 1, None, closed="left")],
         "keep_urls": ["boolean"],
@@ -122,13 +133,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         *,
         lowercase: bool = True,
         stop_words: str | list[str] | None = "english",
+        more_stop_words: list[str] | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
         sublinear_tf: bool = False,
         idf: str = "paper",
-        segmentation: str = "unicode",
+        segmentation: str = "words",
+        unspaced: str = "bigrams",
         stemmer: str | None = None,
         min_chars: int = 2,
         keep_urls: bool = False,
@@ -137,6 +150,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ) -> None:
         self.lowercase = lowercase
         self.stop_words = stop_words
+        self.more_stop_words = more_stop_words
         self.ngram_range = ngram_range
         self.min_df = min_df
         self.max_df = max_df
@@ -144,6 +158,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.sublinear_tf = sublinear_tf
         self.idf = idf
         self.segmentation = segmentation
+        self.unspaced = unspaced
         self.stemmer = stemmer
         self.min_chars = min_chars
         self.keep_urls = keep_urls
@@ -203,6 +218,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self._validate_params()
         options = {name: value for name, value in self.get_params().items() if name != "n_jobs"}
         options["stop_words"] = self._stop_words()
+        options["more_stop_words"] = sorted(self.more_stop_words or ())
         options["ngram_range"] = self._ngram_range()
         for name in ("min_df", "max_df"):
             value = options[name]

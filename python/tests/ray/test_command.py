@@ -59,7 +59,7 @@ def test_texts_are_read_as_people_write_them(tmp_path):
     words = ["--stop-words-file", str(tmp_path / "stop"), "--ngrams", "1..2", "--min-df", "5", "--max-df", "0.5"]
     given = parser().parse_args(["cluster", "a", "-k", "3", "-o", "out", *words, "--smooth-idf", "--case-sensitive"])
     vectorizer = arguments(given)["vectorizer"]
-    assert vectorizer.stop_words == ["und", "oder"] and vectorizer.ngram_range == (1, 2)
+    assert vectorizer.more_stop_words == ["und", "oder"] and vectorizer.ngram_range == (1, 2)
     assert (vectorizer.min_df, vectorizer.max_df, vectorizer.idf, vectorizer.lowercase) == (5, 0.5, "smooth", False)
     assert (seconds("90"), seconds("1.5m"), seconds("2h"), size("500M"), size("8G")) == (90, 90, 7200, 5e8, 8e9)
     for wrong in ("soon", "-1", ""):

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use docsphere::{DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions};
+use docsphere::{
+    DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions, Unspaced,
+};
 
 use crate::files;
 use crate::memory;
@@ -21,12 +23,12 @@ const STOP_WORD_BYTES: u64 = 300;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Text")]
 pub(crate) struct TextArgs {
-    /// Language whose stop words are dropped, or "none"
-    #[arg(long, value_name = "LANGUAGE", default_value = "english")]
+    /// Languages whose stop words are dropped, such as "english,french", or "none"
+    #[arg(long, value_name = "LANGUAGES", default_value = "english")]
     stop_words: String,
 
-    /// File with your own stop words, one per line, used instead
-    #[arg(long, value_name = "FILE", conflicts_with = "stop_words")]
+    /// File with more stop words, one per line; with --stop-words none, these alone
+    #[arg(long, value_name = "FILE")]
     stop_words_file: Option<PathBuf>,
 
     /// N-gram range, the numbers of words that make up a term: "1", "1..2", "1..3", "2..3"
@@ -53,9 +55,15 @@ pub(crate) struct TextArgs {
     #[arg(long)]
     case_sensitive: bool,
 
-    /// How text is split into words: by the rules of Unicode, or by scikit-learn's default pattern
+    /// How text is split into words: by the rules of Unicode with names such as C++ and scripts
+    /// without spaces; by these rules alone; or by scikit-learn's default pattern
     #[arg(long, value_name = "RULE", default_value_t, value_parser = parse_segmentation())]
     segmentation: Segmentation,
+
+    /// How Chinese, Japanese, Thai, Lao, Khmer and Burmese are split, which have no spaces between
+    /// words: into pairs of characters, or by dictionary (cargo feature "dictionary")
+    #[arg(long, value_name = "WAY", default_value_t, value_parser = parse_unspaced())]
+    unspaced: Unspaced,
 
     /// Drop terms that occur in fewer documents than this: a number, or a share such as 0.001
     #[arg(long, value_name = "N|SHARE", default_value = "1", value_parser = parse_bound)]
@@ -86,18 +94,20 @@ impl TextArgs {
 
     /// The library's options.
     pub(crate) fn options(&self) -> Result<(TextOptions, TfidfOptions)> {
-        let stop_words = match (&self.stop_words_file, self.stop_words.as_str()) {
-            (Some(path), _) => StopWords::Own(read_stop_words(path)?),
-            (None, "none") => StopWords::None,
-            (None, language) => StopWords::Language(language.to_owned()),
+        let stop_words = match self.stop_words.as_str() {
+            "none" => StopWords::None,
+            languages => StopWords::Language(languages.to_owned()),
         };
+        let more_stop_words = self.stop_words_file.as_deref().map(read_stop_words).transpose()?;
         let text = TextOptions::default()
             .segmentation(self.segmentation)
+            .unspaced(self.unspaced)
             .lowercase(!self.case_sensitive)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)
             .min_chars(self.min_chars)
             .stop_words(stop_words)
+            .more_stop_words(more_stop_words.unwrap_or_default())
             .ngrams(self.ngrams)
             .stemmer(self.stem.clone());
         text.check()?;
@@ -126,6 +136,11 @@ fn read_stop_words(path: &Path) -> Result<Vec<String>> {
 fn parse_segmentation() -> impl TypedValueParser<Value = Segmentation> {
     let names = Segmentation::ALL.iter().map(|segmentation| segmentation.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Segmentation>())
+}
+
+fn parse_unspaced() -> impl TypedValueParser<Value = Unspaced> {
+    let names = Unspaced::ALL.iter().map(|unspaced| unspaced.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Unspaced>())
 }
 
 fn parse_ngrams(text: &str) -> Result<Ngrams, String> {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
-use super::expression::{OPEN, expression};
+use super::expression::{OPEN, expression, first_word, is_single};
 use super::index::cannot_read;
 
 /// Documents per page.
@@ -28,6 +28,9 @@ const WHOLE_CHARS: usize = 1_000_000;
 
 /// Words in an excerpt around a hit.
 const EXCERPT_WORDS: usize = 60;
+
+/// Number of characters before the word in an excerpt of a text without spaces.
+const BEFORE_WORD: usize = 60;
 
 /// A query that takes longer is abandoned at SQLite's next progress check.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -261,10 +264,24 @@ impl Documents {
         let mut excerpts = excerpts.collect::<rusqlite::Result<HashMap<i64, String>>>()?;
         for found in &mut documents {
             if let Some(excerpt) = excerpts.remove(&found.number) {
-                found.text = excerpt;
+                // FTS5 counts words in the text as it is, not as it was indexed.
+                let is_counted = !excerpt.contains(is_single) && !found.text.contains(is_single);
+                found.text = if is_counted { excerpt } else { self.excerpt(found.number, words)? };
             }
         }
         Ok(documents)
+    }
+
+    /// A part of a long document around the first of the words.
+    fn excerpt(&self, number: i64, words: &str) -> rusqlite::Result<String> {
+        let query = format!(
+            "SELECT place > {BEFORE_WORD}, substr(text, max(1, place - {BEFORE_WORD}), {SHOWN_CHARS})
+             FROM (SELECT text, instr(lower(text), lower(?2)) AS place FROM documents WHERE number = ?1)"
+        );
+        let part = |row: &Row<'_>| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?));
+        let (is_inside, part) =
+            self.0.prepare_cached(&query)?.query_row(params![number, first_word(words)], part)?;
+        Ok(if is_inside { format!("… {part} …") } else { format!("{part} …") })
     }
 }
 
@@ -361,6 +378,25 @@ mod tests {
         assert_eq!(documents.whole(3).unwrap().unwrap().text, "the Café");
         assert!(documents.whole(99).unwrap().is_none());
         assert_eq!(documents.len().unwrap(), 5);
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_found_by_any_part() {
+        let long = format!("{}这是Linux内核的模块。{}", "前面的文字。".repeat(300), "后面".repeat(400));
+        let texts = ["操作系统的内核", "日本語のカメラを買う", "ภาษาไทยไม่มีช่องว่าง", "plain text", &long];
+        let (_home, documents) = documents(&texts);
+        assert_eq!(ask(&documents, "系统", None), [0]);
+        assert_eq!(ask(&documents, "内核", None), [0, 4]);
+        assert_eq!(ask(&documents, "核内", None), [] as [i64; 0]);
+        assert_eq!(ask(&documents, "カメラ", None), [1]);
+        assert_eq!(ask(&documents, "日本語 買う", None), [1]);
+        assert_eq!(ask(&documents, "ไทย", None), [2]);
+        assert_eq!(ask(&documents, "linux内核", None), [4]);
+        for words in ["模块", "linux"] {
+            let found = documents.ask(&Question { words: words.to_owned(), ..Question::default() }).unwrap();
+            let excerpt = &found.documents[0].text;
+            assert!(excerpt.contains("这是Linux内核的模块") && excerpt.starts_with('…'), "{excerpt}");
+        }
     }
 
     #[test]

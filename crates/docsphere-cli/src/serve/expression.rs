@@ -3,6 +3,10 @@
 //! The input is never interpreted as SQL or as FTS5 query syntax: every word is quoted, and the
 //! expression is bound as a value.
 
+use std::borrow::Cow;
+
+use docsphere::is_unspaced;
+
 const MAX_QUERY_CHARS: usize = 200;
 const MAX_QUERY_WORDS: usize = 16;
 
@@ -31,8 +35,37 @@ pub(super) fn expression(typed: &str) -> Result<Option<String>, String> {
     // A word that may still be being typed.
     let last = typed.rsplit(|c| is_space(c) || c == '"').next().unwrap_or_default();
     let is_open = last.chars().filter(|c| c.is_alphanumeric()).count() >= MIN_PREFIX_CHARS;
-    let quoted: Vec<String> = parts.iter().map(|words| format!("\"{words}\"")).collect();
+    let quoted: Vec<String> = parts.iter().map(|words| format!("\"{}\"", spaced(words).trim())).collect();
     Ok((!parts.is_empty()).then(|| quoted.join(" ") + if is_open { OPEN } else { "" }))
+}
+
+/// A text with spaces around every letter of the scripts that have none between words, so that FTS5
+/// indexes them as words and finds any run of them as a phrase.
+pub(super) fn spaced(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || !text.contains(is_single) {
+        return Cow::Borrowed(text);
+    }
+    let mut spaced = String::with_capacity(2 * text.len());
+    for character in text.chars() {
+        if is_single(character) {
+            spaced.extend([' ', character, ' ']);
+        } else {
+            spaced.push(character);
+        }
+    }
+    Cow::Owned(spaced)
+}
+
+/// Whether a letter is searched by itself. Katakana is, too: it may follow other letters of
+/// Japanese without a space.
+pub(super) fn is_single(c: char) -> bool {
+    is_unspaced(c) || matches!(c, '\u{30a1}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{ff66}'..='\u{ff9d}')
+}
+
+/// The first word of an expression, as it was typed.
+pub(super) fn first_word(expression: &str) -> String {
+    let word = expression.split('"').nth(1).unwrap_or_default();
+    if word.contains(is_single) { word.replace(' ', "") } else { word.to_owned() }
 }
 
 fn is_space(c: char) -> bool {
@@ -45,6 +78,15 @@ mod tests {
 
     fn of(typed: &str) -> Option<String> {
         expression(typed).unwrap()
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_searched_as_phrases() {
+        assert_eq!(of("操作系统").unwrap(), "\"操  作  系  统\" *");
+        assert_eq!(of("内核 linux").unwrap(), "\"内  核\" \"linux\" *");
+        assert_eq!(first_word(&of("内核 linux").unwrap()), "内核");
+        assert_eq!(spaced("Linux内核"), "Linux 内  核 ");
+        assert!(matches!(spaced("größer"), Cow::Borrowed(_)));
     }
 
     #[test]

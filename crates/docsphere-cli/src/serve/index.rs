@@ -1,7 +1,8 @@
 //! `documents.sqlite`: every document of a result with its cluster, and an index over their words.
 //!
 //! One table in corpus order, an index by cluster and similarity, and an FTS5 index that holds
-//! words but no texts.
+//! words but no texts. Letters of scripts without spaces are indexed one by one: see
+//! [`spaced`].
 //!
 //! The header of an SQLite file has four bytes for applications (`user_version`). They hold the
 //! CRC-32 of the file with these bytes set to zero, so that a damaged file is refused as a whole
@@ -18,8 +19,10 @@ use anyhow::{Context, Result, ensure};
 use docsphere::{Corpus, Document, Event, Observer, TextStore};
 use rusqlite::{Connection, params};
 
+use super::expression::spaced;
+
 /// Magic number of our files: "DsD" and a version of the layout.
-const APPLICATION_ID: i32 = 0x4473_4402;
+const APPLICATION_ID: i32 = 0x4473_4403;
 
 /// The magic number of SQLite files.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
@@ -121,7 +124,7 @@ pub(crate) fn write<'a>(
                 // SQLite treats NUL as the end of a text.
                 let text = text.replace('\0', "\u{fffd}");
                 insert.execute(params![number as i64, id, line.cluster, line.similarity, text])?;
-                index.execute(params![number as i64, text])?;
+                index.execute(params![number as i64, spaced(&text)])?;
                 number += 1;
                 Ok(())
             };

@@ -1,8 +1,8 @@
 //! Words and phrases in the texts of a sample: the documents nearest to each centroid.
 //!
 //! A phrase is two or three consecutive words that all make terms, with nothing but white space or
-//! hyphens between them, of which at least one has the stem of a keyword. Counted are texts, not
-//! occurrences.
+//! hyphens between them, of which at least one has the stem of a keyword. In scripts without spaces
+//! nothing is between them, and bigrams overlap. Counted are texts, not occurrences.
 //!
 //! **Cost.** One pass over the sample, at most [`MAX_WORDS`] words of each text, on all threads.
 //! Memory: the distinct phrases of each cluster, at most [`MAX_PHRASES`] per text. Counts are
@@ -136,7 +136,8 @@ struct Found {
 struct RunWord {
     word: String,
     stem: String,
-    is_hyphenated: bool,
+    /// What is between the word before and this one.
+    joint: Joint,
     is_keyword: bool,
 }
 
@@ -175,7 +176,7 @@ impl Reader<'_> {
             run.push(RunWord {
                 word: written.word.to_owned(),
                 stem: stem.to_owned(),
-                is_hyphenated: written.joint == Joint::Hyphen,
+                joint: written.joint,
                 is_keyword,
             });
             for n_words in 2..=run.len() {
@@ -195,8 +196,14 @@ impl Found {
         }
         let mut phrase = words[0].word.clone();
         for word in &words[1..] {
-            phrase.push(if word.is_hyphenated { '-' } else { ' ' });
-            phrase.push_str(&word.word);
+            let mut n_shared = 0;
+            match word.joint {
+                Joint::Hyphen => phrase.push('-'),
+                Joint::Nothing => {}
+                Joint::Overlap(n_bytes) => n_shared = n_bytes,
+                _ => phrase.push(' '),
+            }
+            phrase.push_str(&word.word[n_shared..]);
         }
         self.phrases.insert(phrase);
     }
@@ -264,6 +271,20 @@ mod tests {
         assert_eq!(sorted(&counts[0].words), of(&expected));
         let expected = [("stock exchange", 1), ("stocks fall", 1), ("stocks rise", 1)];
         assert_eq!(sorted(&counts[1].phrases), of(&expected));
+    }
+
+    #[test]
+    fn phrases_of_bigrams_are_the_text() {
+        let stems = Stems::english(false);
+        let tokenizer = Tokenizer::new(&TextOptions::default()).unwrap();
+        let scratch = TokenizerScratch::default();
+        let mut reader = Reader { tokenizer: &tokenizer, scratch, stems: StemCache::new(&stems) };
+        let keywords = HashSet::from(["操作".to_owned(), "系统".to_owned()]);
+        let found = reader.read("操作系统。Linux内核", &keywords);
+        let mut phrases: Vec<&str> = found.phrases.iter().map(String::as_str).collect();
+        phrases.sort_unstable();
+        assert_eq!(phrases, ["作系统", "操作系", "操作系统"]);
+        assert_eq!(stems.of_phrase("操作系统"), ["操作", "作系", "系统"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use docsphere::{Model, Result, StopWords, TextOptions, Tokenizer};
+use docsphere::{Model, Result, StopWords, TextOptions, Tokenizer, is_unspaced};
 
 /// The language of stems if the options of a run name none that has a stemmer.
 const DEFAULT_LANGUAGE: &str = "english";
@@ -16,17 +16,18 @@ pub(crate) struct Stems {
 }
 
 impl Stems {
-    /// The stemmer of the run, or else that of the language of its stop words.
+    /// The stemmer of the run, or else that of the first language of its stop words that has one.
     pub(crate) fn new(model: &Model) -> Result<Self> {
         let options = model.text().map(|text| text.text_options().clone()).unwrap_or_default();
         let has_stemmed_terms = model.text().is_some() && options.stemmer.is_some();
         let of_stop_words = match &options.stop_words {
-            StopWords::Language(name) => Some(name.clone()),
-            _ => None,
+            StopWords::Language(names) => names.as_str(),
+            _ => "",
         };
-        let language = options.stemmer.or(of_stop_words);
-        let stemmer = |language: String| Tokenizer::new(&TextOptions::default().stemmer(language));
-        let of_language = language.and_then(|language| stemmer(language).ok());
+        let languages = options.stemmer.as_deref().unwrap_or(of_stop_words).split(',').map(str::trim);
+        let plain = TextOptions::default().unspaced(options.unspaced);
+        let stemmer = |language: String| Tokenizer::new(&plain.clone().stemmer(language));
+        let of_language = languages.into_iter().find_map(|language| stemmer(language.to_owned()).ok());
         let stemmer = of_language.map_or_else(|| stemmer(DEFAULT_LANGUAGE.to_owned()), Ok)?;
         Ok(Stems { stemmer, has_stemmed_terms })
     }
@@ -45,12 +46,25 @@ impl Stems {
     /// The stems of the words of a term.
     pub(crate) fn of_term(&self, term: &str) -> Vec<String> {
         let stem = |word: &str| if self.has_stemmed_terms { word.to_owned() } else { self.of_word(word) };
-        words(term).map(stem).collect()
+        self.words(term).into_iter().map(stem).collect()
     }
 
     /// The stems of the words of a phrase.
     pub(crate) fn of_phrase(&self, phrase: &str) -> Vec<String> {
-        words(phrase).map(|word| self.of_word(word)).collect()
+        self.words(phrase).into_iter().map(|word| self.of_word(word)).collect()
+    }
+
+    /// The words of a term or phrase. In scripts without spaces a phrase is split as the texts are.
+    fn words<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let mut words = Vec::new();
+        for piece in text.split([' ', '-']).filter(|piece| !piece.is_empty()) {
+            if piece.chars().any(is_unspaced) {
+                self.stemmer.for_each_segment(piece, |word| words.push(word));
+            } else {
+                words.push(piece);
+            }
+        }
+        words
     }
 }
 
@@ -61,11 +75,6 @@ impl Stems {
         let options = TextOptions::default().stemmer(DEFAULT_LANGUAGE.to_owned());
         Stems { stemmer: Tokenizer::new(&options).unwrap(), has_stemmed_terms }
     }
-}
-
-/// The words of a term or phrase.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split([' ', '-']).filter(|word| !word.is_empty())
 }
 
 /// Stems of words that were looked up before.

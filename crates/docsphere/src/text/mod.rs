@@ -2,19 +2,28 @@
 //!
 //! [`TextOptions`] defines what a term is; [`Tokenizer`] finds the terms. The steps, in order:
 //! convert to lower case; drop web addresses; split into words ([`Segmentation`]); drop words that
-//! are too short, bare numbers or stop words; stem; build n-grams.
+//! are too short, bare numbers or stop words; stem; build n-grams. Words of scripts without spaces
+//! are pairs of characters, or come from a dictionary ([`Unspaced`]).
 //!
 //! Cost: one pass over the bytes; memory for one lower-cased document. English text takes about 10
 //! ns per word.
 
+#[cfg(feature = "dictionary")]
+#[path = "dictionary_enabled.rs"]
+mod dictionary;
+#[cfg(not(feature = "dictionary"))]
+#[path = "dictionary_disabled.rs"]
+mod dictionary;
 mod options;
 mod segment;
 mod stop_words;
 mod tokenizer;
+mod unspaced;
 mod urls;
 mod written;
 
-pub use options::{Ngrams, Segmentation, TextOptions};
+pub use options::{Ngrams, Segmentation, TextOptions, Unspaced};
 pub use stop_words::{StopWords, stop_word_languages};
 pub use tokenizer::{Tokenizer, TokenizerScratch};
+pub use unspaced::is_unspaced;
 pub use written::{Joint, WrittenWord};

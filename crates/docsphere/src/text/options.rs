@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::dictionary;
 use super::stop_words::{self, StopWords};
 use crate::error::{Error, Result};
 use crate::names::impl_names;
@@ -11,13 +12,15 @@ use crate::names::impl_names;
 ///
 /// | option | default | meaning |
 /// |---|---|---|
-/// | `segmentation` | `unicode` | where words begin and end |
+/// | `segmentation` | `words` | where words begin and end |
+/// | `unspaced` | `bigrams` | with `words`: how Chinese, Japanese, Thai, Lao, Khmer and Burmese are split, which have no spaces between words |
 /// | `lowercase` | yes | the whole text is lower-cased first, by the rules of Unicode |
 /// | `keep_urls` | no | `http://…`, `https://…` and `www.…` are dropped up to the next white space: they are unique to a document and carry no meaning |
 /// | `keep_numbers` | no | words without any letter are dropped: a bare number rarely says what a text is about and each is a term of its own; `covid19` and `3d` stay |
-/// | `min_chars` | 2 | shorter words are dropped; from 1 to 100 |
-/// | `stop_words` | english | words too common to say anything |
-/// | `ngrams` | 1 to 1 | runs of this many words, joined with a space, counted after stop words were dropped; from 1 to 3 |
+/// | `min_chars` | 2 | shorter words are dropped, but for Chinese characters and bigrams of `unspaced`; from 1 to 100 |
+/// | `stop_words` | english | words too common to say anything; of several languages, if separated by commas |
+/// | `more_stop_words` | none | words that are dropped besides |
+/// | `ngrams` | 1 to 1 | runs of this many words, joined with a space (words that `unspaced` found by dictionary: with nothing), counted after stop words were dropped; from 1 to 3 |
 /// | `stemmer` | none | language of a Snowball stemmer that removes suffixes |
 ///
 /// ```
@@ -37,6 +40,8 @@ use crate::names::impl_names;
 pub struct TextOptions {
     /// Where words begin and end.
     pub segmentation: Segmentation,
+    /// How scripts without spaces are split.
+    pub unspaced: Unspaced,
     /// Whether text is converted to lower case.
     pub lowercase: bool,
     /// Whether web addresses are split into words like other text.
@@ -47,6 +52,8 @@ pub struct TextOptions {
     pub min_chars: usize,
     /// Words that are dropped.
     pub stop_words: StopWords,
+    /// Words that are dropped besides.
+    pub more_stop_words: Vec<String>,
     /// How many words make a term.
     pub ngrams: Ngrams,
     /// The language of the stemmer, by English name or ISO 639 code; `None` for no stemming.
@@ -56,12 +63,14 @@ pub struct TextOptions {
 impl Default for TextOptions {
     fn default() -> Self {
         TextOptions {
-            segmentation: Segmentation::Unicode,
+            segmentation: Segmentation::Words,
+            unspaced: Unspaced::Bigrams,
             lowercase: true,
             keep_urls: false,
             keep_numbers: false,
             min_chars: 2,
             stop_words: StopWords::Language("english".to_owned()),
+            more_stop_words: Vec::new(),
             ngrams: Ngrams::default(),
             stemmer: None,
         }
@@ -84,6 +93,13 @@ impl TextOptions {
     #[must_use]
     pub fn segmentation(mut self, segmentation: Segmentation) -> Self {
         self.segmentation = segmentation;
+        self
+    }
+
+    /// How scripts without spaces are split.
+    #[must_use]
+    pub fn unspaced(mut self, unspaced: Unspaced) -> Self {
+        self.unspaced = unspaced;
         self
     }
 
@@ -122,6 +138,13 @@ impl TextOptions {
         self
     }
 
+    /// Words that are dropped besides [`stop_words`](Self::stop_words).
+    #[must_use]
+    pub fn more_stop_words(mut self, words: Vec<String>) -> Self {
+        self.more_stop_words = words;
+        self
+    }
+
     /// How many words make a term.
     #[must_use]
     pub fn ngrams(mut self, ngrams: Ngrams) -> Self {
@@ -140,14 +163,18 @@ impl TextOptions {
     ///
     /// # Errors
     /// [`ErrorKind::Parameter`](crate::ErrorKind::Parameter) for the first option that is out of
-    /// its range.
+    /// its range; [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for one that is not in
+    /// this build.
     pub fn check(&self) -> Result<()> {
         Error::unless((1..=100).contains(&self.min_chars), "min_chars", "from 1 to 100", self.min_chars)?;
         let Ngrams { lo, hi } = self.ngrams;
         let in_range = 1 <= lo && lo <= hi && hi <= 3;
         Error::unless(in_range, "ngrams", "lo to hi with 1 <= lo <= hi <= 3", format!("{lo} to {hi}"))?;
-        if let StopWords::Language(name) = &self.stop_words {
-            stop_words::of_language(name)?;
+        if self.unspaced == Unspaced::Dictionary {
+            dictionary::check_build()?;
+        }
+        if let StopWords::Language(names) = &self.stop_words {
+            stop_words::of_languages(names)?;
         }
         self.stemming().map(drop)
     }
@@ -171,9 +198,12 @@ impl TextOptions {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Segmentation {
-    /// The word boundaries of Unicode ([UAX #29](https://www.unicode.org/reports/tr29/)): `don't`,
-    /// `3.14` and `e.g` are one word each.
+    /// As `Unicode`, and what people take for words besides: `C++`, `C#`, `AT&T`, and the words of
+    /// scripts without spaces ([`Unspaced`]).
     #[default]
+    Words,
+    /// The word boundaries of Unicode ([UAX #29](https://www.unicode.org/reports/tr29/)): `don't`,
+    /// `3.14` and `e.g` are one word each. Of Chinese it makes single characters.
     Unicode,
     /// Runs of two or more letters, digits and underscores, as scikit-learn's default
     /// `token_pattern` `(?u)\b\w\w+\b`.
@@ -182,11 +212,13 @@ pub enum Segmentation {
 
 impl Segmentation {
     /// All segmentations.
-    pub const ALL: &'static [Segmentation] = &[Segmentation::Unicode, Segmentation::SkLearn];
+    pub const ALL: &'static [Segmentation] =
+        &[Segmentation::Words, Segmentation::Unicode, Segmentation::SkLearn];
 
     /// The name on the command line and in files.
     pub const fn name(self) -> &'static str {
         match self {
+            Segmentation::Words => "words",
             Segmentation::Unicode => "unicode",
             Segmentation::SkLearn => "sklearn",
         }
@@ -194,6 +226,35 @@ impl Segmentation {
 }
 
 impl_names!(Segmentation, "segmentation");
+
+/// How scripts without spaces are split: Chinese, Japanese, Thai, Lao, Khmer, Burmese.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Unspaced {
+    /// Every two neighbouring characters are a word: `操作系统` becomes `操作`, `作系`, `系统`. Needs no
+    /// dictionary, so no word is missing from it.
+    #[default]
+    Bigrams,
+    /// Words by the dictionaries of ICU: `操作`, `系统`. Only in builds with the feature
+    /// `dictionary`.
+    Dictionary,
+}
+
+impl Unspaced {
+    /// All ways to split.
+    pub const ALL: &'static [Unspaced] = &[Unspaced::Bigrams, Unspaced::Dictionary];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Unspaced::Bigrams => "bigrams",
+            Unspaced::Dictionary => "dictionary",
+        }
+    }
+}
+
+impl_names!(Unspaced, "unspaced");
 
 /// The minimum and maximum number of words in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,9 +309,16 @@ mod tests {
             assert_eq!(serde_json::to_string(&segmentation).unwrap(), format!("\"{segmentation}\""));
         }
         assert_eq!(
-            "words".parse::<Segmentation>().unwrap_err().to_string(),
-            "segmentation must be one of unicode, sklearn, got \"words\""
+            "lines".parse::<Segmentation>().unwrap_err().to_string(),
+            "segmentation must be one of words, unicode, sklearn, got \"lines\""
         );
+    }
+
+    #[cfg(not(feature = "dictionary"))]
+    #[test]
+    fn dictionaries_that_are_not_built_in_are_refused() {
+        let refused = message(TextOptions::default().unspaced(Unspaced::Dictionary));
+        assert!(refused.contains("by dictionary") && refused.contains("feature `dictionary`"), "{refused}");
     }
 
     #[test]

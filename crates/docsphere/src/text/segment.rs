@@ -10,30 +10,125 @@
 //! The property that allows the split: no word spans a space, and a space ends a word just as the
 //! end of the text does. Characters *after* a space may attach to it (a combining mark), so a
 //! stretch for the general path begins with the space before it.
+//!
+//! [`plain_words`] adds to these rules what people take for words: names with signs (`C++`, `AT&T`),
+//! and words of scripts without spaces, of which Unicode's rules make single characters.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::dictionary;
+use super::options::Unspaced;
+use super::unspaced::{begins_unspaced, pairs};
+
 /// Calls `word` for each word, by the rules of Unicode, that contains a letter or digit.
-pub(super) fn unicode_words(text: &str, mut word: impl FnMut(&str)) {
+#[inline]
+pub(super) fn unicode_words<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
+    stretches(text, &mut word, ascii_words::<false, _>, |text, word| general_words(text).for_each(word));
+}
+
+/// Like [`unicode_words`], with names such as `C++` and `AT&T` whole. Letters of scripts without
+/// spaces are split as `unspaced` says.
+#[inline]
+pub(super) fn plain_words<'a>(text: &'a str, unspaced: Unspaced, mut word: impl FnMut(&'a str)) {
+    stretches(text, &mut word, ascii_words::<true, _>, |text, word| {
+        general_plain_words(text, unspaced, word)
+    });
+}
+
+/// Cuts a text into pure ASCII and the rest.
+#[inline]
+fn stretches<'a, F: FnMut(&'a str)>(
+    text: &'a str,
+    word: &mut F,
+    ascii: impl Fn(&'a str, &mut F),
+    general: impl Fn(&'a str, &mut F),
+) {
     let bytes = text.as_bytes();
     let mut from = 0;
     while let Some(other) = first_non_ascii(&bytes[from..]).map(|at| from + at) {
         // The space before the word with the non-ASCII character; the ASCII before that space takes
         // the fast path.
         let space = bytes[from..other].iter().rposition(|&b| is_cut(b)).map_or(from, |at| from + at);
-        ascii_words(&text[from..space], &mut word);
+        ascii(&text[from..space], word);
         let end = bytes[other..].iter().position(|&b| is_cut(b)).map_or(bytes.len(), |at| other + at);
-        general_words(&text[space..end]).for_each(&mut word);
+        general(&text[space..end], word);
         from = end;
     }
-    ascii_words(&text[from..], &mut word);
+    ascii(&text[from..], word);
 }
 
 /// The words of any text. Unicode counts a combining mark on a space as a letter; here it is not a
 /// word.
 fn general_words(text: &str) -> impl Iterator<Item = &str> {
     text.unicode_words().filter(|word| !word.starts_with(char::is_whitespace))
+}
+
+/// [`plain_words`] of any text.
+fn general_plain_words<'a, F: FnMut(&'a str)>(text: &'a str, unspaced: Unspaced, word: &mut F) {
+    // Where the characters of a run without spaces begin, and where it ends.
+    let mut run: Vec<usize> = Vec::new();
+    let finish = |run: &mut Vec<usize>, word: &mut F| {
+        if let [start, .., end] = run[..] {
+            match unspaced {
+                Unspaced::Bigrams => pairs(text, run, word),
+                Unspaced::Dictionary => dictionary::words(&text[start..end], word),
+            }
+            run.clear();
+        }
+    };
+    let mut from = 0;
+    for found in general_words(text) {
+        // Words are slices of the text.
+        let start = found.as_ptr() as usize - text.as_ptr() as usize;
+        let end = start + found.len();
+        if start < from {
+            // Belongs to a name with a sign.
+            continue;
+        }
+        if run.last().is_some_and(|&last| last != start) || !begins_unspaced(found) {
+            finish(&mut run, word);
+        }
+        if begins_unspaced(found) {
+            if run.is_empty() {
+                run.push(start);
+            }
+            run.push(end);
+            continue;
+        }
+        from = end + signs(text, start, end);
+        word(&text[start..from]);
+    }
+    finish(&mut run, word);
+}
+
+/// The number of bytes that belong to the word from `start` to `end` in addition: the signs of
+/// `C++`, `G++`, `C#` and `F#`, and the rest of a name such as `AT&T` and `R&D` with at most two
+/// letters on both sides.
+#[inline]
+fn signs(text: &str, start: usize, end: usize) -> usize {
+    let is_candidate =
+        end - start <= 2 && text.as_bytes().get(end).is_some_and(|sign| matches!(sign, b'+' | b'#' | b'&'));
+    if is_candidate { candidate_signs(text, start, end) } else { 0 }
+}
+
+/// [`signs`] of a short word with a sign after it, of which there are few.
+#[cold]
+fn candidate_signs(text: &str, start: usize, end: usize) -> usize {
+    let bytes = text.as_bytes();
+    let at = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
+    let is_single = end - start == 1;
+    match (at(end), at(start).to_ascii_lowercase()) {
+        (b'+', b'c' | b'g') if is_single && at(end + 1) == b'+' && at(end + 2) != b'+' => 2,
+        (b'#', b'c' | b'f') if is_single && !text[end + 1..].starts_with(char::is_alphabetic) => 1,
+        (b'&', _) if bytes[start..end].iter().all(u8::is_ascii_alphabetic) => {
+            let after = bytes[end + 1..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+            let goes_on = |next: char| next.is_alphanumeric() || matches!(next, '_' | ';');
+            let is_name = (1..=2).contains(&after) && !text[end + 1 + after..].starts_with(goes_on);
+            if is_name { 1 + after } else { 0 }
+        }
+        _ => 0,
+    }
 }
 
 fn first_non_ascii(bytes: &[u8]) -> Option<usize> {
@@ -72,8 +167,9 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// Like [`unicode_words`], for pure ASCII.
-fn ascii_words(text: &str, word: &mut impl FnMut(&str)) {
+/// Like [`unicode_words`], for pure ASCII; with `SIGNS` like [`plain_words`].
+#[inline]
+fn ascii_words<'a, const SIGNS: bool, F: FnMut(&'a str)>(text: &'a str, word: &mut F) {
     let bytes = text.as_bytes();
     let class = |at: usize| bytes.get(at).map_or(0, |&byte| CLASSES[byte as usize]);
     let mut at = 0;
@@ -99,6 +195,9 @@ fn ascii_words(text: &str, word: &mut impl FnMut(&str)) {
             }
         }
         if seen & (LETTER | DIGIT) != 0 {
+            if SIGNS {
+                at += signs(text, start, at);
+            }
             word(&text[start..at]);
         }
     }
@@ -106,7 +205,7 @@ fn ascii_words(text: &str, word: &mut impl FnMut(&str)) {
 
 /// Calls `word` for each match of Python's `\w\w+`: two or more letters, digits (both of any
 /// script) or underscores.
-pub(super) fn sklearn_words(text: &str, mut word: impl FnMut(&str)) {
+pub(super) fn sklearn_words<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
     let (mut at, mut start, mut n_chars) = (0, 0, 0);
     while at < bytes.len() {
@@ -150,6 +249,40 @@ mod tests {
         words
     }
 
+    fn plain(text: &str, unspaced: Unspaced) -> Vec<String> {
+        let mut words = Vec::new();
+        plain_words(text, unspaced, |word| words.push(word.to_owned()));
+        words
+    }
+
+    #[test]
+    fn names_with_signs_are_words() {
+        for (text, expected) in [
+            ("C++ c++11, (G++) i++ c+++ c+", "C++|c++|11|G++|i|c|c"),
+            ("C# F#, c#7 #c a# c#a C", "C#|F#|c#|7|c|a|c|a|C"),
+            ("AT&T R&D, Q&A: B&B AT&Town cats&dogs a&b; x&", "AT&T|R&D|Q&A|B&B|AT|Town|cats|dogs|a|b|x"),
+            ("“C++” “R&D” “C#”é c#é é&a", "C++|R&D|C#|é|c|é|é|a"),
+        ] {
+            assert_eq!(plain(text, Unspaced::Bigrams).join("|"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn scripts_without_spaces_become_pairs_of_characters() {
+        for (text, expected) in [
+            ("操作系统", "操作|作系|系统"),
+            ("水 Linux内核。模块2.0版", "水|Linux|内核|模块|2.0|版"),
+            ("単語に分割、カタカナと漢", "単語|語に|に分|分割|カタカナ|と漢"),
+            ("ไทยที่", "ไท|ทย|ยที่"),
+            ("ພາສາ", "ພາ|າສ|ສາ"),
+            ("ខ្មែរ", "ខ្មែ|មែរ"),
+            ("မြန်မာ", "မြန်|န်မာ"),
+            ("한국어 문장 שלום عربي हिन्दी", "한국어|문장|שלום|عربي|हिन्दी"),
+        ] {
+            assert_eq!(plain(text, Unspaced::Bigrams).join("|"), expected, "{text}");
+        }
+    }
+
     fn sklearn(text: &str) -> Vec<String> {
         let mut words = Vec::new();
         sklearn_words(text, |word| words.push(word.to_owned()));
@@ -178,9 +311,9 @@ mod tests {
     }
 
     fn texts() -> impl Strategy<Value = String> {
-        let ascii = prop::sample::select(b"ab1_.,:;'\" \n\r\t-9Z".map(char::from).to_vec());
+        let ascii = prop::sample::select(b"acb1_.,:;'\" \n\r\t-9Z+#&".map(char::from).to_vec());
         let other = prop::sample::select(
-            "éß’·\u{301}\u{345}\u{200d}\u{200b}\u{ad}東カ٣א״👍\u{1f3fd}\u{a0}\u{2028}…\u{feff}🇩"
+            "éß’·\u{301}\u{345}\u{200d}\u{200b}\u{ad}東京カ٣ทא״👍\u{1f3fd}\u{a0}\u{2028}…\u{feff}🇩"
                 .chars()
                 .collect::<Vec<_>>(),
         );
@@ -199,6 +332,9 @@ mod tests {
                 prop_assert_eq!(words(&text), expected);
             }
             prop_assert_eq!(words(&text), general_words(&text).collect::<Vec<_>>());
+            let mut expected = Vec::new();
+            general_plain_words(&text, Unspaced::Bigrams, &mut |word: &str| expected.push(word.to_owned()));
+            prop_assert_eq!(plain(&text, Unspaced::Bigrams), expected);
         }
     }
 }

@@ -19,6 +19,7 @@ pub enum StopWords {
     /// No stop words.
     None,
     /// The list of a language, by English name or ISO 639 code; see [`stop_word_languages`].
+    /// Several languages are separated by commas: `english,french`.
     Language(String),
     /// A custom list.
     Own(Vec<String>),
@@ -65,8 +66,13 @@ pub fn stop_word_languages() -> impl ExactSizeIterator<Item = &'static str> {
     LANGUAGES.iter().map(|&(name, _)| name)
 }
 
+/// The lists of languages, by names or codes, separated by commas.
+pub(super) fn of_languages(names: &str) -> Result<Vec<&'static [&'static str]>> {
+    names.split(',').map(|name| of_language(name.trim())).collect()
+}
+
 /// The list of a language, by name or code.
-pub(super) fn of_language(name: &str) -> Result<&'static [&'static str]> {
+fn of_language(name: &str) -> Result<&'static [&'static str]> {
     let wanted = name.to_lowercase();
     let code = LANGUAGES.iter().find(|&&(name, code)| name == wanted || code == wanted).map(|entry| entry.1);
     match code.and_then(stop_words::lookup) {
@@ -87,15 +93,17 @@ pub(super) struct StopSet {
 }
 
 impl StopSet {
-    pub(super) fn new(choice: &StopWords, lowercase: bool) -> Result<Self> {
+    /// The chosen words, and more.
+    pub(super) fn new(choice: &StopWords, more: &[String], lowercase: bool) -> Result<Self> {
         let mut set = StopSet::default();
         match choice {
             StopWords::None => {}
-            StopWords::Language(name) => {
-                of_language(name)?.iter().for_each(|word| set.insert(word, lowercase))
+            StopWords::Language(names) => {
+                of_languages(names)?.into_iter().flatten().for_each(|word| set.insert(word, lowercase));
             }
             StopWords::Own(words) => words.iter().for_each(|word| set.insert(word, lowercase)),
         }
+        more.iter().for_each(|word| set.insert(word, lowercase));
         Ok(set)
     }
 
@@ -138,10 +146,21 @@ mod tests {
 
     #[test]
     fn apostrophes_are_known_in_both_ways_of_writing() {
-        let set = StopSet::new(&StopWords::Language("english".to_owned()), true).unwrap();
+        let set = StopSet::new(&StopWords::Language("english".to_owned()), &[], true).unwrap();
         assert!(set.contains("don't") && set.contains("don’t") && set.contains("the"));
         assert!(!set.contains("sphere") && !set.contains(""));
-        let own = StopSet::new(&StopWords::Own(vec![" Sphere ".to_owned()]), true).unwrap();
+        let own = StopSet::new(&StopWords::Own(vec![" Sphere ".to_owned()]), &[], true).unwrap();
         assert!(own.contains("sphere") && !own.contains("the"));
+    }
+
+    #[test]
+    fn several_languages_and_more_words_add_up() {
+        let several = StopWords::Language("english, fr".to_owned());
+        let set = StopSet::new(&several, &["Sphere".to_owned()], true).unwrap();
+        assert!(set.contains("the") && set.contains("avec") && set.contains("sphere"));
+        for wrong in ["english,klingon", "english,", ""] {
+            let error = StopSet::new(&StopWords::Language(wrong.to_owned()), &[], true).unwrap_err();
+            assert!(error.to_string().starts_with("stop_words must be one of albanian"), "{error}");
+        }
     }
 }

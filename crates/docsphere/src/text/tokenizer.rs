@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::options::{Ngrams, Segmentation, TextOptions};
-use super::segment::{sklearn_words, unicode_words};
+use super::options::{Ngrams, Segmentation, TextOptions, Unspaced};
+use super::segment::{plain_words, sklearn_words, unicode_words};
 use super::stop_words::StopSet;
+use super::unspaced::{begins_unspaced, is_han, is_unspaced};
 use super::urls::between_urls;
 use crate::error::Result;
 
@@ -14,6 +15,9 @@ pub struct Tokenizer {
     options: TextOptions,
     stop_set: StopSet,
     stemmer: Option<frostem::Stemmer>,
+    /// Whether n-grams of scripts without spaces are written without them. Bigrams overlap, so
+    /// theirs need spaces.
+    joins_words: bool,
 }
 
 impl fmt::Debug for Tokenizer {
@@ -40,8 +44,10 @@ impl Tokenizer {
     pub fn new(options: &TextOptions) -> Result<Self> {
         options.check()?;
         Ok(Tokenizer {
-            stop_set: StopSet::new(&options.stop_words, options.lowercase)?,
+            stop_set: StopSet::new(&options.stop_words, &options.more_stop_words, options.lowercase)?,
             stemmer: options.stemming()?,
+            joins_words: options.segmentation == Segmentation::Words
+                && options.unspaced == Unspaced::Dictionary,
             options: options.clone(),
         })
     }
@@ -76,7 +82,7 @@ impl Tokenizer {
         joined.clear();
         spans.clear();
         self.for_each_word(text, |word| {
-            if !joined.is_empty() {
+            if !joined.is_empty() && !(self.joins_words && ends_unspaced(joined) && begins_unspaced(word)) {
                 joined.push(' ');
             }
             spans.push((joined.len(), joined.len() + word.len()));
@@ -109,10 +115,12 @@ impl Tokenizer {
         self.for_each_segment(text, keep);
     }
 
-    /// All words, kept or not, as slices of the text.
+    /// All words, kept or not, as slices of the text, in its own letter case; not web addresses
+    /// that the options drop.
     #[inline]
-    pub(super) fn for_each_segment(&self, text: &str, mut word: impl FnMut(&str)) {
-        let mut cut = |text: &str| match self.options.segmentation {
+    pub fn for_each_segment<'a>(&self, text: &'a str, mut word: impl FnMut(&'a str)) {
+        let mut cut = |text: &'a str| match self.options.segmentation {
+            Segmentation::Words => plain_words(text, self.options.unspaced, &mut word),
             Segmentation::Unicode => unicode_words(text, &mut word),
             Segmentation::SkLearn => sklearn_words(text, &mut word),
         };
@@ -123,12 +131,25 @@ impl Tokenizer {
         self.stemmer.as_ref()
     }
 
+    /// Whether a word counts however few characters it has: Chinese characters do, and bigrams.
+    #[cold]
+    fn is_never_short(&self, word: &str) -> bool {
+        let is_bigram = || self.options.unspaced == Unspaced::Bigrams && word.chars().nth(1).is_some();
+        self.options.segmentation == Segmentation::Words
+            && begins_unspaced(word)
+            && (word.starts_with(is_han) || is_bigram())
+    }
+
     #[inline]
     pub(super) fn is_wanted(&self, word: &str) -> bool {
-        has_chars(word, self.options.min_chars)
+        (has_chars(word, self.options.min_chars) || self.is_never_short(word))
             && (self.options.keep_numbers || !is_number(word))
             && !self.stop_set.contains(word)
     }
+}
+
+fn ends_unspaced(text: &str) -> bool {
+    text.chars().next_back().is_some_and(is_unspaced)
 }
 
 /// Whether a word has at least `min_chars` characters.
@@ -204,6 +225,29 @@ mod tests {
     fn the_parity_options_are_those_of_scikit_learn() {
         let text = "Don't stop: 10 a_b x www.a.com";
         assert_eq!(terms(&TextOptions::sklearn(), text), ["don", "stop", "10", "a_b", "www", "com"]);
+    }
+
+    #[test]
+    fn no_word_without_spaces_is_too_short() {
+        let text = "水 の 操作系统 ab";
+        assert_eq!(terms(&TextOptions::default(), text), ["水", "操作", "作系", "系统", "ab"]);
+        assert_eq!(terms(&TextOptions::default().min_chars(3), text), ["水", "操作", "作系", "系统"]);
+        let pairs = TextOptions::default().ngrams(Ngrams { lo: 2, hi: 2 });
+        assert_eq!(terms(&pairs, "操作系统"), ["操作 作系", "作系 系统"]);
+    }
+
+    #[cfg(feature = "dictionary")]
+    #[test]
+    fn words_of_dictionaries_are_joined_without_spaces() {
+        let options = TextOptions::default().unspaced(Unspaced::Dictionary).ngrams(Ngrams { lo: 1, hi: 2 });
+        let found = terms(&options, "操作系统 linux");
+        assert_eq!(found, ["操作", "系统", "linux", "操作系统", "系统 linux"]);
+    }
+
+    #[test]
+    fn the_rules_of_older_models_stay() {
+        let older: TextOptions = serde_json::from_str(r#"{"segmentation":"unicode","min_chars":2}"#).unwrap();
+        assert_eq!(terms(&older, "水 操作系统 C++ AT&T unix"), ["unix"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use memchr::memmem;
 
 /// Calls `piece` for each stretch of text between web addresses.
-pub(super) fn between_urls(text: &str, mut piece: impl FnMut(&str)) {
+pub(super) fn between_urls<'a>(text: &'a str, mut piece: impl FnMut(&'a str)) {
     let mut from = 0;
     while let Some((start, end)) = next_url(text, from) {
         piece(&text[from..start]);

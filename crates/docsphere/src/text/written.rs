@@ -5,6 +5,7 @@
 //! dogs" is none.
 
 use super::tokenizer::{Tokenizer, TokenizerScratch, lower_case};
+use super::unspaced::{begins_unspaced, is_unspaced};
 
 /// What is between a word and the word before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,10 @@ pub enum Joint {
     Space,
     /// A hyphen.
     Hyphen,
+    /// Nothing, in scripts without spaces.
+    Nothing,
+    /// Less than nothing: the word begins with this many bytes of the one before, as bigrams do.
+    Overlap(usize),
 }
 
 /// A word of a text.
@@ -58,7 +63,7 @@ impl Tokenizer {
         self.for_each_segment(text, |found| {
             // Words are slices of the text.
             let start = found.as_ptr() as usize - text.as_ptr() as usize;
-            let joint = end.map_or(Joint::Break, |end| joint(&text[end..start]));
+            let joint = end.map_or(Joint::Break, |end| joint(text, end, start));
             end = Some(start + found.len());
             word(WrittenWord { word: found, joint, is_kept: self.is_wanted(found) });
         });
@@ -70,11 +75,20 @@ impl Tokenizer {
     }
 }
 
-fn joint(gap: &str) -> Joint {
+/// What is between a word that ends at `end` and one that begins at `start`.
+fn joint(text: &str, end: usize, start: usize) -> Joint {
+    if start < end {
+        return Joint::Overlap(end - start);
+    }
+    let gap = &text[end..start];
+    if gap.is_empty() {
+        let is_unspaced = begins_unspaced(&text[start..]) || text[..end].ends_with(is_unspaced);
+        return if is_unspaced { Joint::Nothing } else { Joint::Break };
+    }
     if matches!(gap, "-" | "\u{2010}" | "\u{2011}") {
         return Joint::Hyphen;
     }
-    let is_space = !gap.is_empty() && gap.chars().all(char::is_whitespace);
+    let is_space = gap.chars().all(char::is_whitespace);
     let n_lines = gap.bytes().filter(|&byte| byte == b'\n').count();
     if is_space && n_lines < 2 { Joint::Space } else { Joint::Break }
 }
@@ -115,8 +129,24 @@ mod tests {
     }
 
     #[test]
+    fn bigrams_overlap_and_nothing_is_between_scripts() {
+        use Joint::{Break, Nothing, Overlap, Space};
+        let found = written(&TextOptions::default(), "Linux内核模 块。カナ漢字");
+        let joints: Vec<(&str, Joint)> = found.iter().map(|(word, joint, _)| (&**word, *joint)).collect();
+        let expected = [
+            ("linux", Break),
+            ("内核", Nothing),
+            ("核模", Overlap(3)),
+            ("块", Space),
+            ("カナ", Break),
+            ("漢字", Nothing),
+        ];
+        assert_eq!(joints, expected);
+    }
+
+    #[test]
     fn kept_words_are_the_terms() {
-        let text = "The quick brown fox's jump over 12 lazy dogs, e.g. on www.example.org!";
+        let text = "The quick 内核模块 brown fox's jump over 12 lazy dogs, e.g. on www.example.org!";
         for options in [TextOptions::default(), TextOptions::sklearn()] {
             let kept = written(&options, text).into_iter().filter(|word| word.2).map(|word| word.0);
             assert_eq!(kept.collect::<Vec<_>>(), Tokenizer::new(&options).unwrap().terms(text));

@@ -20,7 +20,8 @@ use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
 
 /// Name of the format in messages.
 const FORMAT: &str = "text model";
-const VERSION: u32 = 1;
+/// Version 2 has the segmentation `words`.
+const VERSION: u32 = 2;
 
 /// Turns new documents into rows over the terms of the corpus that it was fitted to.
 #[derive(Clone, Debug)]

@@ -61,11 +61,11 @@ def _text(command: argparse.ArgumentParser) -> None:
     add = command.add_argument_group("Text").add_argument
     add(
         "--stop-words",
-        metavar="LANGUAGE",
+        metavar="LANGUAGES",
         default="english",
-        help='language whose stop words are dropped, or "none" [default: %(default)s]',
+        help='languages whose stop words are dropped, such as "english,french", or "none" [default: %(default)s]',
     )
-    add("--stop-words-file", metavar="FILE", help="file with your own stop words, one per line, used instead")
+    add("--stop-words-file", metavar="FILE", help="file with more stop words, one per line")
     add("--ngrams", metavar="LO..HI", type=ngrams, default=(1, 1), help='"1", "1..2", "1..3", "2..3" [default: 1]')
     add("--stem", metavar="LANGUAGE", help="stem words with the Snowball stemmer of this language")
     add("--min-chars", metavar="N", type=int, default=2, help="drop shorter words [default: %(default)s]")
@@ -74,9 +74,15 @@ def _text(command: argparse.ArgumentParser) -> None:
     add("--case-sensitive", action="store_true", help="distinguish upper and lower case")
     add(
         "--segmentation",
-        choices=("unicode", "sklearn"),
-        default="unicode",
+        choices=("words", "unicode", "sklearn"),
+        default="words",
         help="how text is split into words [default: %(default)s]",
+    )
+    add(
+        "--unspaced",
+        choices=("bigrams", "dictionary"),
+        default="bigrams",
+        help="how scripts without spaces between words are split [default: %(default)s]",
     )
     add(
         "--min-df",
@@ -250,12 +256,14 @@ def size(text: str) -> int:
 def arguments(given: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `cluster` for the options that were given."""
     stop_words: Any = None if given.stop_words == "none" else given.stop_words
+    more_stop_words: list[str] | None = None
     if given.stop_words_file is not None:
         with open(given.stop_words_file, encoding="utf-8") as file:
-            stop_words = [line.strip() for line in file if line.strip()]
+            more_stop_words = [line.strip() for line in file if line.strip()]
     vectorizer = TextVectorizer(
         lowercase=not given.case_sensitive,
         stop_words=stop_words,
+        more_stop_words=more_stop_words,
         ngram_range=given.ngrams,
         min_df=given.min_df,
         max_df=given.max_df,
@@ -263,6 +271,7 @@ def arguments(given: argparse.Namespace) -> dict[str, Any]:
         sublinear_tf=given.sublinear_tf,
         idf="smooth" if given.smooth_idf else "paper",
         segmentation=given.segmentation,
+        unspaced=given.unspaced,
         stemmer=given.stem,
         min_chars=given.min_chars,
         keep_urls=given.keep_urls,
