@@ -232,8 +232,8 @@ impl_names!(Segmentation, "segmentation");
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Unspaced {
-    /// Every two neighbouring characters are a word: `操作系统` becomes `操作`, `作系`, `系统`. Needs no
-    /// dictionary, so no word is missing from it.
+    /// Every two neighbouring characters are a word: `操作系统` becomes `操作`, `作系` and
+    /// `系统`. Needs no dictionary, so no word is missing from it.
     #[default]
     Bigrams,
     /// Words by the dictionaries of ICU: `操作`, `系统`. Only in builds with the feature

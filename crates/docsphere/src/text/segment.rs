@@ -11,8 +11,8 @@
 //! end of the text does. Characters *after* a space may attach to it (a combining mark), so a
 //! stretch for the general path begins with the space before it.
 //!
-//! [`plain_words`] adds to these rules what people take for words: names with signs (`C++`, `AT&T`),
-//! and words of scripts without spaces, of which Unicode's rules make single characters.
+//! [`plain_words`] adds to these rules what people take for words: names with signs (`C++`,
+//! `AT&T`), and words of scripts without spaces, of which Unicode's rules make single characters.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
