@@ -226,7 +226,8 @@ fn wrong_usage_ends_with_2_and_names_the_option() {
             "cluster pets.txt -k 2 -o out --checkpoint c --checkpoint-every 0",
             "give a whole number, at least 1",
         ),
-        ("cluster pets.txt -k 2 -o out --stop-words german --stop-words-file f", "cannot be used with"),
+        ("cluster pets.txt -k 2 -o out --stop-words german,klingon", "--stop-words must be one of"),
+        ("cluster pets.txt -k 2 -o out --unspaced spaces", "[possible values: bigrams, dictionary]"),
         ("assign m pets.txt --min-similarity nan", "give a number from -1 to 1"),
         ("completions cmd", "invalid value 'cmd'"),
     ] {

@@ -83,7 +83,10 @@ fn general_plain_words<'a, F: FnMut(&'a str)>(text: &'a str, unspaced: Unspaced,
         let start = found.as_ptr() as usize - text.as_ptr() as usize;
         let end = start + found.len();
         if start < from {
-            // Belongs to a name with a sign.
+            // Belongs to a name with a sign, all of it or its beginning (`AT&T's`).
+            if from < end {
+                general_plain_words(&text[from..end], unspaced, word);
+            }
             continue;
         }
         if run.last().is_some_and(|&last| last != start) || !begins_unspaced(found) {
@@ -261,6 +264,8 @@ mod tests {
             ("C++ c++11, (G++) i++ c+++ c+", "C++|c++|11|G++|i|c|c"),
             ("C# F#, c#7 #c a# c#a C", "C#|F#|c#|7|c|a|c|a|C"),
             ("AT&T R&D, Q&A: B&B AT&Town cats&dogs a&b; x&", "AT&T|R&D|Q&A|B&B|AT|Town|cats|dogs|a|b|x"),
+            ("AT&T's a&a.Z.b", "AT&T|s|a&a|Z.b"),
+            ("“AT&T's” “a&a.Z.b”", "AT&T|s|a&a|Z.b"),
             ("“C++” “R&D” “C#”é c#é é&a", "C++|R&D|C#|é|c|é|é|a"),
         ] {
             assert_eq!(plain(text, Unspaced::Bigrams).join("|"), expected, "{text}");

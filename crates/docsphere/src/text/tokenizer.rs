@@ -82,7 +82,8 @@ impl Tokenizer {
         joined.clear();
         spans.clear();
         self.for_each_word(text, |word| {
-            if !joined.is_empty() && !(self.joins_words && ends_unspaced(joined) && begins_unspaced(word)) {
+            let is_joined = self.joins_words && ends_unspaced(joined) && begins_unspaced(word);
+            if !joined.is_empty() && !is_joined {
                 joined.push(' ');
             }
             spans.push((joined.len(), joined.len() + word.len()));
