@@ -222,22 +222,31 @@ impl SummarySource for LocalSource<'_> {
         let scratch: Pool<RowTable> = Pool::default();
         let of_cluster = |(cluster, rows): (u32, &Vec<Centroid>)| {
             scratch.with(|table| {
-                table.set(self.rows.n_terms(), rows);
+                let members = self.members.by_cluster.of(cluster);
+                let mut is_counted = vec![false; members.len()];
                 let mut counts = vec![0; rows.len()];
-                let mut similarities = vec![0.0; rows.len()];
-                for &position in self.members.by_cluster.of(cluster) {
-                    table.similarities(self.rows.row(position as usize), &mut similarities);
-                    if let Some(first) = similarities.iter().position(|&similarity| similarity >= near) {
-                        counts[first] += 1;
+                for (rows, counts) in rows.chunks(TABLE_ROWS).zip(counts.chunks_mut(TABLE_ROWS)) {
+                    table.set(self.rows.n_terms(), rows);
+                    let mut similarities = vec![0.0; rows.len()];
+                    let uncounted = members.iter().zip(&mut is_counted).filter(|(_, counted)| !**counted);
+                    for (&position, is_counted) in uncounted {
+                        table.similarities(self.rows.row(position as usize), &mut similarities);
+                        if let Some(first) = similarities.iter().position(|&similarity| similarity >= near) {
+                            counts[first] += 1;
+                            *is_counted = true;
+                        }
                     }
+                    table.clear(rows);
                 }
-                table.clear(rows);
                 counts
             })
         };
         Ok(clusters.into_par_iter().zip(rows).map(of_cluster).collect())
     }
 }
+
+/// Rows in a table at a time: its memory must not grow with the number of representatives.
+const TABLE_ROWS: usize = if cfg!(test) { 2 } else { 16 };
 
 /// Few rows by term: the similarities of a document to all of them cost one step per term of the
 /// document. 4 bytes per term, and 4 per distinct term of the rows and row.
