@@ -125,7 +125,9 @@ impl Forecast {
         let entries = (rows.nnz() as u64).min(k as u64 * rows.n_terms() as u64);
         let n_threads = n_threads.unwrap_or_else(docsphere::all_cores);
         // Of summaries: the weights of all terms, and few rows by term in each thread.
-        let by_term = (16 + 4 * n_threads as u64) * rows.n_terms() as u64;
+        let in_table = (16 * rows.max_row_nnz() as u64).min(rows.n_terms() as u64);
+        let by_term = (16 + 4 * n_threads as u64) * rows.n_terms() as u64
+            + n_threads as u64 * (64 * in_table + rows.n_rows() as u64);
         let after = MergeTree::forecast_bytes(k, entries, n_threads).max(by_term);
         let silhouette = if silhouette {
             Silhouette::forecast_bytes(rows.n_rows(), rows.n_terms(), k, entries, n_threads)

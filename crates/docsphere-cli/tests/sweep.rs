@@ -1,6 +1,8 @@
 //! Several numbers of clusters in one run, and a number of clusters that nobody chose.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -255,4 +257,64 @@ fn a_number_is_chosen_by_measures_and_told() {
     place.write("few.txt", "cats purr\ndogs bark\ncats sleep\n");
     place.ok("cluster few.txt -k auto -o few -q");
     assert_eq!(place.json("few/clusters.json")["n_clusters"], 2);
+}
+
+#[test]
+fn documents_that_share_nothing_give_no_advice() {
+    let place = Place::new();
+    let lines: String = (0..200).map(|number| format!("w{number}x v{number}x\n")).collect();
+    place.write("in.txt", lines);
+    place.ok("sweep in.txt --keep-numbers -k 3,6,12 -o out -q --stability 1");
+    let file = place.json("out/sweep.json");
+    assert!(file["recommendation"].is_null(), "{}", file["recommendation"]);
+    for entry in file["results"].as_array().unwrap() {
+        let ari = entry["halves"]["ari"].as_f64().unwrap();
+        assert!(ari < 0.3, "halves have different outliers, and no cluster in common: {ari}");
+    }
+    let done = place.run("cluster in.txt --keep-numbers -k auto -o auto");
+    assert!(done.stderr.contains("no number of clusters is better than others"), "{}", done.stderr);
+}
+
+#[test]
+fn outliers_and_empty_clusters_are_those_of_the_results() {
+    let place = Place::new();
+    let lines: String =
+        (0..18).map(|number| if number % 2 == 0 { "cats purr\n" } else { "stocks fall\n" }).collect();
+    place.write("in.txt", lines);
+    let shown = place.ok("sweep in.txt -k 2,9 -o out --stability off");
+    assert!(shown.contains("note: k = 9: 7 empty clusters, 0 documents without a cluster"), "{shown}");
+    let place = place_with_corpus();
+    place.ok("sweep in.txt -k 3,9 -o out -q --stability off --min-similarity 0.3 --silhouette");
+    for entry in place.json("out/sweep.json")["results"].as_array().unwrap() {
+        let clusters = place.json(&format!("out/{}/clusters.json", entry["folder"].as_str().unwrap()));
+        assert_eq!(entry["n_outliers"], clusters["n_outliers"]);
+        assert_eq!(entry["n_empty_clusters"], clusters["n_empty_clusters"]);
+        assert!(entry["n_outliers"].as_u64().unwrap() > 0, "too few to show anything");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn numbers_that_are_done_survive_one_that_cannot_be_written() {
+    if !Path::new("/bin/bash").exists() {
+        return;
+    }
+    let place = place_with_corpus();
+    place.ok("cluster in.txt -k 4 -o small -q --no-report");
+    place.ok("cluster in.txt -k 100 -o large -q --no-report");
+    let size = |name: &str| fs::metadata(place.path(name)).unwrap().len();
+    let [small, large] = ["small/clusters.json", "large/clusters.json"].map(size);
+    // No file may be longer than something between the two, in blocks of 1,024 bytes.
+    let most = small.max(size("small/model.docsphere")).max(size("in.txt")).midpoint(large) / 1024;
+    let script = format!(
+        "trap '' XFSZ; ulimit -f {most}; exec {} sweep in.txt -k 4,100 -o out --no-report --stability off",
+        env!("CARGO_BIN_EXE_docsphere")
+    );
+    let done = Command::new("/bin/bash").args(["-c", &script]).current_dir(place.path(".")).output().unwrap();
+    let done = Done::from(done);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains("-k 100 was not written; the numbers before it were"), "{}", done.stderr);
+    assert_eq!(place.names("out"), ["k-4", "sweep.html", "sweep.json"]);
+    assert_eq!(place.json("out/sweep.json")["complete"], false);
+    place.ok("verify out/k-4 in.txt");
 }

@@ -179,7 +179,7 @@ fn put_table(page: &mut String, file: &SweepFile) {
 fn put_recommendation(page: &mut String, file: &SweepFile) {
     page.push_str("<h2>Recommendation</h2>\n");
     let Some(found) = &file.recommendation else {
-        page.push_str("<p>There is none: it needs at least two numbers of clusters.</p>\n");
+        page.push_str("<p>There is none: it needs at least two numbers of clusters, and clusters that are apart and come again.</p>\n");
         return;
     };
     let _ = writeln!(page, "<p>{}</p>\n<p>{}</p>", escaped(&found.reason), escaped(&found.uncertainty));

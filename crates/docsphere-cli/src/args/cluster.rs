@@ -190,6 +190,14 @@ impl ClusterArgs {
     /// The params of a sweep: one start per number of clusters, so no number of runs from an
     /// effort.
     pub(crate) fn params_of_sweep(&self) -> Result<Params> {
+        if self.init != Init::default().name() {
+            let message = "--init must be merge in a sweep, which cuts one tree of merged clusters; docsphere cluster takes the others";
+            return Err(UsageError(message.to_owned()).into());
+        }
+        if self.n_init.is_some_and(|n_init| n_init != 1) {
+            let message = "--n-init must be 1 in a sweep, where each number of clusters has one start; --rounds searches further from it";
+            return Err(UsageError(message.to_owned()).into());
+        }
         let params = self.params(Some(2))?;
         Ok(if self.n_init.is_none() { params.n_init(1) } else { params })
     }

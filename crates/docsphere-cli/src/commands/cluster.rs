@@ -210,10 +210,16 @@ impl Args {
             }
         }
         let k = SphericalKMeans::rule_of_thumb(loaded.n_with_terms());
+        let failed = match self.n_clusters {
+            Some(ClusterNumber::Auto) => {
+                "no number of clusters is better than others by margin and stability; "
+            }
+            _ => "",
+        };
         Ok((
             k,
             format!(
-                "note: -k {k}, the square root of half the number of documents; give another, or compare some with docsphere sweep"
+                "note: {failed}-k {k}, the square root of half the number of documents; give another, or compare some with docsphere sweep"
             ),
         ))
     }

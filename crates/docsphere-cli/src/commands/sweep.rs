@@ -72,6 +72,8 @@ struct Done {
     entries: Vec<SweepEntry>,
     recommendation: Option<Recommendation>,
     stability: Option<StabilityEntry>,
+    /// Why the result of the next number could not be written.
+    failure: Option<anyhow::Error>,
 }
 
 impl Args {
@@ -87,6 +89,9 @@ impl Args {
         // Whatever can be refused is refused before the work begins.
         let params = self.cluster.params_of_sweep()?;
         params.clone().check()?;
+        let options =
+            SweepOptions::default().stability(self.stability).stability_sample(self.stability_sample);
+        options.check()?;
         let text = self.text.options()?;
         self.output.choose_folder(&self.input, "sweep");
         self.output.check(&self.input)?;
@@ -104,11 +109,10 @@ impl Args {
         let mut loaded = input::load(&self.input, text, self.cluster.threads, store, &mut progress)?;
         fail_point("documents read");
         let grid = self.grid(&loaded)?;
-        let options =
-            SweepOptions::default().stability(self.stability).stability_sample(self.stability_sample);
         self.check_memory(&loaded, &params, &grid, &options)?;
-        let done = self.all_steps(&loaded, params, &grid, options, &folder, &mut progress)?;
+        let mut done = self.all_steps(&loaded, params, &grid, options, &folder, &mut progress)?;
         progress.finish();
+        let failure = done.failure.take();
         let file = self.file(&loaded, &grid, done, start);
         file.write(folder.path())?;
         let page = folder.file(names::SWEEP_PAGE);
@@ -123,7 +127,7 @@ impl Args {
         } else if !self.output.quiet {
             show(&file, &loaded, self.output.folder(), progress.out_of_time)?;
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     /// The numbers of clusters: those given, or those for so many documents.
@@ -172,16 +176,29 @@ impl Args {
         progress.begin_part("the tree of all k, ".to_owned());
         let mut sweep = Sweep::new(&loaded.rows, params.clone(), grid, options, progress)
             .map_err(|error| self.explained(error.into(), grid, progress))?;
-        let mut entries = Vec::new();
+        let (mut entries, mut failure) = (Vec::new(), None);
         let n_steps = grid.as_slice().len();
         while let Some(&k) = grid.as_slice().get(entries.len()) {
             let start = Instant::now();
             progress.begin_part(format!("k = {} ({} of {n_steps}), ", grouped(k), entries.len() + 1));
             match sweep.step(progress) {
-                Ok(Some(step)) => {
-                    entries.push(self.write_step(step, &params, loaded, folder, progress, start)?);
-                    fail_point("step written");
-                }
+                Ok(Some(step)) => match self.write_step(step, &params, loaded, folder, progress, start) {
+                    Ok(entry) => {
+                        entries.push(entry);
+                        fail_point("step written");
+                    }
+                    Err(error) if entries.is_empty() => return Err(error),
+                    // Not worth discarding the numbers before it.
+                    Err(error) => {
+                        let place = folder.file(&names::step_folder(k));
+                        if place.exists() {
+                            fs::remove_dir_all(place)?;
+                        }
+                        let lost = format!("-k {} was not written; the numbers before it were", grouped(k));
+                        failure = Some(error.context(lost));
+                        break;
+                    }
+                },
                 Ok(None) => break,
                 Err(error) if matches!(error.kind(), ErrorKind::Stopped { .. }) && !entries.is_empty() => {
                     break;
@@ -197,6 +214,7 @@ impl Args {
             recommendation: sweep.advice().map(|advice| Recommendation::new(&advice, &entries)),
             stability: n_documents.map(|n_documents| StabilityEntry { pairs, n_documents }),
             entries,
+            failure,
         })
     }
 
@@ -249,7 +267,7 @@ impl Args {
     }
 
     fn file(&self, loaded: &Loaded, grid: &ClusterGrid, done: Done, start: Instant) -> SweepFile {
-        let Done { entries, recommendation, stability } = done;
+        let Done { entries, recommendation, stability, .. } = done;
         SweepFile {
             version: VERSION.to_owned(),
             n_documents: loaded.rows.n_rows(),

@@ -43,7 +43,7 @@ pub(crate) fn show(
     if end == "not converged" {
         out.line("note: raise --max-iter to go on")?;
     }
-    if let (Some(path), false) = (options.checkpoint, file.converged) {
+    if let (Some(path), false) = (options.checkpoint.filter(|path| path.exists()), file.converged) {
         let path = path.display();
         out.line(format_args!("note: to go on, give the same command with --resume {path} --force"))?;
     }

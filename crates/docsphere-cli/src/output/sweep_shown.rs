@@ -39,6 +39,14 @@ pub(crate) fn show(file: &SweepFile, loaded: &Loaded, folder: &Path, out_of_time
     for entry in &file.results {
         out.line(row(entry))?;
     }
+    for entry in file.results.iter().filter(|entry| entry.n_empty_clusters + entry.n_outliers > 0) {
+        out.line(format_args!(
+            "note: k = {}: {}, {} without a cluster",
+            grouped(entry.n_clusters),
+            counted(entry.n_empty_clusters, "empty cluster"),
+            counted(entry.n_outliers, "document")
+        ))?;
+    }
     out.line("")?;
     if let Some(found) = &file.recommendation {
         for line in wrapped(&format!("{} {}", found.reason, found.uncertainty), width()) {

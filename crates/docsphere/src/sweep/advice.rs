@@ -7,6 +7,7 @@
 //! (docs/guide/choosing-k.md has other rules beside it).
 
 use super::Measures;
+use crate::vectors::COINCIDENT;
 
 /// Which number of clusters to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +57,10 @@ impl Advice {
     }
 }
 
-/// The place of the greatest value, of equal ones the first; `None` if none is above 0.
+/// The place of the greatest value, of equal ones the first; `None` if none is above 0, but for
+/// rounding.
 fn greatest(values: impl Iterator<Item = f64>) -> Option<usize> {
-    let mut best = (0.0, None);
+    let mut best = (COINCIDENT, None);
     for (place, value) in values.enumerate() {
         if value > best.0 {
             best = (value, Some(place));
@@ -125,6 +127,7 @@ mod tests {
         assert_eq!((advice.from, advice.to), (5, 20));
         assert_eq!(Advice::of(&all[..1]), None);
         assert_eq!(Advice::of(&[measured(5, -0.1, None), measured(10, 0.0, None)]), None);
+        assert_eq!(Advice::of(&[measured(5, 1e-9, None), measured(10, 1e-8, None)]), None, "rounding");
         assert_eq!(Advice::of(&[measured(5, 0.1, Some(0.0)), measured(10, 0.2, Some(-0.1))]), None);
         let one = Measures { separation: None, ..measured(5, 0.0, None) };
         assert_eq!(Advice::of(&[one, measured(10, 0.5, None)]), None);

@@ -82,7 +82,11 @@ impl SweepOptions {
         self
     }
 
-    fn check(&self) -> Result<()> {
+    /// Refuses values out of range. [`Sweep::new`] checks them, too.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidParam`](crate::ErrorKind) with the option and its range.
+    pub fn check(&self) -> Result<()> {
         Error::unless(self.stability <= 100, "stability", "from 0 to 100", self.stability)?;
         let n_sample = self.stability_sample;
         Error::unless(n_sample >= 100, "stability_sample", "at least 100", n_sample)

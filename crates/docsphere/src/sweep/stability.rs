@@ -128,6 +128,17 @@ impl<'a> Resampling<'a> {
         Ok(Some(Resampling { sample, is_all, halves, seeds, params }))
     }
 
+    /// Labels of the sample with one more cluster, for documents that share no term with any: that
+    /// two halves leave different documents without a cluster is no agreement.
+    fn with_outliers(&self, labels: Labels, n_clusters: usize) -> Labels {
+        let has_terms = |doc: usize| !self.sample.row(doc).values.is_empty();
+        let label = |(doc, &label): (usize, &i32)| match label {
+            -1 if has_terms(doc) => n_clusters as i32,
+            _ => label,
+        };
+        labels.as_slice().iter().enumerate().map(label).collect::<Vec<i32>>().into()
+    }
+
     /// The number of documents on which stability is measured.
     pub(super) fn n_sample(&self) -> usize {
         self.sample.n_nonzero_rows()
@@ -150,7 +161,8 @@ impl<'a> Resampling<'a> {
             tell(observer, n_done, total)?;
             n_done += 1;
             let fit = self.fit(rows, starts, n_clusters, seed, observer)?;
-            on_threads(self.params.n_threads, || Ok(fit.model.predictor().predict(&self.sample)?.labels))?
+            let predict = || Ok(fit.model.predictor().predict(&self.sample)?.labels);
+            on_threads(self.params.n_threads, predict)?.map(|labels| self.with_outliers(labels, n_clusters))
         };
         let mut halves = Vec::with_capacity(self.halves.len());
         for [a, b] in &self.halves {
@@ -159,7 +171,7 @@ impl<'a> Resampling<'a> {
         }
         let mut seeds = self.seeds.iter();
         let first = if self.is_all {
-            fit.labels.clone()
+            self.with_outliers(fit.labels.clone(), n_clusters)
         } else {
             let (seed, starts) = seeds.next().expect("the seed of the sweep comes first");
             labels(&self.sample, starts, *seed)?
