@@ -6,11 +6,13 @@
 //! | lines | `{"text": "a"}` on each line | an object |
 //! | values | objects that have line ends in them, one after the other | an object |
 //! | list | `[{"text": "a"}, …]`, `["a", …]` | an element: an object, or a text |
-//! | wrapped list | `{"n": 2, "data": [{"text": "a"}, …]}` | an element of the first such list |
+//! | wrapped list | `{"n": 2, "data": [{"text": "a"}, …]}` | an element of the list |
 //!
 //! The layout is found from the first 64 KiB. A file is taken for a wrapped list only if its first
-//! object lacks the wanted fields, has a list of objects or texts, and is not followed by another
-//! object within these bytes.
+//! object lacks the wanted fields, has a list of objects or texts, and is all that these bytes
+//! hold; if it is longer, the list must be, too. Of several lists the one counts whose objects have
+//! the wanted fields; if that leaves several, the file is refused. So is one in which more follows
+//! after the end of the list: no record is left out without a word.
 //!
 //! Only lines can be divided among processes: other files are read by one, from the beginning.
 //!
@@ -50,30 +52,31 @@ impl Layout {
     ) -> Result<(Layout, Sampled)> {
         let mut sample = Vec::new();
         reader.by_ref().take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(read_error)?;
-        let layout = Self::of_sample(&sample, is_text);
+        let layout = Self::of_sample(&sample, &is_text)?;
         Ok((layout, Sampled { sample, reader }))
     }
 
-    fn of_sample(sample: &[u8], is_text: impl Fn(&str) -> bool) -> Layout {
+    fn of_sample(sample: &[u8], is_text: &dyn Fn(&str) -> bool) -> Result<Layout> {
         let start = sample.len() - sample.trim_ascii_start().len();
-        match sample.get(start) {
+        Ok(match sample.get(start) {
             Some(b'[') => Layout::List { start: start + 1, depth: 1 },
             Some(b'{') => {
                 let object = &sample[start..];
-                let Some(found) = first_object(object, is_text) else { return Layout::Lines };
+                let Some(found) = first_object(object, is_text) else { return Ok(Layout::Lines) };
                 let has_lines = object[..found.length].contains(&b'\n');
                 // By another object.
                 let is_record = found.is_whole && !object[found.length..].trim_ascii().is_empty();
-                match found.list {
-                    _ if found.has_text && has_lines => Layout::Values,
-                    Some(list) if !(found.has_text || is_record) => {
-                        Layout::List { start: start + list, depth: 2 }
-                    }
-                    _ => Layout::Lines,
+                if found.has_text || is_record {
+                    let is_spread = found.has_text && has_lines;
+                    return Ok(if is_spread { Layout::Values } else { Layout::Lines });
+                }
+                match found.wanted_list()? {
+                    Some(list) => Layout::List { start: start + list, depth: 2 },
+                    None => Layout::Lines,
                 }
             }
             _ => Layout::Lines,
-        }
+        })
     }
 }
 
@@ -81,15 +84,51 @@ impl Layout {
 #[derive(Debug, Default)]
 struct FirstObject {
     has_text: bool,
-    /// Where the first list of objects or texts begins, after its bracket.
-    list: Option<usize>,
+    /// Its lists of objects or texts.
+    lists: Vec<FoundList>,
     /// The length of the object, as far as it is in the sample.
     length: usize,
     is_whole: bool,
 }
 
+/// A list in the first object of a sample.
+#[derive(Debug)]
+struct FoundList {
+    name: String,
+    /// Where it begins, after its bracket.
+    start: usize,
+    /// Whether its first element is an object with wanted text.
+    has_text: bool,
+    /// Whether it ends within the sample.
+    is_closed: bool,
+}
+
+impl FirstObject {
+    /// Where the list of records begins.
+    ///
+    /// # Errors
+    /// If several lists may be meant.
+    fn wanted_list(&self) -> Result<Option<usize>> {
+        // A long object with a short list is a record; what a long list is, its elements tell.
+        let may_be = |list: &&FoundList| self.is_whole || !list.is_closed;
+        if !self.lists.iter().any(|list| may_be(&list)) {
+            return Ok(None);
+        }
+        let has_text = self.lists.iter().any(|list| list.has_text);
+        let wanted: Vec<&FoundList> = self.lists.iter().filter(|list| list.has_text == has_text).collect();
+        match wanted[..] {
+            [list] => Ok(Some(list.start).filter(|_| may_be(&list))),
+            _ => {
+                let names: Vec<&str> = wanted.iter().map(|list| &*list.name).collect();
+                let found = format!("several: {}; give the one you mean as a file", names.join(", "));
+                Err(Error::malformed("JSON", "one list of records, or an object per line", found))
+            }
+        }
+    }
+}
+
 /// Looks at the fields of an object; `None` if it is no valid one.
-fn first_object(bytes: &[u8], is_text: impl Fn(&str) -> bool) -> Option<FirstObject> {
+fn first_object(bytes: &[u8], is_text: &dyn Fn(&str) -> bool) -> Option<FirstObject> {
     let mut found = FirstObject { length: bytes.len(), ..FirstObject::default() };
     let blank = |at: usize| bytes.len() - bytes[at..].trim_ascii_start().len();
     let mut at = blank(1);
@@ -107,20 +146,28 @@ fn first_object(bytes: &[u8], is_text: impl Fn(&str) -> bool) -> Option<FirstObj
         if bytes[at..at + length].contains(&b'\n') {
             return None;
         }
-        let key: Option<String> = serde_json::from_slice(&bytes[at..at + length]).ok();
-        found.has_text |= is_text(&key?);
+        let key: String = serde_json::from_slice(&bytes[at..at + length]).ok()?;
+        found.has_text |= is_text(&key);
         at = blank(at + length);
         match bytes.get(at) {
             None => return Some(found),
             Some(b':') => at = blank(at + 1),
             Some(_) => return None,
         }
+        let end = match bytes.get(at) {
+            Some(b'{' | b'[' | b'"') => Values::default().scan(&bytes[at..], true),
+            _ => None,
+        };
         if bytes.get(at) == Some(&b'[') && matches!(bytes.get(blank(at + 1)), Some(b'{' | b'"')) {
-            found.list.get_or_insert(at + 1);
+            let element = &bytes[blank(at + 1)..];
+            let object = Some(element).filter(|element| element[0] == b'{');
+            let has_text =
+                object.and_then(|object| first_object(object, is_text)).is_some_and(|o| o.has_text);
+            found.lists.push(FoundList { name: key, start: at + 1, has_text, is_closed: end.is_some() });
         }
         at = match bytes.get(at) {
             None => return Some(found),
-            Some(b'{' | b'[' | b'"') => match Values::default().scan(&bytes[at..], true) {
+            Some(b'{' | b'[' | b'"') => match end {
                 None => return Some(found),
                 Some(length) => blank(at + length),
             },
@@ -242,6 +289,9 @@ impl Sampled {
     }
 }
 
+/// In place of the brackets that are not closed yet: all are, and more follows.
+const MORE: usize = usize::MAX;
+
 /// Whether a list was closed.
 pub(super) struct ListEnd {
     left: Rc<Cell<usize>>,
@@ -253,6 +303,7 @@ impl ListEnd {
     pub(super) fn check(&self) -> Result<()> {
         match self.left.get() {
             0 => Ok(()),
+            MORE => Err(Error::malformed("JSON", "the end of the file after the list of records", "more")),
             _ => Err(Error::malformed(
                 "JSON",
                 "a closing bracket for the list of records",
@@ -276,25 +327,29 @@ impl Elements {
     /// Reads what follows the list.
     fn pass_rest(&mut self, depth: usize) -> io::Result<()> {
         let mut rest = Values { depth, ..Values::default() };
-        while rest.n_values == 0 || depth == 0 {
+        let mut has_ended = depth == 0;
+        loop {
             let bytes = self.inner.fill_buf()?;
-            if bytes.is_empty() {
+            let length = bytes.len();
+            if length == 0 {
                 break;
             }
-            if depth > 0 {
-                rest.scan(bytes, true);
+            let end = if has_ended { Some(0) } else { rest.scan(bytes, true) };
+            has_ended = end.is_some();
+            if end.is_some_and(|end| !bytes[end..].trim_ascii().is_empty()) {
+                self.left.set(MORE);
+                return Ok(());
             }
-            let length = bytes.len();
             self.inner.consume(length);
         }
-        self.left.set(if depth == 0 || rest.n_values > 0 { 0 } else { depth });
+        self.left.set(if has_ended { 0 } else { depth });
         Ok(())
     }
 }
 
 impl BufRead for Elements {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.left.get() == 0 || self.n_inside > 0 {
+        if matches!(self.left.get(), 0 | MORE) || self.n_inside > 0 {
             let n_inside = self.n_inside;
             return if n_inside == 0 { Ok(&[]) } else { Ok(&self.inner.fill_buf()?[..n_inside]) };
         }
@@ -340,7 +395,11 @@ mod tests {
     use super::*;
 
     fn layout(sample: &str) -> Layout {
-        Layout::of_sample(sample.as_bytes(), |name| may_hold(name, "text"))
+        found(sample).unwrap()
+    }
+
+    fn found(sample: &str) -> Result<Layout> {
+        Layout::of_sample(sample.as_bytes(), &|name| may_hold(name, "text"))
     }
 
     #[test]
@@ -357,6 +416,8 @@ mod tests {
             "{\"id\":1\n{\"id\":2,\"list\":[{}]}",
             "{\"n\":1}",
             "{\"list\":[1,2]}",
+            // A long record, of which only a part is seen.
+            "{\"authors\":[\"Ann\",\"Bob\"],\"body\":\"so long",
             "not json",
         ] {
             assert_eq!(layout(sample), Layout::Lines, "{sample}");
@@ -367,6 +428,16 @@ mod tests {
         assert_eq!(layout(" [{}]"), Layout::List { start: 2, depth: 1 });
         assert_eq!(layout("{\"n\": 2, \"data\": [ {\"text\""), Layout::List { start: 18, depth: 2 });
         assert_eq!(layout("{\"data\": [\"a\", \"b\"]}\n"), Layout::List { start: 10, depth: 2 });
+        let tagged = "{\"tags\":[\"x\",\"y\"],\"data\":[{\"text\":\"a\"}]}";
+        assert_eq!(layout(tagged), Layout::List { start: 26, depth: 2 });
+        for several in [
+            "{\"train\":[{\"text\":\"a\"}],\"test\":[{\"text\":\"b\"}]}",
+            "{\"train\":[{\"text\":\"a\"}],\"test\":[{\"text\":\"b",
+            "{\"a\":[\"x\"],\"b\":[\"y\"]}",
+        ] {
+            let message = found(several).unwrap_err().to_string();
+            assert!(message.contains("several"), "{message}");
+        }
     }
 
     /// The elements of a list, read in steps.
@@ -393,6 +464,10 @@ mod tests {
                 ("{\"data\":[{}], \"meta\": {\"x\": [\"}\"]}}", "{}", true),
                 ("{\"data\":[{}], \"meta\": {", "{}", false),
                 ("{\"data\":[{}]", "{}", false),
+                ("[{}]\n [{}]", "{}", false),
+                ("[{}] garbage", "{}", false),
+                ("{\"data\":[{}]}\n\n{\"data\":[{}]}", "{}", false),
+                ("{\"data\":[{}]} \n ", "{}", true),
             ] {
                 assert_eq!(elements(text, step), (inside.to_owned(), closes), "{text} in steps of {step}");
             }

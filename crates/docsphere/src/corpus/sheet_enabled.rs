@@ -268,6 +268,14 @@ impl Sheet {
     }
 }
 
+/// A text of XLSX, which has some characters as `_xHHHH_`: carriage returns above all.
+fn unescaped(text: &str) -> String {
+    if !text.contains("_x00") {
+        return text.to_owned();
+    }
+    text.replace("_x000D_", "").replace("_x000A_", "\n").replace("_x0009_", "\t").replace("_x005F_", "_")
+}
+
 impl Row {
     fn begin(&mut self, n_times: u64) {
         self.cells.clear();
@@ -308,10 +316,10 @@ impl Row {
                 "v" | "t" => self.in_value = false,
                 "c" => {
                     let value = match self.cell_type.as_str() {
-                        "s" => texts.get(&self.text).to_owned(),
+                        "s" => unescaped(texts.get(&self.text)),
                         "e" => String::new(),
                         "b" => if self.text.trim() == "1" { "true" } else { "false" }.to_owned(),
-                        _ => std::mem::take(&mut self.text),
+                        _ => unescaped(&self.text),
                     };
                     self.end_cell(value);
                 }
@@ -319,7 +327,17 @@ impl Row {
                 "sheetData" => *is_over = true,
                 _ => {}
             },
-            Event::Empty(element) if element.local_name().as_ref() == "sheetData" => *is_over = true,
+            Event::Empty(element) => match element.local_name().as_ref() {
+                // A cell without a value still has its place.
+                "c" => {
+                    let place = attribute(element, "r");
+                    self.column = place.and_then(|place| column_of(&place)).unwrap_or(self.column);
+                    self.n_columns = 1;
+                    self.end_cell(String::new());
+                }
+                "sheetData" => *is_over = true,
+                _ => {}
+            },
             event if self.in_value => push_text(event, &mut self.text),
             _ => {}
         }

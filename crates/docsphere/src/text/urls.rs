@@ -8,23 +8,37 @@ use memchr::memmem;
 
 /// Calls `piece` for each stretch of text between web addresses.
 pub(super) fn between_urls<'a>(text: &'a str, mut piece: impl FnMut(&'a str)) {
+    let bytes = text.as_bytes();
     let mut from = 0;
-    while let Some((start, end)) = next_url(text, from) {
+    let mut prefixes = [
+        Prefix { find: scheme, next: Some(0), is_found: false },
+        Prefix { find: |bytes, from| www(bytes, from, b"www."), next: Some(0), is_found: false },
+        Prefix { find: |bytes, from| www(bytes, from, b"WWW."), next: Some(0), is_found: false },
+    ];
+    while let Some(start) = prefixes.iter_mut().filter_map(|prefix| prefix.at_or_after(bytes, from)).min() {
+        let is_end = |&b: &u8| b.is_ascii_whitespace() || matches!(b, b'<' | b'>' | b'"');
+        let end = bytes[start..].iter().position(|b| is_end(b)).map_or(bytes.len(), |length| start + length);
         piece(&text[from..start]);
         from = end;
     }
     piece(&text[from..]);
 }
 
-/// The first address at or after `from`, as a range of bytes.
-fn next_url(text: &str, from: usize) -> Option<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let start = match (scheme(bytes, from), www(bytes, from)) {
-        (Some(a), Some(b)) => a.min(b),
-        (a, b) => a.or(b)?,
-    };
-    let end = bytes[start..].iter().position(|&b| b.is_ascii_whitespace() || matches!(b, b'<' | b'>' | b'"'));
-    Some((start, end.map_or(bytes.len(), |length| start + length)))
+/// Where the next address with a kind of prefix begins. The search goes on only when it is behind:
+/// a text is searched once for each kind, however many addresses it has.
+struct Prefix {
+    find: fn(&[u8], usize) -> Option<usize>,
+    next: Option<usize>,
+    is_found: bool,
+}
+
+impl Prefix {
+    fn at_or_after(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
+        if !self.is_found || self.next.is_some_and(|next| next < from) {
+            (self.next, self.is_found) = ((self.find)(bytes, from), true);
+        }
+        self.next
+    }
 }
 
 /// Start of the next `http://` or `https://`.
@@ -44,21 +58,15 @@ fn scheme(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Start of the next `www.` at the start of a word.
-fn www(bytes: &[u8], from: usize) -> Option<usize> {
-    let find = |needle: &[u8]| {
-        let mut search = from;
-        loop {
-            let start = search + memmem::find(&bytes[search..], needle)?;
-            if start == 0 || !(bytes[start - 1].is_ascii_alphanumeric() || bytes[start - 1] >= 0x80) {
-                return Some(start);
-            }
-            search = start + needle.len();
+/// Start of the next `www.`, in one of its cases, at the start of a word.
+fn www(bytes: &[u8], from: usize, prefix: &[u8]) -> Option<usize> {
+    let mut search = from;
+    loop {
+        let start = search + memmem::find(&bytes[search..], prefix)?;
+        if start == 0 || !(bytes[start - 1].is_ascii_alphanumeric() || bytes[start - 1] >= 0x80) {
+            return Some(start);
         }
-    };
-    match (find(b"www."), find(b"WWW.")) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
+        search = start + prefix.len();
     }
 }
 
@@ -88,6 +96,15 @@ mod tests {
             ("é http://ä.é/ü é", "é  é"),
         ] {
             assert_eq!(rest(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn many_addresses_take_time_in_proportion() {
+        // Quadratic, this would take minutes.
+        for address in ["http://a.b/c ", "www.a.b ftp://x "] {
+            let text = address.repeat(400_000);
+            assert!(rest(&text).len() < text.len());
         }
     }
 }
