@@ -18,6 +18,7 @@ __all__ = [
     "fit_texts",
     "read_result",
     "silhouette",
+    "sweep",
     "write_report",
     "write_result",
 ]

@@ -2,7 +2,8 @@
 //!
 //! *Halves*: a sample of the documents is cut into two random halves, each is clustered by itself,
 //! and both label the whole sample. *Seeds*: the whole sample is clustered with another seed. How
-//! far the two labellings agree says whether the clusters are in the data or in the draw.
+//! far the two labellings agree says whether the clusters are in the data or in the draw. Documents
+//! that share no term with any cluster count as one more cluster.
 //!
 //! **Cost.** One tree per half and per seed, once. Then for each number of clusters and pair of
 //! halves two fits of half the sample, and for each other seed one of the whole sample; for a
