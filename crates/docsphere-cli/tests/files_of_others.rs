@@ -309,6 +309,11 @@ fn a_sheet_of_a_spreadsheet_is_a_table() {
     place.write("bomb.ods", ods(&bomb));
     place.ok("cluster bomb.ods -k 2 -o bomb --max-memory 200M --threads 1");
     assert_eq!(place.json("bomb/clusters.json")["n_documents"], 54);
+    let endless = "<table:table-row table:number-rows-repeated=\"1000000\"><table:table-cell table:number-columns-repeated=\"16384\"><text:p>0123456789</text:p></table:table-cell></table:table-row>";
+    place.write("endless.ods", ods(&endless.replace("0123456789", &"x".repeat(8000))));
+    let done = place.run("vectorize endless.ods -o endless");
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains("the sheet has more than 1 GiB of text"), "{}", done.stderr);
     // Cut at every hundredth byte, it is refused and never crashes.
     let whole = xlsx();
     for length in (0..whole.len()).step_by(100) {

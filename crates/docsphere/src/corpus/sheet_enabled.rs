@@ -32,6 +32,9 @@ const MAX_COLUMNS: usize = 1 << 14;
 /// Bytes to which repeated cells may make a row grow.
 const MAX_REPEATED_BYTES: usize = 1 << 24;
 
+/// Bytes to which a sheet may grow as CSV. A small file can repeat a cell a billion times.
+const MAX_SHEET_BYTES: u64 = if cfg!(test) { 1 << 26 } else { 1 << 30 };
+
 /// What takes the memory, for messages.
 const TEXTS: &str = "the texts of a spreadsheet";
 
@@ -126,6 +129,8 @@ struct Sheet {
     /// CSV, and how much of it has been read.
     csv: Vec<u8>,
     n_read: usize,
+    /// Bytes of all rows so far.
+    n_written: u64,
     is_over: bool,
 }
 
@@ -156,7 +161,7 @@ struct Row {
 impl Sheet {
     fn new(xml: Xml, kind: Kind) -> Self {
         let (row, csv) = (Row::default(), Vec::new());
-        Sheet { xml, kind, row, width: 0, n_rows: 0, n_left: 0, csv, n_read: 0, is_over: false }
+        Sheet { xml, kind, row, width: 0, n_rows: 0, n_left: 0, csv, n_read: 0, n_written: 0, is_over: false }
     }
 
     fn of_xlsx(parts: &mut Parts, options: &CorpusOptions) -> Result<Self> {
@@ -241,7 +246,13 @@ impl Sheet {
         }
         if self.n_left > 0 {
             self.n_left -= 1;
+            let before = self.csv.len();
             self.write_row();
+            self.n_written += (self.csv.len() - before) as u64;
+            if self.n_written > MAX_SHEET_BYTES {
+                let message = "the sheet has more than 1 GiB of text; save it as CSV, if it is no mistake";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
         }
         Ok(())
     }

@@ -152,6 +152,8 @@ struct Archive<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
     format: &'static str,
     limit: u64,
+    /// Bytes of all parts that have been read.
+    n_unpacked: u64,
     options: &'a CorpusOptions,
 }
 
@@ -159,7 +161,7 @@ impl<'a> Archive<'a> {
     fn open(bytes: &'a [u8], format: &'static str, options: &'a CorpusOptions) -> Result<Self> {
         let archive =
             ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(format, "an archive", error))?;
-        Ok(Archive { archive, format, limit: expansion_limit(bytes.len()), options })
+        Ok(Archive { archive, format, limit: expansion_limit(bytes.len()), n_unpacked: 0, options })
     }
 
     fn has(&self, name: &str) -> bool {
@@ -184,6 +186,12 @@ impl<'a> Archive<'a> {
         if bytes.len() as u64 > limit {
             let what = "the size in bytes of a part of a document";
             return Err(ErrorKind::TooLarge { what, limit, got: limit + 1 }.into());
+        }
+        // Twice, for markup: a part may be named again and again, and hold no text at all.
+        self.n_unpacked += bytes.len() as u64;
+        let (what, limit) = ("the size in bytes of all parts of a document", 2 * limit);
+        if self.n_unpacked > limit {
+            return Err(ErrorKind::TooLarge { what, limit, got: self.n_unpacked }.into());
         }
         Ok(bytes)
     }
@@ -375,6 +383,18 @@ mod tests {
             bomb.starts_with("the size in bytes of a part of a document is limited to 67108864"),
             "{bomb}"
         );
+        let chapter = format!("<script>{}</script>", " ".repeat(30 << 20));
+        let package = format!(
+            "<package><item id=\"a\" href=\"a.xhtml\"/>{}</package>",
+            "<itemref idref=\"a\"/>".repeat(9)
+        );
+        let book = archive(&[
+            ("META-INF/container.xml", "<container><rootfile full-path=\"p.opf\"/></container>"),
+            ("p.opf", &package),
+            ("a.xhtml", &chapter),
+        ]);
+        let again = extracted(&Epub, book).unwrap_err();
+        assert!(again.starts_with("the size in bytes of all parts of a document is limited"), "{again}");
         let laughs = "<!DOCTYPE x [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;\">]><w:p><w:t>&b;&b;ok</w:t></w:p>";
         assert_eq!(extracted(&Docx, archive(&[("word/document.xml", laughs)])).unwrap(), "ok");
         let deep = "<w:p>".repeat(100_000);
