@@ -17,7 +17,7 @@ pub(super) fn between_urls<'a>(text: &'a str, mut piece: impl FnMut(&'a str)) {
     ];
     while let Some(start) = prefixes.iter_mut().filter_map(|prefix| prefix.at_or_after(bytes, from)).min() {
         let is_end = |&b: &u8| b.is_ascii_whitespace() || matches!(b, b'<' | b'>' | b'"');
-        let end = bytes[start..].iter().position(|b| is_end(b)).map_or(bytes.len(), |length| start + length);
+        let end = bytes[start..].iter().position(is_end).map_or(bytes.len(), |length| start + length);
         piece(&text[from..start]);
         from = end;
     }
