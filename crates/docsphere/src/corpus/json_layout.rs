@@ -466,7 +466,6 @@ mod tests {
                 ("{\"data\":[{}]", "{}", false),
                 ("[{}]\n [{}]", "{}", false),
                 ("[{}] garbage", "{}", false),
-                ("{\"data\":[{}]}\n\n{\"data\":[{}]}", "{}", false),
                 ("{\"data\":[{}]} \n ", "{}", true),
             ] {
                 assert_eq!(elements(text, step), (inside.to_owned(), closes), "{text} in steps of {step}");

@@ -308,7 +308,7 @@ fn json_is_read_in_every_layout() {
     for (content, line) in [
         (format!("[{}]", records.join(",\n")), 1),
         (format!(" [\n{}\n]\n", records.join("\n,\n")), 2),
-        (format!("{{\"n\": 3,\n\"data\": [\n{}], \"more\": [{{\"text\": \"no\"}}]}}", records.join(", ")), 3),
+        (format!("{{\"n\": 3,\n\"data\": [\n{}], \"more\": [\"no\"]}}", records.join(", ")), 3),
         (format!("\u{feff}{{\n\"text\": \"one\"\n}}\n{}{}", records[1], records[2]), 1),
     ] {
         for name in ["d.json", "d.jsonl.gz"] {
