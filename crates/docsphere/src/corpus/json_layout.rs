@@ -442,7 +442,9 @@ mod tests {
 
     /// The elements of a list, read in steps.
     fn elements(text: &str, step: usize) -> (String, bool) {
-        let Layout::List { start, depth } = layout(text) else { panic!("{text}") };
+        // As if the list were longer than a sample.
+        let sample = text.find("[{").filter(|_| text.starts_with('{')).map_or(text, |at| &text[..at + 2]);
+        let Layout::List { start, depth } = layout(sample) else { panic!("{text}") };
         let reader = io::BufReader::with_capacity(step, Cursor::new(text.as_bytes()[start..].to_vec()));
         let sampled = Sampled { sample: Vec::new(), reader: Box::new(reader) };
         let (mut inside, _, end) = sampled.list(0, depth);
@@ -464,6 +466,7 @@ mod tests {
                 ("{\"data\":[{}], \"meta\": {\"x\": [\"}\"]}}", "{}", true),
                 ("{\"data\":[{}], \"meta\": {", "{}", false),
                 ("{\"data\":[{}]", "{}", false),
+                ("{\"data\":[{}]}\n\n{\"data\":[{}]}", "{}", false),
                 ("[{}]\n [{}]", "{}", false),
                 ("[{}] garbage", "{}", false),
                 ("{\"data\":[{}]} \n ", "{}", true),
