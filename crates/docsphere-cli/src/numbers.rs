@@ -1,17 +1,6 @@
 //! Numbers for people.
 
-/// A number with commas: 1,234,567.
-pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use docsphere_result::grouped;
 
 /// A number of things: "1 document", "2,000 documents".
 pub(crate) fn counted(number: usize, thing: &str) -> String {
@@ -26,11 +15,6 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 
     #[test]
     fn shares_are_whole_percents() {

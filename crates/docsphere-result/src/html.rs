@@ -1,7 +1,8 @@
 //! Numbers and texts for pages.
 
 /// A number with commas: 1,234,567.
-pub(crate) fn grouped(number: usize) -> String {
+#[must_use]
+pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {

@@ -87,6 +87,7 @@ pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
 pub use folder::{check_output, replace_folder, sync_folder, write_folder};
 pub use groups::{GroupEntry, GroupsFile, MergeEntry};
+pub use html::grouped;
 pub use map::MapFile;
 pub use outliers::set_outliers_apart;
 pub use page::{Page, PageLimits, Rendered, StoredPage, served_policy};
