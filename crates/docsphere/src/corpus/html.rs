@@ -1,13 +1,16 @@
 //! Web pages and marked-up fields as plain text.
 //!
 //! A text is HTML if it begins like a page, or has a tag that is certainly one: a closing tag of an
-//! element of HTML (`</b>`), or an opening tag of an element that often stands alone (`<br>`,
-//! `<p>`, `<img …>`). So `a < b`, `<3` and `List<String>` stay as they are. In HTML, tags become
-//! blanks or line feeds, entities become characters, and these elements are left out with all their
+//! element of HTML (`</b>`), an opening tag of an element that often stands alone (`<br>`, `<p>`,
+//! `<img …>`), a tag with a prefix (`<jats:p>`), or the closing tag of any other element that was
+//! opened before. So `a < b`, `<3` and `List<String>` stay as they are. In HTML, tags become blanks
+//! or line feeds, entities become characters, and these elements are left out with all their
 //! content: scripts, styles, templates, drawings, forms' controls, navigation, footers and asides.
-//! The title of a page stays.
+//! The title of a page stays. Elements of XML count by their names without prefixes.
 //!
-//! In any other text only entities that end with a semicolon are decoded: `R&D` and `AT&T` stay.
+//! In any other text a tag that the end of the text cuts off is dropped, if it is of HTML and has an
+//! attribute (`… <a href="http`). Entities are decoded if they end with a semicolon, or if the
+//! standard knows them without one and no letter follows (`&eacute s`): `R&D` and `AT&T` stay.
 //!
 //! # Cost
 //!
@@ -69,7 +72,7 @@ pub(super) fn plain(text: &str, html: Html) -> Cow<'_, str> {
         Html::Auto if memchr::memchr2(b'<', b'&', text.as_bytes()).is_none() => Cow::Borrowed(text),
         Html::Auto if is_html(text) => Cow::Owned(without_tags(text)),
         Html::Auto => {
-            let mut plain = Cow::Borrowed(text);
+            let mut plain = Cow::Borrowed(without_cut_tag(text));
             for _ in 0..MAX_ROUNDS {
                 let Some(decoded) = without_entities(&plain) else { break };
                 // What was escaped as a whole is HTML after all.
@@ -90,9 +93,37 @@ const LEFT_OUT: [&str; 19] = [
 ];
 
 /// Elements within a line of text: their tags separate no words.
-const INLINE: [&str; 27] = [
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins",
-    "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "tt", "u", "var", "wbr",
+const INLINE: [&str; 30] = [
+    "a",
+    "abbr",
+    "acronym",
+    "b",
+    "bdi",
+    "bdo",
+    "big",
+    "bold",
+    "cite",
+    "code",
+    "del",
+    "dfn",
+    "em",
+    "font",
+    "i",
+    "ins",
+    "italic",
+    "kbd",
+    "mark",
+    "monospace",
+    "q",
+    "s",
+    "samp",
+    "small",
+    "span",
+    "strong",
+    "tt",
+    "u",
+    "var",
+    "wbr",
 ];
 
 /// Elements whose opening tag alone shows that a text is HTML.
@@ -136,29 +167,97 @@ const OTHERS: [&str; 31] = [
     "tr",
 ];
 
-/// Whether a text certainly is HTML.
-fn is_html(text: &str) -> bool {
-    memchr::memchr_iter(b'<', text.as_bytes()).any(|at| {
-        let rest = &text.as_bytes()[at + 1..];
-        let (closes, rest) = rest.strip_prefix(b"/").map_or((false, rest), |rest| (true, rest));
-        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-        let is_any =
-            |names: &[&str]| names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(&rest[..length]));
-        let ends = match rest.get(length) {
+/// Closing tags of unknown elements for which an opening one is searched: each search reads the
+/// text.
+const MAX_SEARCHES: usize = 8;
+
+/// A tag at some place of a text.
+struct Tag<'a> {
+    /// Whether it is a closing one.
+    closes: bool,
+    name: &'a [u8],
+    /// What follows the name.
+    rest: &'a [u8],
+}
+
+impl<'a> Tag<'a> {
+    /// The tag whose bracket is before these bytes.
+    fn new(bytes: &'a [u8]) -> Self {
+        let (closes, bytes) = bytes.strip_prefix(b"/").map_or((false, bytes), |rest| (true, rest));
+        let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b":_-.".contains(byte);
+        let length = match bytes.first() {
+            Some(first) if first.is_ascii_alphabetic() => bytes.iter().take_while(is_name).count(),
+            _ => 0,
+        };
+        let (name, rest) = bytes.split_at(length);
+        Tag { closes, name, rest }
+    }
+
+    fn is_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(self.name))
+    }
+
+    fn is_of_html(&self) -> bool {
+        self.is_any(&ALONE) || self.is_any(&INLINE) || self.is_any(&OTHERS) || self.is_any(&LEFT_OUT)
+    }
+
+    /// Whether the tag ends, before another one begins.
+    fn ends(&self) -> bool {
+        match self.rest.first() {
             Some(b'>') => true,
             Some(b' ' | b'\t' | b'\n' | b'\r' | b'/') => {
-                // The tag must end before another one begins.
-                let end = memchr::memchr2(b'<', b'>', &rest[length..]);
-                end.is_some_and(|end| rest[length + end] == b'>')
+                memchr::memchr2(b'<', b'>', self.rest).is_some_and(|end| self.rest[end] == b'>')
             }
             _ => false,
-        };
-        if length == 0 {
-            let doctype = rest.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"!doctype"));
-            return !closes && doctype && text[..at].trim().is_empty();
         }
-        ends && (is_any(&ALONE) || (closes && (is_any(&INLINE) || is_any(&OTHERS) || is_any(&LEFT_OUT))))
+    }
+
+    /// Whether the name has a prefix, as in XML.
+    fn is_prefixed(&self) -> bool {
+        let colon = memchr::memchr(b':', self.name);
+        colon.is_some_and(|at| self.name.get(at + 1).is_some_and(u8::is_ascii_alphabetic))
+    }
+}
+
+/// Whether a text certainly is HTML.
+fn is_html(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut n_searches = 0;
+    memchr::memchr_iter(b'<', bytes).any(|at| {
+        let tag = Tag::new(&bytes[at + 1..]);
+        if tag.name.is_empty() {
+            let doctype = tag.rest.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"!doctype"));
+            return !tag.closes && doctype && text[..at].trim().is_empty();
+        }
+        if !tag.ends() {
+            return false;
+        }
+        if tag.is_any(&ALONE) || tag.is_prefixed() || (tag.closes && tag.is_of_html()) {
+            return true;
+        }
+        if !tag.closes || n_searches == MAX_SEARCHES {
+            return false;
+        }
+        n_searches += 1;
+        let opening = [b"<", tag.name].concat();
+        let mut found = memchr::memmem::find_iter(&bytes[..at], &opening);
+        found.any(|open| matches!(bytes[open + opening.len()], b'>' | b' ' | b'\t' | b'\n' | b'\r'))
     })
+}
+
+/// The text without a tag at its end that has been cut off.
+fn without_cut_tag(text: &str) -> &str {
+    let Some(at) = memchr::memrchr2(b'<', b'>', text.as_bytes()) else { return text };
+    let tag = Tag::new(&text.as_bytes()[at + 1..]);
+    if text.as_bytes()[at] == b'>' || !tag.is_of_html() {
+        return text;
+    }
+    let attribute = tag.rest.trim_ascii_start();
+    let n_letters = attribute.iter().take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
+    let has_attribute =
+        attribute.len() < tag.rest.len() && n_letters > 0 && attribute.get(n_letters) == Some(&b'=');
+    let is_cut = if tag.closes { tag.rest.is_empty() } else { has_attribute };
+    if is_cut { text[..at].trim_end() } else { text }
 }
 
 /// The text of HTML.
@@ -172,6 +271,11 @@ fn without_tags(html: &str) -> String {
     emitter.naively_switch_states(true);
     for Ok(()) in Tokenizer::new_with_emitter(html, emitter) {}
     text.finish()
+}
+
+/// The name of an element without its prefix.
+fn local(name: &[u8]) -> &[u8] {
+    memchr::memrchr(b':', name).map_or(name, |at| &name[at + 1..])
 }
 
 /// Text as it is collected.
@@ -188,7 +292,8 @@ impl Text {
     fn on(&mut self, event: &CallbackEvent<'_>) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
-                self.opening = LEFT_OUT.into_iter().find(|known| known.as_bytes() == *name);
+                let name = local(name);
+                self.opening = LEFT_OUT.into_iter().find(|known| known.as_bytes() == name);
                 self.separate(name);
             }
             CallbackEvent::CloseStartTag { self_closing } => {
@@ -200,8 +305,9 @@ impl Text {
                 }
             }
             CallbackEvent::EndTag { name } => {
+                let name = local(name);
                 match &mut self.left_out {
-                    Some((open, depth)) if open.as_bytes() == *name => *depth -= 1,
+                    Some((open, depth)) if open.as_bytes() == name => *depth -= 1,
                     _ => {}
                 }
                 self.left_out = self.left_out.filter(|&(_, depth)| depth > 0);
@@ -266,21 +372,25 @@ fn without_entities(text: &str) -> Option<String> {
         }
         let rest = &text.as_bytes()[at + 1..];
         let rest = &rest[..rest.len().min(MAX_ENTITY_BYTES + 1)];
-        let Some(length) = rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'#') else {
-            continue;
+        let end = rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'#');
+        let name = &text[at + 1..at + 1 + end.unwrap_or(rest.len())];
+        let next = text.as_bytes().get(at + 1 + name.len());
+        let (length, character) = match next {
+            _ if name.is_empty() => continue,
+            Some(b';') => (name.len() + 1, entity_text(&format!("&{name};"))),
+            // No word begins like this.
+            _ if name.starts_with("nbsp") => (4, "\u{a0}".to_owned()),
+            // As in the address `?a=1&copy=2`, and in words longer than any name.
+            Some(b'=' | b'_') => continue,
+            Some(byte) if byte.is_ascii_alphanumeric() => continue,
+            _ => (name.len(), bare_entity_text(name)),
         };
-        if length == 0 || rest[length] != b';' {
-            continue;
-        }
-        let end = at + length + 2;
-        let entity = &text[at..end];
-        let character = entity_text(entity);
         if character.is_empty() || character.ends_with(';') {
             continue; // not the name of any
         }
         decoded.push_str(&text[copied..at]);
         decoded.push_str(&character);
-        copied = end;
+        copied = at + 1 + length;
     }
     (copied > 0).then(|| decoded + &text[copied..])
 }
@@ -296,6 +406,13 @@ fn entity_text(entity: &str) -> String {
     });
     for Ok(()) in Tokenizer::new_with_emitter(entity, emitter) {}
     found
+}
+
+/// The character of an entity without a semicolon, or nothing if the standard wants one.
+fn bare_entity_text(name: &str) -> String {
+    let mut found = entity_text(&format!("&{name} "));
+    found.pop();
+    if found.chars().nth(1).is_some() { String::new() } else { found }
 }
 
 #[cfg(test)]
@@ -320,6 +437,14 @@ mod tests {
             "<p_T> is the mean",
             "< p > q",
             "&",
+            "&c, Q&A, ?a=1&copy=2&reg_x=3",
+            "if x <a and y",
+            "for i <b c=d> e",
+            "</3 and </ and </nosuch>",
+            "<http://a.org/b> or <mailto:a@b.org>",
+            "ends in <a",
+            "ends in <q x",
+            "E[<x>|y] and </x",
         ] {
             assert_eq!(plain(text, Html::Auto), text);
             assert!(matches!(plain(text, Html::Auto), Cow::Borrowed(_)), "{text}");
@@ -336,6 +461,8 @@ mod tests {
             ("&amp;quot;twice&amp;quot;", "\"twice\""),
             ("&lt;p&gt;escaped&lt;/p&gt;", "escaped"),
             ("&amp;&amp;", "&&"),
+            ("a&nbsp;b &nbsp c&nbspd &nbsp", "a\u{a0}b \u{a0} c\u{a0}d \u{a0}"),
+            ("caf&eacute, R&amp D, 1 &lt 2, &quot", "caf\u{e9}, R& D, 1 < 2, \""),
         ] {
             assert_eq!(plain(text, Html::Auto), expected, "{text}");
         }
@@ -360,6 +487,22 @@ mod tests {
             assert_eq!(plain(text, Html::Strip), expected, "{text}");
         }
         assert_eq!(plain("<b>cats</b> purr", Html::Auto), "cats purr");
+        for (text, expected) in [
+            ("cats purr <a href=\"http", "cats purr"),
+            ("cats purr <img  src=http://x/y.png alt='a", "cats purr"),
+            ("cats &amp; dogs <a\ntitle=\"x", "cats & dogs"),
+            ("cats purr </a", "cats purr"),
+            ("cats <b>purr</b> <a href=\"x", "cats purr"),
+            ("<jats:p>Cats <jats:italic>E</jats:italic>. coli</jats:p>", "Cats E. coli"),
+            (
+                "<jats:title>Abstract</jats:title><jats:p>a < b and c > d, cut",
+                "Abstract\na < b and c > d, cut",
+            ),
+            ("x <mml:math><mml:mi>q</mml:mi></mml:math> y", "x\ny"),
+            ("<summary_1 x='y'>Cats</summary_1>", "Cats"),
+        ] {
+            assert_eq!(plain(text, Html::Auto), expected, "{text}");
+        }
         assert_eq!(plain("a <unknown>b", Html::Strip), "a\nb");
     }
 
@@ -376,5 +519,8 @@ mod tests {
         assert_eq!(plain(&"<nav>".repeat(100_000), Html::Strip), "");
         assert_eq!(plain(&"&amp;".repeat(100_000), Html::Auto).len(), 100_000);
         assert_eq!(plain(&"<".repeat(1_000_000), Html::Auto).len(), 1_000_000);
+        let unknown: String = (0..100_000).map(|number| format!("</x{number}>")).collect();
+        assert_eq!(plain(&unknown, Html::Auto), unknown);
+        assert_eq!(plain(&"<a b=".repeat(200_000), Html::Auto).len(), 5 * 199_999);
     }
 }
