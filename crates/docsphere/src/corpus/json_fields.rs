@@ -5,12 +5,14 @@
 //! copied, and unwanted fields are skipped without being kept.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::document::{MAX_SHOWN, field_list, same_but_case};
+use super::json_layout::Values;
 use super::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -43,6 +45,8 @@ pub(super) struct Wanted<'a> {
     paths: Vec<Path<'a>>,
     /// The beginnings of all paths.
     places: Vec<Place>,
+    /// Whether a wanted field of the last record was a number that may have lost its spelling.
+    has_float: Cell<bool>,
 }
 
 /// The path to a field.
@@ -72,11 +76,18 @@ impl<'a> Wanted<'a> {
         let id = Path::new(options.id_field.as_deref().unwrap_or("id"), true);
         let paths: Vec<Path<'_>> = texts.chain([id]).collect();
         let places = (0..paths.len()).map(|path| Place { path, part: 0, is_exact: true }).collect();
-        Wanted { options, paths, places }
+        Wanted { options, paths, places, has_float: Cell::new(false) }
+    }
+
+    /// Whether a wanted field of the last record was a number that may have lost its spelling: 1.0,
+    /// 1e5, or an integer of more than 64 bits. [`quoted_numbers`] keeps it.
+    pub(super) fn has_float(&self) -> bool {
+        self.has_float.get()
     }
 
     /// The wanted fields of a record. In a list of texts, a record is a text.
     pub(super) fn fields_of<'de>(&self, record: &'de str, format: &'static str) -> Result<Fields<'de>> {
+        self.has_float.set(false);
         let mut reader = serde_json::Deserializer::from_str(record);
         if record.starts_with('"') && self.paths.len() == 2 && self.options.id_field.is_none() {
             let text = Plain.deserialize(&mut reader).and_then(|text| reader.end().map(|()| text));
@@ -96,6 +107,32 @@ impl<'a> Wanted<'a> {
             _ => Ok(fields),
         }
     }
+}
+
+/// A valid record in which every number is a text.
+pub(super) fn quoted_numbers(record: &str) -> String {
+    let mut quoted = String::with_capacity(record.len() + 16);
+    let (mut copied, mut at) = (0, 0);
+    let bytes = record.as_bytes();
+    while at < bytes.len() {
+        let length = match bytes[at] {
+            b'"' => Values::default().scan(&bytes[at..], true).unwrap_or(bytes.len() - at),
+            b'-' | b'0'..=b'9' => {
+                let is_number = |byte: &&u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+                let length = bytes[at..].iter().take_while(is_number).count();
+                quoted.push_str(&record[copied..at]);
+                quoted.push('"');
+                quoted.push_str(&record[at..at + length]);
+                quoted.push('"');
+                copied = at + length;
+                length
+            }
+            _ => 1,
+        };
+        at += length;
+    }
+    quoted.push_str(&record[copied..]);
+    quoted
 }
 
 fn bad_record(format: &'static str, error: &serde_json::Error) -> Error {
@@ -409,6 +446,7 @@ impl<'de> Visitor<'de> for FieldValue<'_> {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        self.wanted.has_float.set(true);
         Ok(self.plain(number.to_string()))
     }
 

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use super::chunk::{Chunk, InputContext, SendChunk};
 use super::document::{ChunkTally, Document, Emit, NumberedId, lossy_bytes};
 use super::format::CorpusFormat;
-use super::json_fields::Wanted;
+use super::json_fields::{Wanted, quoted_numbers};
 use super::json_layout::{Layout, Sampled, Values, may_hold};
 use super::lines::{ChunkLines, Line};
 use super::options::CorpusOptions;
@@ -172,8 +172,12 @@ impl Parser<'_> {
         if record.is_empty() {
             return Ok(());
         }
-        let mended;
+        let (mended, spelled);
         let mut fields = self.wanted.fields_of(record, self.format);
+        if fields.is_ok() && self.wanted.has_float() {
+            spelled = quoted_numbers(record);
+            fields = self.wanted.fields_of(&spelled, self.format);
+        }
         if fields.is_err()
             && let Some(text) = without_lone_surrogates(record)
         {
