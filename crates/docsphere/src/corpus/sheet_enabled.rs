@@ -21,7 +21,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::document::{field_list, same_but_case};
 use super::options::CorpusOptions;
-use super::sheet_parts::{Parts, Xml, attribute, bad, bad_xml, each_element, push_text};
+use super::sheet_parts::{Parts, Xml, attribute, bad, bad_xml, each_element, push_text, with_password};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{MemoryLimit, PIECE_BYTES};
 
@@ -41,6 +41,15 @@ const TEXTS: &str = "the texts of a spreadsheet";
 /// A sheet of a file as CSV, with commas and double quotes.
 pub(super) fn rows(file: File, options: &CorpusOptions) -> Result<Box<dyn BufRead>> {
     let mut parts = Parts::open(file)?;
+    if parts.has("META-INF/manifest.xml") {
+        let mut is_encrypted = false;
+        each_element(parts.xml("META-INF/manifest.xml")?, |element| {
+            is_encrypted |= element.local_name().as_ref() == "encryption-data";
+        })?;
+        if is_encrypted {
+            return Err(with_password());
+        }
+    }
     let sheet = match parts.has("content.xml") {
         true => Sheet::of_ods(&mut parts, options)?,
         false => Sheet::of_xlsx(&mut parts, options)?,
@@ -155,6 +164,8 @@ struct Row {
     /// The text of the open cell.
     text: String,
     in_value: bool,
+    /// Whether a comment or a reading aid is open, whose text is not the cell's.
+    in_aside: bool,
     is_open: bool,
 }
 
@@ -290,6 +301,7 @@ fn unescaped(text: &str) -> String {
 impl Row {
     fn begin(&mut self, n_times: u64) {
         self.cells.clear();
+        self.in_aside = false;
         (self.n_times, self.column, self.n_bytes, self.is_open) = (n_times, 0, 0, true);
     }
 
@@ -320,11 +332,13 @@ impl Row {
                     self.cell_type = attribute(element, "t").unwrap_or_default();
                     self.text.clear();
                 }
-                "v" | "t" => self.in_value = true,
+                "v" | "t" => self.in_value = !self.in_aside,
+                "rPh" => self.in_aside = true,
                 _ => {}
             },
             Event::End(element) => match element.local_name().as_ref() {
                 "v" | "t" => self.in_value = false,
+                "rPh" => self.in_aside = false,
                 "c" => {
                     let value = match self.cell_type.as_str() {
                         "s" => unescaped(texts.get(&self.text)),
@@ -371,6 +385,8 @@ impl Row {
                         self.end_cell(String::new());
                     }
                 }
+                "annotation" => self.in_aside = matches!(event, Event::Start(_)),
+                _ if self.in_aside => {}
                 "p" if matches!(event, Event::Start(_)) => {
                     self.text.push_str(if self.text.is_empty() { "" } else { "\n" });
                     self.in_value = true;
@@ -379,6 +395,8 @@ impl Row {
                 _ => {}
             },
             Event::End(element) => match element.local_name().as_ref() {
+                "annotation" => self.in_aside = false,
+                _ if self.in_aside => {}
                 "p" => self.in_value = false,
                 "table-cell" | "covered-table-cell" => {
                     let value = std::mem::take(&mut self.text);

@@ -8,7 +8,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 const FORMAT: &str = "spreadsheet";
 
@@ -20,6 +20,14 @@ pub(super) fn bad(expected: impl Into<String>, found: impl ToString) -> Error {
 
 pub(super) fn bad_xml(error: &quick_xml::Error) -> Error {
     bad("well-formed XML", error)
+}
+
+/// A file that cannot be opened without more than its bytes.
+pub(super) fn with_password() -> Error {
+    let what = "a spreadsheet with a password, or of Excel before 2007 (.xls),".to_owned();
+    let hint =
+        "open it in the program that wrote it, and save it as .xlsx without a password, or as CSV".to_owned();
+    ErrorKind::Unsupported { what, hint }.into()
 }
 
 /// The parts of a file.
@@ -37,6 +45,14 @@ impl Parts {
         let failed = |error| Error::io("read", error);
         let file_bytes = file.metadata().map_err(failed)?.len();
         let copy = file.try_clone().map_err(failed)?;
+        let mut file = file;
+        let mut magic = [0; 4];
+        let n_read = file.read(&mut magic).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        // Office before 2007; and today's files with a password, in the same container.
+        if magic[..n_read] == *b"\xd0\xcf\x11\xe0" {
+            return Err(with_password());
+        }
         let archive =
             ZipArchive::new(BufReader::new(file)).map_err(|error| bad("a file of XLSX or ODS", error))?;
         let limit = file_bytes.saturating_mul(100).max(64 << 20);
@@ -52,7 +68,7 @@ impl Parts {
         let expected = || format!("a part {name}");
         let part = self.archive.by_name(name).map_err(|error| bad(expected(), error))?;
         if part.encrypted() {
-            return Err(bad("a file without a password", "an encrypted one"));
+            return Err(with_password());
         }
         let start = part.data_start().ok_or_else(|| bad(expected(), "none"))?;
         let (length, method) = (part.compressed_size(), part.compression());
