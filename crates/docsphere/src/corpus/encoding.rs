@@ -4,9 +4,10 @@
 //!
 //! 1. the one of its byte order mark (UTF-8 or UTF-16), which is dropped;
 //! 2. the one that the caller names ([`CorpusOptions::encoding`](super::CorpusOptions::encoding));
-//! 3. UTF-16 if the first four bytes are two ASCII characters in it;
+//! 3. UTF-16 if the first 1,024 bytes are text in it ([`utf16_without_mark`]);
 //! 4. found from the first byte above ASCII in the first 16 MiB, and the 64 KiB that begin there:
 //!    UTF-8 if these have more characters of UTF-8 than faults, otherwise what `chardetng` guesses;
+//!    ISO-2022-JP if an escape sequence of it comes before, and these bytes have no fault in it;
 //! 5. UTF-8.
 //!
 //! The rules depend on the bytes alone, so several processes that read parts of a file agree: the
@@ -80,21 +81,75 @@ pub(super) fn has_lines(encoding: &'static Encoding) -> bool {
     encoding.is_ascii_compatible() && encoding != ISO_2022_JP
 }
 
-/// The encoding that the first four bytes of a file tell, and the length of its mark. Bytes without
-/// a mark tell nothing if the encoding was named.
+/// Bytes by which UTF-16 without a mark is found.
+const START_BYTES: usize = 1 << 10;
+
+/// Bytes that a start must have to tell whether it is UTF-16, unless it begins with ASCII in it.
+pub(super) const MIN_UTF16_BYTES: usize = 32;
+
+/// UTF-16 without a byte order mark: the start of the file has no control characters in it, at least
+/// one character of ASCII (a blank, a line end), and letters otherwise. ASCII with a zero here and
+/// there would pass for Chinese; so bytes that are ASCII must have a zero in every other place.
+pub(super) fn utf16_without_mark(start: &[u8]) -> Option<&'static Encoding> {
+    match *start {
+        [1..0x80, 0, 1..0x80, 0, ..] => return Some(UTF_16LE),
+        [0, 1..0x80, 0, 1..0x80, ..] => return Some(UTF_16BE),
+        _ => {}
+    }
+    utf16_text(start)
+}
+
+/// The kind of UTF-16 in which the start of a file is text, if it is long enough to tell.
+pub(super) fn utf16_text(start: &[u8]) -> Option<&'static Encoding> {
+    let start = &start[..start.len().min(START_BYTES) & !1];
+    if start.len() < MIN_UTF16_BYTES || !start.contains(&0) {
+        return None;
+    }
+    let is_plain = |byte: &u8| matches!(byte, 0 | b'\t' | b'\n' | b'\r' | 0x20..0x7f);
+    let is_ascii = start.iter().all(is_plain);
+    let of = |unit: fn([u8; 2]) -> u16| {
+        let units = start.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+        let (mut n_ascii, mut n_letters, mut n_others) = (0, 0, 0);
+        for character in char::decode_utf16(units) {
+            match character {
+                Ok('\t' | '\n' | '\r' | ' '..='~') => n_ascii += 1,
+                Ok(character) if character.is_control() => return None,
+                Ok('\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}' | '\u{fffe}'..='\u{ffff}') => {
+                    return None;
+                }
+                Ok('\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff65}') => {
+                    n_letters += 1
+                }
+                Ok(character) if character.is_alphanumeric() => n_letters += 1,
+                Ok(_) => n_others += 1,
+                // The last may be cut off.
+                Err(_) => n_others += 2,
+            }
+        }
+        let is_text = n_ascii > 0 && 10 * n_others <= n_ascii + n_letters;
+        (is_text && (!is_ascii || n_letters == 0)).then_some(n_ascii)
+    };
+    match (of(u16::from_le_bytes), of(u16::from_be_bytes)) {
+        (None, None) => None,
+        (little, big) if little >= big => Some(UTF_16LE),
+        _ => Some(UTF_16BE),
+    }
+}
+
+/// The encoding that the first bytes of a file tell, and the length of its mark. Bytes without a
+/// mark tell nothing if the encoding was named.
 fn marked(start: &[u8], is_named: bool) -> Result<Option<(&'static Encoding, usize)>> {
     Ok(match *start {
         [0xef, 0xbb, 0xbf, ..] => Some((UTF_8, 3)),
-        [0xff, 0xfe, 0, 0] | [0, 0, 0xfe, 0xff] => {
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
             let what = "text in UTF-32".to_owned();
             let hint = "convert the file to UTF-8, for example with iconv -f UTF-32 -t UTF-8".to_owned();
             return Err(ErrorKind::Unsupported { what, hint }.into());
         }
         [0xff, 0xfe, ..] => Some((UTF_16LE, 2)),
         [0xfe, 0xff, ..] => Some((UTF_16BE, 2)),
-        [1..0x80, 0, 1..0x80, 0] if !is_named => Some((UTF_16LE, 0)),
-        [0, 1..0x80, 0, 1..0x80] if !is_named => Some((UTF_16BE, 0)),
-        _ => None,
+        _ if is_named => None,
+        _ => utf16_without_mark(start).map(|encoding| (encoding, 0)),
     })
 }
 
@@ -107,7 +162,7 @@ pub(super) fn decoded(
     let mut encoding = known.encoding;
     if known.is_start {
         let mut start = Vec::new();
-        reader.by_ref().take(4).read_to_end(&mut start).map_err(read_error)?;
+        reader.by_ref().take(START_BYTES as u64).read_to_end(&mut start).map_err(read_error)?;
         if let Some((marked, length)) = marked(&start, encoding.is_some())? {
             encoding = Some(marked);
             start.drain(..length);
@@ -127,7 +182,7 @@ pub(super) fn find(
     named: Option<&'static Encoding>,
 ) -> Result<&'static Encoding> {
     let mut start = Vec::new();
-    reader.by_ref().take(4).read_to_end(&mut start).map_err(read_error)?;
+    reader.by_ref().take(START_BYTES as u64).read_to_end(&mut start).map_err(read_error)?;
     if let Some(encoding) = marked(&start, named.is_some())?.map(|(encoding, _)| encoding).or(named) {
         return Ok(encoding);
     }
@@ -153,21 +208,36 @@ struct Found {
     context: Vec<u8>,
     /// The encoding, as far as it is known.
     encoding: &'static Encoding,
+    /// Whether an escape character was found: in ISO-2022-JP, the first one begins a sequence.
+    has_escape: bool,
     guesses: Arc<Guesses>,
 }
 
 impl Found {
     fn new(inner: Box<dyn BufRead>, guesses: &Arc<Guesses>) -> Self {
         let (n_searched, guesses) = (Some(SEARCHED_BYTES), Arc::clone(guesses));
-        Found { inner, n_searched, n_ascii: 0, context: Vec::new(), encoding: UTF_8, guesses }
+        Found {
+            inner,
+            n_searched,
+            n_ascii: 0,
+            context: Vec::new(),
+            encoding: UTF_8,
+            has_escape: false,
+            guesses,
+        }
     }
 
-    /// Decides by the bytes that begin with the first one above ASCII.
+    /// Decides by the bytes that begin with the first one above ASCII, or with the first escape
+    /// character.
     fn decide(&mut self) -> io::Result<()> {
         let mut window = Vec::new();
         self.inner.by_ref().take(WINDOW_BYTES).read_to_end(&mut window)?;
         let is_whole = (window.len() as u64) < WINDOW_BYTES;
-        let encoding = guess(&self.context, &window, is_whole);
+        let is_escape = window[0] == ESCAPE;
+        let encoding = match is_escape {
+            true => is_iso_2022_jp(&window, is_whole).then_some(ISO_2022_JP),
+            false => guess(&self.context, &window, is_whole),
+        };
         let inner = std::mem::replace(&mut self.inner, Box::new(io::empty()));
         let inner: Box<dyn BufRead> = Box::new(Cursor::new(window).chain(inner));
         self.inner = match encoding {
@@ -178,8 +248,25 @@ impl Found {
                 Box::new(Decoded::new(inner, encoding))
             }
         };
-        self.n_searched = None;
+        self.has_escape |= is_escape;
+        if !is_escape || encoding.is_some() {
+            self.n_searched = None;
+        }
         Ok(())
+    }
+}
+
+const ESCAPE: u8 = 0x1b;
+
+/// Whether bytes begin with an escape sequence of ISO-2022-JP, and have no fault in it.
+fn is_iso_2022_jp(window: &[u8], is_whole: bool) -> bool {
+    let begins =
+        [&b"\x1b$B"[..], b"\x1b$@", b"\x1b(J", b"\x1b(I"].iter().any(|start| window.starts_with(start));
+    let mut decoded = String::with_capacity(3 * window.len() + 16);
+    let mut decoder = ISO_2022_JP.new_decoder_without_bom_handling();
+    begins && {
+        let (result, ..) = decoder.decode_to_string_without_replacement(window, &mut decoded, is_whole);
+        result == DecoderResult::InputEmpty
     }
 }
 
@@ -189,10 +276,15 @@ impl BufRead for Found {
         if self.n_ascii == 0 {
             let bytes = self.inner.fill_buf()?;
             let length = bytes.len().min(usize::try_from(n_searched).unwrap_or(usize::MAX));
-            self.n_ascii = Encoding::ascii_valid_up_to(&bytes[..length]);
+            let bytes = &bytes[..length];
+            self.n_ascii = Encoding::ascii_valid_up_to(bytes);
+            if !self.has_escape {
+                self.n_ascii = memchr::memchr(ESCAPE, &bytes[..self.n_ascii]).unwrap_or(self.n_ascii);
+            }
             if self.n_ascii == 0 && length > 0 {
                 self.decide()?;
-                return self.inner.fill_buf();
+                // If an escape character was no reason for another encoding, go on.
+                return self.fill_buf();
             }
             let context = self.n_ascii.saturating_sub(CONTEXT_BYTES);
             self.context.clear();
@@ -328,6 +420,29 @@ mod tests {
         assert_eq!(text(b"\xfe\xff\0a\0\xe9", Some("latin1")), "a\u{e9}");
         assert_eq!(text(b"a\0b\0\n\0", None), "ab\n");
         assert_eq!(text(b"\0a\0b", None), "ab");
+        let (bytes, ..) = ISO_2022_JP.encode("a \u{6771}\u{4eac}\u{306f} b\n\u{65e5}\u{672c}");
+        assert_eq!(text(&bytes, None), "a \u{6771}\u{4eac}\u{306f} b\n\u{65e5}\u{672c}");
+        // Colours of a terminal are no Japanese, and do not end the search.
+        assert_eq!(
+            text(b"\x1b[31mred\x1b[0m caf\xe9 cr\xe8me", None),
+            "\u{1b}[31mred\u{1b}[0m caf\u{e9} cr\u{e8}me"
+        );
+        for original in [
+            "\u{201c}Quoted\u{201d} text \u{2019}with\u{2019} marks, and more",
+            "\u{41f}\u{440}\u{438}\u{432}\u{435}\u{442}, \u{43a}\u{430}\u{43a} \u{434}\u{435}\u{43b}\u{430} \u{441}\u{435}\u{433}\u{43e}\u{434}\u{43d}\u{44f}",
+            "\u{6771}\u{4eac}\u{306f}\u{65e5}\u{672c}\u{306e}\u{9996}\u{90fd}\u{3067}\u{3059}\u{3002}\n\u{6771}\u{4eac}\u{306f}\u{65e5}\u{672c}\u{306e}",
+        ] {
+            for encode in [u16::to_le_bytes, u16::to_be_bytes] {
+                let bytes: Vec<u8> = original.encode_utf16().flat_map(encode).collect();
+                assert_eq!(text(&bytes, None), original);
+            }
+        }
+        // ASCII with a zero, and bytes without a meaning, are not UTF-16.
+        for bytes in
+            [&b"a text of more than thirty-two bytes\0with a zero in it"[..], &[7, 0, 255].repeat(40)]
+        {
+            assert_eq!(utf16_without_mark(bytes), None);
+        }
         let german = "Die Gr\u{f6}\u{df}e der M\u{fc}hle, sch\u{f6}ne Gr\u{fc}\u{df}e \u{20ac}";
         let (bytes, ..) = encoding_rs::WINDOWS_1252.encode(german);
         assert_eq!(text(&bytes, None), german);

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use infer::MatcherType;
 
+use crate::corpus::encoding::{MIN_UTF16_BYTES, utf16_text};
+
 /// First bytes of a file by which its kind is found.
 pub(in crate::corpus) const SAMPLE_BYTES: usize = 1 << 13;
 
@@ -108,13 +110,14 @@ const MAGIC_BYTES: usize = 16;
 fn is_binary(sample: &[u8]) -> bool {
     let is_control = |byte: &u8| matches!(byte, 0..=8 | 14..=26 | 28..=31 | 127);
     let n_controls = |bytes: &[u8]| bytes.iter().filter(|byte| is_control(byte)).count();
-    let is_utf16 = match sample {
+    match sample {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return false,
-        [1..0x80, 0, 1..0x80, 0, ..] | [0, 1..0x80, 0, 1..0x80, ..] => true,
-        _ => false,
-    };
-    if is_utf16 {
-        return sample.iter().any(|byte| *byte != 0 && is_control(byte));
+        _ if utf16_text(sample).is_some() => return false,
+        // Too short to tell.
+        [1..0x80, 0, 1..0x80, 0, ..] | [0, 1..0x80, 0, 1..0x80, ..] if sample.len() < MIN_UTF16_BYTES => {
+            return sample.iter().any(|byte| *byte != 0 && is_control(byte));
+        }
+        _ => {}
     }
     n_controls(&sample[..sample.len().min(MAGIC_BYTES)]) > 1
         || n_controls(sample) * BYTES_PER_CONTROL > sample.len()
@@ -177,12 +180,18 @@ mod tests {
     #[test]
     fn content_tells_what_a_file_is() {
         let kind = |bytes: &[u8], name: &str| Kind::of(bytes, Path::new(name));
+        let utf16: Vec<u8> = "It\u{2019}s a text of \u{201c}Windows\u{201d}, \u{420}\u{443}"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
         for (bytes, name) in [
             (&b""[..], "a"),
             (b"BMW makes cars", "a.bmp"),
             (b"caf\xe9 cr\xe8me", "a"),
             (b"\xff\xfea\0b\0", "a"),
             (b"a\0b\0\n\0", "a"),
+            (&utf16, "a"),
+            (&b"\x1b$BEl5~\x1b(B"[..], "a"),
             (b"To do: buy milk\nSubject matter\n", "a"),
             (b"From here on\nit is text\n", "a.txt"),
             (b"From: a\nSubject: b\n\nx", "a.md"),
