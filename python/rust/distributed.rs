@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use docsphere::{
     Checkpoint, Coordinator, Corpus, CorpusFormat, CorpusOptions, DistributedFit, DistributedText, DocId,
-    ErrorKind, Event, FitOptions, Html, Init, Params, ShardView, SummaryOptions, Transport,
+    ErrorKind, Event, FitOptions, Html, Init, Params, Quote, ShardView, SummaryOptions, Transport,
 };
 use docsphere_result::{
     Assignments, AssignmentsFormat, Curve, Description, Page, PageLimits, Seconds, Setting, ShownDocument,
@@ -144,6 +144,7 @@ struct Files {
     text_fields: Vec<String>,
     id_field: Option<String>,
     delimiter: Option<char>,
+    quote: Option<String>,
     sheet: Option<String>,
     encoding: Option<String>,
     html: String,
@@ -515,10 +516,12 @@ impl Files {
 
     fn corpus(&self) -> PyResult<Corpus> {
         let format = self.format.as_deref().map(str::parse::<CorpusFormat>).transpose().or_raise()?;
+        let quote = self.quote.as_deref().map(str::parse::<Quote>).transpose().or_raise()?;
         let mut options = CorpusOptions::default()
             .format(format)
             .text_fields(self.text_fields.iter().cloned())
             .delimiter(self.delimiter)
+            .quote(quote)
             .html(self.html.parse::<Html>().or_raise()?)
             .keep_quotes(self.keep_quotes)
             .skip_bad_records(self.skip_bad_records);
@@ -700,6 +703,7 @@ impl Finished<'_, '_> {
             threads: self.params.n_threads.unwrap_or_else(docsphere::all_cores),
             version: env!("CARGO_PKG_VERSION"),
             settings: &files.settings(),
+            notes: &[],
             seconds,
             peak_memory_bytes: None,
             runs,

@@ -189,6 +189,7 @@ pub(crate) fn write_result(
                 threads: n_threads,
                 version: env!("CARGO_PKG_VERSION"),
                 settings: &input.settings,
+                notes: &[],
                 seconds,
                 peak_memory_bytes: None,
                 runs,

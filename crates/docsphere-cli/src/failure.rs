@@ -107,8 +107,12 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
             format!("{} must be {}, got {got}", option(what), with_options(expected))
         }
         ErrorKind::Record { format, expected, found } => format!(
-            "bad {format} record: expected {expected}, found {found}; mend it, or leave such records out with --skip-bad-records"
+            "bad {format} record: expected {expected}, found {}; mend it, or leave such records out with --skip-bad-records",
+            with_options(found)
         ),
+        ErrorKind::Malformed { format, expected, found } => {
+            format!("not valid {format}: expected {expected}, found {}", with_options(found))
+        }
         ErrorKind::MissingField { field, option: name, found } => {
             let option = option(name);
             format!("there is no field \"{field}\"; the fields are {found}; {option} names the field to take")
@@ -158,6 +162,7 @@ fn option(name: &str) -> &str {
         "text_fields" => "--text-field",
         "id_field" => "--id-field",
         "delimiter" => "--delimiter",
+        "quote" => "--quote",
         "sheet" => "--sheet",
         "encoding" => "--encoding",
         "html" => "--html",
@@ -178,7 +183,7 @@ fn option(name: &str) -> &str {
 
 /// The same within a sentence.
 fn with_options(sentence: &str) -> String {
-    sentence.replace("at least min_df", "at least --min-df")
+    sentence.replace("at least min_df", "at least --min-df").replace("set quote to none", "give --quote none")
 }
 
 #[cfg(test)]

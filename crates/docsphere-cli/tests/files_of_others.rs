@@ -9,6 +9,28 @@ const EXCEL: &[u8] = b"sep=;\r\nNr;Beschreibung;Preis\r\n\
     3;Katze schl\xe4ft;3,00\r\n4;Hund l\xe4uft \x80;4,00\r\n";
 
 #[test]
+fn stray_quotes_lose_no_rows() {
+    let place = Place::new();
+    place.write("t.tsv", "id\ttext\n1\t\"cats purr\n2\tdogs bark\n3\tcats sleep on 5\"\n4\t\"dogs\" run\n");
+    let shown = place.ok("cluster t.tsv -k 2 -o out --stop-words english --min-df 1");
+    let note = "note: 2 fields begin with a quote that does not enclose them; they were read as they stand (if that is wrong, give --quote double)\n";
+    assert!(shown.contains(note), "{shown}");
+    place.assert_pets("out", ["1", "2", "3", "4"]);
+    place.ok("cluster t.tsv -k 2 -o plain -q --quote none");
+    assert_eq!(place.read("plain/assignments.csv"), place.read("out/assignments.csv"));
+    place.write("open.csv", "id,text\na,cats\nb,\"dogs\nc,cows\n");
+    let done = place.run("cluster open.csv -k 2 -o open");
+    assert_eq!(
+        done.stderr,
+        "docsphere: error: open.csv:3: not valid CSV: expected a closing quote for the field that begins with a quote on this line, found the end of the file; if quotes are plain characters there, give --quote none\n"
+    );
+    place.ok("cluster open.csv -k 2 -o open -q --quote none");
+    let done = place.run("cluster open.csv -k 2 -o open --force --quote x");
+    assert_eq!(done.code, Some(2));
+    assert!(done.stderr.contains("give double, single or none"), "{}", done.stderr);
+}
+
+#[test]
 fn a_table_of_a_european_spreadsheet_is_read_as_it_is() {
     let place = Place::new();
     place.write("excel.csv", EXCEL);
@@ -182,7 +204,9 @@ fn a_folder_of_files_of_every_kind_is_read_by_content() {
     }
     let shown = place.ok("cluster all -k 2 -o out");
     assert!(
-        shown.contains("note: 2 files are images: skipped\nnote: 1 file is binary: skipped\n"),
+        shown.contains(
+            "note: 2 files are images: skipped\nnote: 1 file is binary: skipped\nnote: skipped all/e.png, all/f.jpg, all/g.exe\n"
+        ),
         "{shown}"
     );
     place.assert_pets("out", ["a.md", "b", "c.odt", "d.docx"]);
@@ -203,7 +227,8 @@ fn a_folder_of_files_of_every_kind_is_read_by_content() {
         done.stderr
     );
     let shown = place.ok("cluster all -k 2 -o damaged --skip-bad-records");
-    assert!(shown.contains("note: 2 records could not be read and were left out\n"), "{shown}");
+    let note = "note: 2 records could not be read and were left out: all/h.docx, all/i.doc\n";
+    assert!(shown.contains(note), "{shown}");
     place.assert_pets("damaged", ["a.md", "b", "c.odt", "d.docx"]);
 }
 
@@ -241,7 +266,7 @@ fn xlsx() -> Vec<u8> {
     let notes = r#"<worksheet><sheetData><row><c t="inlineStr"><is><t>text</t></is></c></row><row><c t="str"><v>only a note</v></c></row></sheetData></worksheet>"#;
     let pets = r#"<worksheet><dimension ref="A1:XFD1048576"/><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>nr</t></is></c><c r="C1" t="s"><v>0</v></c></row>
         <row r="2"><c r="A2"><v>7</v></c><c r="C2" t="s"><v>1</v></c><c r="F2"><v>beyond</v></c></row><row r="3"/><row r="4"><c r="A4"><v>8</v></c><c r="C4" t="s"><v>2</v></c></row>
-        <row r="5"><c r="A5"><v>9</v></c><c r="C5" t="str"><f>A1</f><v>cats sleep</v></c></row><row r="6"><c r="A6"><v>10</v></c><c r="B6" t="e"><v>#N/A</v></c><c r="C6" t="inlineStr"><is><t>dogs run</t></is></c></row></sheetData></worksheet>"#;
+        <row r="5"><c r="A5"><v>9</v></c><c r="C5" t="str"><f>A1</f><v>cats sleep</v></c></row><row r="6"><c r="A6"><v>10</v></c><c r="B6" t="e"><v>#N/A</v></c><c r="C6" t="inlineStr"><is><t>dogs run</t><rPh><t>aid</t></rPh></is></c></row></sheetData></worksheet>"#;
     archive(&[
         ("[Content_Types].xml", "<Types/>".to_owned()),
         ("xl/workbook.xml", workbook.to_owned()),
@@ -287,7 +312,7 @@ fn a_sheet_of_a_spreadsheet_is_a_table() {
             row(1, "cats purr"),
             row(2, "dogs<text:s/>bark &amp;"),
             row(3, "cats</text:p><text:p>sleep"),
-            row(4, "dogs run"),
+            row(4, "dogs run</text:p><office:annotation><text:p>remark</text:p></office:annotation><text:p>"),
         ]
         .concat();
         let header = "<table:table-row><table:table-cell><text:p>id</text:p></table:table-cell><table:table-cell table:number-columns-repeated=\"2\"/><table:table-cell><text:p>text</text:p></table:table-cell></table:table-row>";
@@ -302,6 +327,8 @@ fn a_sheet_of_a_spreadsheet_is_a_table() {
     place.write("pets.ods", ods(""));
     place.ok("cluster pets.ods -k 2 -o ods");
     place.assert_pets("ods", ["1", "2", "3", "4"]);
+    let found = place.read("ods/clusters.json") + &place.read("out1/clusters.json");
+    assert!(!found.contains("remark") && !found.contains("aid"), "{found}");
     let long = "x".repeat(1_000_000);
     let bomb = format!(
         "<table:table-row table:number-rows-repeated=\"50\"><table:table-cell table:number-columns-repeated=\"4000000000\"><text:p>{long}</text:p></table:table-cell></table:table-row>"
@@ -314,6 +341,20 @@ fn a_sheet_of_a_spreadsheet_is_a_table() {
     let done = place.run("vectorize endless.ods -o endless");
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     assert!(done.stderr.contains("the sheet has more than 1 GiB of text"), "{}", done.stderr);
+    // Old and encrypted ones are refused with what to do.
+    let advice = "open it in the program that wrote it, and save it as .xlsx without a password, or as CSV\n";
+    place.write("secret.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1");
+    let manifest = "<manifest:manifest><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>";
+    let secret = archive(&[("content.xml", "?".to_owned()), ("META-INF/manifest.xml", manifest.to_owned())]);
+    place.write("secret.ods", secret);
+    for name in ["secret.xlsx", "secret.ods"] {
+        let done = place.run(&format!("vectorize {name} -o secret"));
+        let what = "a spreadsheet with a password, or of Excel before 2007 (.xls), is not supported";
+        assert_eq!(done.stderr, format!("docsphere: error: {name}: {what}; {advice}"));
+    }
+    place.write("old.xls", b"\xd0\xcf\x11\xe0");
+    let done = place.run("vectorize old.xls -o old");
+    assert!(done.stderr.contains("; save it as .xlsx or CSV, for example with soffice "), "{}", done.stderr);
     // Cut at every hundredth byte, it is refused and never crashes.
     let whole = xlsx();
     for length in (0..whole.len()).step_by(100) {

@@ -121,7 +121,9 @@ fn bad_records_are_left_out_and_counted_on_demand() {
     let place = Place::new();
     place.write("b.jsonl", "{\"id\":\"x\",\"text\":\"cats purr\"}\nnot json\n{\"id\":\"y\",\"text\":\"dogs bark\"}\n{\"id\":\"x\"}\n{\"id\":\"x\",\"text\":\"dogs\"}\n");
     let shown = place.ok("cluster b.jsonl -k 2 -o out --skip-bad-records");
-    assert!(shown.contains("note: 2 records could not be read and were left out\n"), "{shown}");
+    let note = "note: 2 records could not be read and were left out: b.jsonl:2, b.jsonl:4\n";
+    assert!(shown.contains(note), "{shown}");
+    assert_eq!(place.json("out/trace.json")["notes"][0], note.trim_end());
     assert!(shown.contains("note: 1 document has an id that an earlier one has too\n"), "{shown}");
     let ids: Vec<_> = place.assignments("out").into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, ["x", "y", "x"]);
@@ -130,11 +132,7 @@ fn bad_records_are_left_out_and_counted_on_demand() {
         ["assign out b.jsonl --skip-bad-records", "cluster b.jsonl -k 2 -o json --json --skip-bad-records"]
     {
         let done = place.run(words);
-        assert!(
-            done.stderr.starts_with("docsphere: note: 2 records could not be read and were left out\n"),
-            "{}",
-            done.stderr
-        );
+        assert!(done.stderr.starts_with(&format!("docsphere: {note}")), "{}", done.stderr);
         assert!(!done.stdout.contains("note"), "{}", done.stdout);
     }
 }

@@ -22,6 +22,9 @@ pub struct TraceFile<'a> {
     pub version: &'a str,
     /// The options of input, text and clustering.
     pub settings: &'a [Setting],
+    /// What was noted about the input: what was left out, and which guesses were made.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub notes: &'a [String],
     /// Time by stage.
     pub seconds: Seconds,
     /// Peak memory. Absent where the system does not report it.

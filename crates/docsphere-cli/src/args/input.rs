@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use docsphere::{CorpusFormat, CorpusOptions, Html, formats};
+use docsphere::{CorpusFormat, CorpusOptions, Html, Quote, formats};
 
 use super::UsageError;
 use crate::memory;
@@ -36,6 +36,11 @@ pub(crate) struct InputArgs {
     /// found from the first records]
     #[arg(long, value_name = "CHAR", value_parser = parse_delimiter)]
     pub(crate) delimiter: Option<char>,
+
+    /// What quotes the fields of CSV and TSV: double ("), single ('), or none if quotes are plain
+    /// characters [default: found from the first records; quotes that enclose no field are plain]
+    #[arg(long, value_name = "HOW", value_parser = parse_quote)]
+    pub(crate) quote: Option<Quote>,
 
     /// Sheet of a spreadsheet, by name or number [default: the first]
     #[arg(long, value_name = "NAME")]
@@ -119,6 +124,7 @@ impl InputArgs {
         }
         options.id_field.clone_from(&self.id_field);
         options.delimiter = self.delimiter;
+        options.quote = self.quote;
         options.sheet.clone_from(&self.sheet);
         options.encoding.clone_from(&self.encoding);
         options.html = self.html;
@@ -137,5 +143,14 @@ fn parse_delimiter(text: &str) -> Result<char, String> {
         ("tab" | "\\t", ..) => Ok('\t'),
         (_, Some(character), None) => Ok(character),
         _ => Err("give one character, or tab".to_owned()),
+    }
+}
+
+/// Reads the name of a quote, or the quote itself.
+fn parse_quote(text: &str) -> Result<Quote, String> {
+    match text {
+        "\"" => Ok(Quote::Double),
+        "'" => Ok(Quote::Single),
+        name => name.parse().map_err(|_| "give double, single or none".to_owned()),
     }
 }

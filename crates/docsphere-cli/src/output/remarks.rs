@@ -4,6 +4,16 @@ use docsphere::CorpusStats;
 
 use crate::numbers::grouped;
 
+/// A colon and the first of some names, with the number of the others; nothing if none is named.
+fn named(first: &[String], n_all: u64) -> String {
+    let n_more = n_all.saturating_sub(first.len() as u64);
+    match (first.is_empty(), n_more) {
+        (true, _) => String::new(),
+        (false, 0) => format!(": {}", first.join(", ")),
+        (false, n_more) => format!(": {} and {} more", first.join(", "), grouped(n_more as usize)),
+    }
+}
+
 /// A list of remarks, such as "2 records could not be read and were left out".
 #[derive(Default)]
 pub(crate) struct Remarks(Vec<String>);
@@ -12,10 +22,12 @@ impl Remarks {
     /// Remarks from the statistics of a corpus.
     pub(crate) fn of_reading(stats: &CorpusStats) -> Self {
         let mut remarks = Remarks::default();
+        let bad: Vec<String> = stats.bad_records.iter().map(ToString::to_string).collect();
+        let bad = named(&bad, stats.n_bad_records);
         remarks.add(
             stats.n_bad_records as usize,
-            "record could not be read and was left out",
-            "records could not be read and were left out",
+            &format!("record could not be read and was left out{bad}"),
+            &format!("records could not be read and were left out{bad}"),
         );
         let skipped = &stats.skipped;
         for (count, one, several) in [
@@ -30,6 +42,27 @@ impl Remarks {
                 &format!("files are {several}: skipped"),
             );
         }
+        remarks.add(
+            skipped.n_links as usize,
+            "link leads to a folder or nowhere: skipped (give the folder as an input)",
+            "links lead to folders or nowhere: skipped (give the folders as inputs)",
+        );
+        let first: Vec<String> = skipped.first.iter().map(|path| path.display().to_string()).collect();
+        let n_skipped =
+            skipped.n_images + skipped.n_media + skipped.n_archives + skipped.n_binaries + skipped.n_links;
+        if let Some(first) = named(&first, n_skipped).strip_prefix(": ") {
+            remarks.0.push(format!("note: skipped {first}"));
+        }
+        remarks.add(
+            stats.n_stray_quotes as usize,
+            "field begins with a quote that does not enclose it; it was read as it stands (if that is wrong, give --quote double)",
+            "fields begin with a quote that does not enclose them; they were read as they stand (if that is wrong, give --quote double)",
+        );
+        remarks.add(
+            stats.n_whole_tables as usize,
+            "file of the folder is a table or JSON and was read as one document (--glob selects files; tables alone are read record by record)",
+            "files of the folder are tables or JSON and were read as one document each (--glob selects files; tables alone are read record by record)",
+        );
         if let Some(encoding) = stats.guessed_encoding {
             remarks.add(
                 stats.n_guessed_encodings as usize,

@@ -150,12 +150,14 @@ impl Outcome {
         }
         self.seconds.write = start.elapsed().as_secs_f64();
         self.seconds.total = run_start.elapsed().as_secs_f64();
+        let notes: Vec<String> = loaded.remarks().iter().map(str::to_owned).collect();
         let trace = TraceFile {
             strategy: options.cluster.strategy,
             seed: options.cluster.seed,
             threads: options.cluster.n_threads(),
             version: VERSION,
             settings: options.settings,
+            notes: &notes,
             seconds: self.seconds,
             peak_memory_bytes: memory::peak(),
             runs: &fit.trace.runs,

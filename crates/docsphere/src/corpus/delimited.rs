@@ -3,15 +3,16 @@
 //! The id of a record without an id field is its number below the header. Messages name the line on
 //! which it begins.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
-use super::dialect::{Dialect, blank_bytes, field, header_names, separator_line};
+use super::dialect::{blank_bytes, header_names, separator_line};
 use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required, lossy_bytes};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
+use super::records::{Dialect, Fields, PLAIN_QUOTES, RecordReader, RecordSpan, TableEnds};
 use super::stream::{RecordEnds, Start, TextStream, count_lines};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -33,10 +34,9 @@ impl Table {
         dialect: Dialect,
         options: &CorpusOptions,
     ) -> Result<Table> {
-        let mut record = csv::ByteRecord::new();
-        let read = dialect.reader(bytes).read_byte_record(&mut record);
-        read.map_err(|error| bad_record(format, "a header", error))?;
-        let names = header_names(&record);
+        let mut fields = Fields::default();
+        RecordReader::new(dialect, bytes).next_record(&mut fields);
+        let names = header_names(&fields);
         let required = |field: &String, option| find_required(&names, field, option);
         let text_columns: Result<_> =
             options.text_fields.iter().map(|field| required(field, "text_fields")).collect();
@@ -56,26 +56,27 @@ pub(super) fn cut(
     send: SendChunk<'_>,
 ) -> Result<ControlFlow<()>> {
     let (dialect, reader) = match format {
-        CorpusFormat::Sheet => (Dialect { delimiter: b',', quote: b'"' }, reader),
+        CorpusFormat::Sheet => (Dialect::quoted(b',', b'"'), reader),
         _ => Dialect::find(format, reader, input.options)?,
     };
-    let ends = || RecordEnds::delimited(dialect);
+    let ends = || TableEnds::new(dialect);
     let mut table: Option<Arc<Table>> = None;
     // Records above the table: the header, and a line that names the delimiter.
     let mut n_above = 0;
-    TextStream::new(input, format, ends()).cut(reader, send, |mut bytes, Start { mut line, record }| {
+    let stream = TextStream::new(input, format, RecordEnds::Table(ends()));
+    stream.cut(reader, send, |mut bytes, Start { mut line, record }| {
         while table.is_none() {
             let n_blank = blank_bytes(&bytes);
             line += count_lines(&bytes[..n_blank]);
             // Several carriage returns are a record elsewhere.
             let mut blank = ends();
-            blank.last_end(&bytes[..n_blank]);
+            blank.scan(&bytes[..n_blank], false, true);
             n_above += blank.n_records();
             bytes.drain(..n_blank);
             if bytes.is_empty() {
                 return Ok(None);
             }
-            let mut length = ends().first_end(&bytes).unwrap_or(bytes.len());
+            let mut length = ends().scan(&bytes, true, true).unwrap_or(bytes.len());
             let separator = separator_line(&bytes).filter(|_| n_above == 0 && format != CorpusFormat::Sheet);
             n_above += 1;
             if let Some((_, n_bytes)) = separator {
@@ -126,41 +127,31 @@ impl Chunk for Records {
     }
 
     fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
-        let (table, bytes) = (&*self.table, &self.bytes[..]);
+        let table = &*self.table;
         let mut tally = ChunkTally::default();
         let mut numbered = NumberedId::new(input.id_prefix);
-        // The parser drops a byte order mark at its start, which within a file is text. It also
-        // skips blank lines.
-        let n_before = usize::from(bytes.starts_with("\u{feff}".as_bytes()));
-        let mut reader = table.dialect.reader(b"\n"[..n_before].chain(bytes));
-        let mut record = csv::ByteRecord::new();
+        let mut reader = RecordReader::new(table.dialect, &self.bytes);
+        let mut fields = Fields::default();
         let mut text = Vec::new();
-        let mut record_number = self.first_record - 1;
-        while reader
-            .read_byte_record(&mut record)
-            .map_err(|error| bad_record(table.format, "a record", error))?
-        {
-            let (line, start) = self.start_of(&record, n_before);
-            if record.len() == 1 && field(&record, 0).is_empty() && bytes[start] == b'\r' {
-                continue; // a blank line; the reader skips those without a carriage return
-            }
-            record_number += 1;
-            if record.len() != table.n_columns {
-                let expected = format!("{} fields, as in the header", table.n_columns);
-                let error = bad_record(table.format, expected, record.len());
-                tally.bad_record(input.options, error.at_line(line))?;
+        let mut number = self.first_record - 1;
+        while let Some(place) = reader.next_record(&mut fields) {
+            number += 1;
+            if !self.fit(&mut fields, place) {
+                let error = self.bad_record(&fields, place);
+                tally.bad_record(input.options, error.at_line(self.first_line + place.line))?;
                 continue;
             }
+            tally.n_stray_quotes += fields.n_stray;
             text.clear();
             for (position, &column) in table.text_columns.iter().enumerate() {
                 text.extend_from_slice(if position == 0 { b"" } else { b"\n" });
-                text.extend_from_slice(field(&record, column));
+                text.extend_from_slice(fields.get(column));
             }
             let text = tally.text(&text);
-            let own = table.id_column.map(|column| String::from_utf8_lossy(field(&record, column)));
+            let own = table.id_column.map(|column| String::from_utf8_lossy(fields.get(column)));
             let id = match &own {
                 Some(id) if !id.is_empty() => id,
-                _ => numbered.with(record_number),
+                _ => numbered.with(number),
             };
             tally.n_documents += 1;
             emit(Document { id, text: &text })?;
@@ -170,20 +161,37 @@ impl Chunk for Records {
 }
 
 impl Records {
-    /// The line of the file on which a record begins, and its first byte in the chunk. The reader
-    /// saw `n_before` blank lines before the chunk.
-    fn start_of(&self, record: &csv::ByteRecord, n_before: usize) -> (u64, usize) {
-        let position = record.position().expect("read by a reader");
-        // The reader's position is before the blank lines that it skipped.
-        let (from, line) = match position.byte() as usize {
-            0 => (0, 0),
-            from => (from - n_before, position.line() - 1 - n_before as u64),
+    /// Whether a record has as many fields as the header. A line that has them only without its
+    /// quotes is read so: they enclose no fields.
+    fn fit(&self, fields: &mut Fields, place: RecordSpan) -> bool {
+        let Table { dialect, n_columns, .. } = *self.table;
+        if fields.fit(n_columns) {
+            return true;
+        }
+        let Some(quote) = dialect.quote.filter(|_| dialect.rows.is_some() && place.n_lines == 1) else {
+            return false;
         };
-        let n_blank = self.bytes[from..].iter().take_while(|&&byte| byte == b'\n').count();
-        (self.first_line + line + n_blank as u64, from + n_blank)
+        let line = &self.bytes[place.start..place.end];
+        if memchr::memchr(quote, line).is_none() {
+            return false;
+        }
+        let mut unquoted = Fields::default();
+        unquoted.take_unquoted(line, dialect.delimiter);
+        let fits = unquoted.len() == n_columns;
+        if fits {
+            *fields = unquoted;
+            fields.n_stray = 1;
+        }
+        fits
     }
-}
 
-fn bad_record(format: CorpusFormat, expected: impl Into<String>, found: impl ToString) -> Error {
-    ErrorKind::Record { format: format.title(), expected: expected.into(), found: found.to_string() }.into()
+    fn bad_record(&self, fields: &Fields, place: RecordSpan) -> Error {
+        let Table { format, n_columns, .. } = *self.table;
+        let expected = format!("{n_columns} fields, as in the header");
+        let found = match place.n_lines {
+            1 => fields.len().to_string(),
+            n_lines => format!("{} over {n_lines} lines ({PLAIN_QUOTES})", fields.len()),
+        };
+        ErrorKind::Record { format: format.title(), expected, found }.into()
+    }
 }

@@ -7,6 +7,8 @@
 //! 2. Otherwise each delimiter is tried with each quote. The best pair gives a header with all the
 //!    wanted fields; then the most bytes in records with as many fields as the header. Ties go to
 //!    the earlier pair, comma and double quote first.
+//! 3. Unless the caller names the quote, the header and the first records also tell what a row
+//!    looks like, so that stray quotes are found (`records.rs`).
 //!
 //! The sample is always the same for the same file, so the dialect does not depend on threads or
 //! chunks. A table is read from its beginning by one process, so it does not travel.
@@ -16,6 +18,7 @@ use std::io::{BufRead, Cursor, Read};
 use super::document::find_field;
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
+use super::records::{Dialect, Fields, RecordReader, Rows};
 use crate::compression::read_error;
 use crate::error::Result;
 
@@ -27,13 +30,6 @@ const SAMPLE_RECORDS: usize = 100;
 
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 const QUOTES: [u8; 2] = [b'"', b'\''];
-
-/// How the fields of a table are separated and quoted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Dialect {
-    pub(super) delimiter: u8,
-    pub(super) quote: u8,
-}
 
 impl Dialect {
     /// Finds the dialect of a table, and returns it with a reader that begins where the given one
@@ -61,59 +57,59 @@ impl Dialect {
             Some(delimiter) => vec![delimiter],
             None => DELIMITERS.to_vec(),
         };
-        let mut best = (None, Dialect { delimiter: delimiters[0], quote: QUOTES[0] });
+        let quotes = options.quote.map_or(QUOTES.map(Some).to_vec(), |quote| vec![quote.byte()]);
+        let mut best = (None, Dialect { delimiter: delimiters[0], quote: quotes[0], rows: None });
         for delimiter in delimiters {
-            for quote in
-                QUOTES.into_iter().filter(|&quote| quote != b'\'' || has_apostrophes(sample, delimiter))
-            {
-                let dialect = Dialect { delimiter, quote };
+            for &quote in &quotes {
+                if options.quote.is_none() && quote == Some(b'\'') && !has_apostrophes(sample, delimiter) {
+                    continue;
+                }
+                let dialect = Dialect { delimiter, quote, rows: None };
                 let score = dialect.score(sample, is_whole, options);
                 if score > best.0 {
                     best = (score, dialect);
                 }
             }
         }
-        best.1
+        let rows = if options.quote.is_none() { best.1.rows_of(sample, is_whole) } else { None };
+        Dialect { rows, ..best.1 }
+    }
+
+    /// What the rows of a table look like; `None` for one with a single column.
+    fn rows_of(self, sample: &[u8], is_whole: bool) -> Option<Rows> {
+        let mut reader = RecordReader::new(self, sample);
+        let mut fields = Fields::default();
+        let header = reader.next_record(&mut fields)?;
+        let n_columns = fields.len();
+        let is_header = n_columns > 1 && (is_whole || header.end < sample.len());
+        let mut is_loose = fields.is_loose;
+        while !is_loose && reader.next_record(&mut fields).is_some() {
+            is_loose = fields.is_loose;
+        }
+        is_header.then_some(Rows { n_columns, is_loose })
     }
 
     /// How well the dialect fits, to be compared; `None` for a sample without a record.
     fn score(self, sample: &[u8], is_whole: bool, options: &CorpusOptions) -> Option<Score> {
-        let mut reader = self.reader(sample);
-        let mut record = csv::ByteRecord::new();
-        let mut next = |record: &mut csv::ByteRecord| {
-            let start = reader.position().byte();
-            let found = reader.read_byte_record(record).unwrap_or(false);
-            let end = reader.position().byte();
-            found.then_some((end - start, end == sample.len() as u64))
-        };
-        next(&mut record)?;
-        let names = header_names(&record);
+        let mut reader = RecordReader::new(self, sample);
+        let mut fields = Fields::default();
+        reader.next_record(&mut fields)?;
+        let names = header_names(&fields);
         let mut wanted = options.text_fields.iter().chain(&options.id_field);
         let is_wanted = wanted.all(|field| find_field(&names, field).is_some());
         let (mut fitting, mut total) = (0, 0);
         for _ in 0..SAMPLE_RECORDS {
-            let Some((n_bytes, is_last)) = next(&mut record) else { break };
-            if is_last && !is_whole {
+            let Some(record) = reader.next_record(&mut fields) else { break };
+            if record.end == sample.len() && !is_whole {
                 break; // cut off
             }
+            let n_bytes = (record.end - record.start) as u64;
             total += n_bytes;
-            fitting += if record.len() == names.len() { n_bytes } else { 0 };
+            fitting += if fields.fit(names.len()) { n_bytes } else { 0 };
         }
         let share = (1000 * fitting).checked_div(total).unwrap_or(1000);
         let is_table = is_wanted || names.len() > 1;
         Some(Score { is_wanted, is_table, share, n_fields: if is_wanted { 0 } else { names.len() } })
-    }
-
-    /// A reader of records that end in line feeds. A carriage return before one belongs to the last
-    /// field.
-    pub(super) fn reader<R: Read>(self, bytes: R) -> csv::Reader<R> {
-        csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(self.delimiter)
-            .quote(self.quote)
-            .terminator(csv::Terminator::Any(b'\n'))
-            .from_reader(bytes)
     }
 }
 
@@ -178,26 +174,19 @@ fn has_apostrophes(sample: &[u8], delimiter: u8) -> bool {
 }
 
 /// The names in a header.
-pub(super) fn header_names(record: &csv::ByteRecord) -> Vec<String> {
-    (0..record.len()).map(|column| String::from_utf8_lossy(field(record, column)).trim().to_owned()).collect()
-}
-
-/// A field of a record, the last without its carriage return.
-pub(super) fn field(record: &csv::ByteRecord, position: usize) -> &[u8] {
-    match &record[position] {
-        [head @ .., b'\r'] if position + 1 == record.len() => head,
-        field => field,
-    }
+pub(super) fn header_names(fields: &Fields) -> Vec<String> {
+    (0..fields.len()).map(|column| String::from_utf8_lossy(fields.get(column)).trim().to_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::records::Quote;
     use super::*;
 
     fn found(sample: &str, options: &CorpusOptions) -> (char, char) {
-        let Dialect { delimiter, quote } =
+        let Dialect { delimiter, quote, .. } =
             Dialect::of_sample(CorpusFormat::Csv, sample.as_bytes(), true, options);
-        (delimiter.into(), quote.into())
+        (delimiter.into(), quote.map_or('-', char::from))
     }
 
     #[test]
@@ -225,6 +214,25 @@ mod tests {
         }
         let options = CorpusOptions::default().text_fields(["Beschreibung"]).delimiter('#');
         assert_eq!(found("id#Beschreibung\n", &options), ('#', '"'));
+        // A quote that is named counts, whatever the records say.
+        for (quote, expected) in [(Quote::Double, '"'), (Quote::Single, '\''), (Quote::None, '-')] {
+            let options = CorpusOptions::default().quote(quote);
+            assert_eq!(found("'id';'text'\n'1';'a; b'\n", &options), (';', expected));
+        }
+    }
+
+    #[test]
+    fn the_first_records_tell_what_a_row_looks_like() {
+        let rows = |sample: &str, options: &CorpusOptions| {
+            Dialect::of_sample(CorpusFormat::Csv, sample.as_bytes(), true, options).rows
+        };
+        let options = CorpusOptions::default();
+        assert_eq!(rows("text\na\n", &options), None);
+        let of = |is_loose| Some(Rows { n_columns: 2, is_loose });
+        assert_eq!(rows("id,text\n1,\"a \"\"b\"\"\"\n", &options), of(false));
+        assert_eq!(rows("id,text\n1,5\" screen\n", &options), of(true));
+        assert_eq!(rows("id,text\n1,\"a\" b\n", &options), of(true));
+        assert_eq!(rows("id,text\n1,a\n", &options.quote(Quote::Double)), None);
     }
 
     #[test]

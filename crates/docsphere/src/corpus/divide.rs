@@ -95,7 +95,7 @@ impl Corpus {
                 encoding = self.encoding_of_lines(input)?;
                 self.divide_file(input, encoding, n)?
             }
-            Source::Folder(files) => self.divide_folder(files, n)?,
+            Source::Folder(list) => self.divide_folder(&list.files, n)?,
         };
         if input.path.to_str().is_none() {
             return Err(not_utf8());

@@ -2,7 +2,9 @@
 //! messages.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::AddAssign;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +23,11 @@ pub struct Document<'a> {
 /// Takes the documents of a chunk, in order.
 pub(super) type Emit<'a> = &'a mut dyn FnMut(Document<'_>) -> Result<()>;
 
+/// Maximum number of skipped files and of bad records that are named.
+const MAX_NAMED: usize = 5;
+
 /// Counts of files of folders that were skipped, since they hold no text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SkippedFiles {
     /// Images.
@@ -33,6 +38,42 @@ pub struct SkippedFiles {
     pub n_archives: u64,
     /// Programs, fonts, databases and other binary files.
     pub n_binaries: u64,
+    /// Links to folders, which are not followed, and links that lead nowhere.
+    pub n_links: u64,
+    /// The first of all these, at most five.
+    pub first: Vec<PathBuf>,
+}
+
+impl SkippedFiles {
+    /// Names a file that is skipped, unless enough are named.
+    pub(super) fn name(&mut self, path: &Path) {
+        if self.first.len() < MAX_NAMED {
+            self.first.push(path.to_owned());
+        }
+    }
+}
+
+/// The place of a record that could not be read: a file, and a line if it has lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RecordPlace {
+    /// The file, as the caller named it or its folder.
+    pub path: PathBuf,
+    /// The line on which the record begins, from 1.
+    pub line: Option<u64>,
+}
+
+impl fmt::Display for RecordPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
+/// Adds the first of these, unless enough are named.
+pub(super) fn add_named<T>(named: &mut Vec<T>, more: Vec<T>) {
+    let room = MAX_NAMED.saturating_sub(named.len());
+    named.extend(more.into_iter().take(room));
 }
 
 impl AddAssign for SkippedFiles {
@@ -41,17 +82,25 @@ impl AddAssign for SkippedFiles {
         self.n_media += other.n_media;
         self.n_archives += other.n_archives;
         self.n_binaries += other.n_binaries;
+        self.n_links += other.n_links;
+        add_named(&mut self.first, other.first);
     }
 }
 
 /// Counts of bad input in a chunk.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ChunkTally {
     pub(super) n_documents: u64,
     pub(super) n_bad_records: u64,
+    /// The places of the first bad records; without a path, they are in the chunk's own file.
+    pub(super) bad_records: Vec<(Option<PathBuf>, Option<u64>)>,
     pub(super) n_invalid_utf8: u64,
     /// Those of them that no encoding would mend.
     pub(super) n_beyond_encoding: u64,
+    /// Fields that begin with a stray quote.
+    pub(super) n_stray_quotes: u64,
+    /// Tables that were read as one document each.
+    pub(super) n_whole_tables: u64,
     pub(super) skipped: SkippedFiles,
 }
 
@@ -71,6 +120,9 @@ impl ChunkTally {
             return Err(error);
         }
         self.n_bad_records += 1;
+        if self.bad_records.len() < MAX_NAMED {
+            self.bad_records.push((error.path().map(Path::to_owned), error.line()));
+        }
         Ok(())
     }
 }

@@ -10,7 +10,9 @@ use std::sync::atomic::AtomicU64;
 use super::chunk::{CHUNK_BYTES, Chunk, InputContext, LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES, SendChunk};
 use super::document::{ChunkTally, Document, Emit, lossy_bytes};
 use super::extract::{Kind, RawFile, SAMPLE_BYTES, count_skipped, extractor};
+use super::format::CorpusFormat;
 use super::glob::Glob;
+use super::options::CorpusOptions;
 use super::stamp::Stamp;
 use crate::compression::{open_counted, read_error, read_whole, unpack_counted, without_ending};
 use crate::error::{Error, ErrorKind, Result};
@@ -38,14 +40,31 @@ impl FolderFile {
 /// Bytes that take as long as opening a file.
 pub(super) const FILE_COST: u64 = 256;
 
+/// The files of a folder, and what is left out of them.
+#[derive(Debug)]
+pub(super) struct FolderList {
+    pub(super) files: Arc<[FolderFile]>,
+    /// Links that are not followed, and folders that cannot be read.
+    pub(super) left_out: ChunkTally,
+}
+
 /// All matching files below `root`, ordered by id. Hidden files and folders are left out; links to
-/// files are followed, links to folders are not (they may form cycles).
-pub(super) fn list(root: &Path, glob: Option<&Glob>) -> Result<Vec<FolderFile>> {
+/// files are followed, links to folders are not: they may form cycles, or lead to all files of a
+/// machine.
+pub(super) fn list(root: &Path, glob: Option<&Glob>, options: &CorpusOptions) -> Result<FolderList> {
     let mut files = Vec::new();
+    let (mut links, mut left_out) = (Vec::new(), ChunkTally::default());
     let mut open = vec![(root.to_owned(), String::new())];
     while let Some((folder, prefix)) = open.pop() {
         let located = |source| Error::io("read", source).at_path(&folder);
-        for entry in fs::read_dir(&folder).map_err(located)? {
+        let entries = match fs::read_dir(&folder).map_err(located) {
+            Err(error) if folder != root => {
+                left_out.bad_record(options, error)?;
+                continue;
+            }
+            entries => entries?,
+        };
+        for entry in entries {
             let entry = entry.map_err(located)?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with('.') {
@@ -57,14 +76,24 @@ pub(super) fn list(root: &Path, glob: Option<&Glob>) -> Result<Vec<FolderFile>> 
                 open.push((entry.path(), format!("{id}/")));
                 continue;
             }
-            let Ok(found) = fs::metadata(entry.path()) else { continue }; // a broken link
-            if found.is_file() && glob.is_none_or(|glob| glob.matches(&id)) {
-                files.push(FolderFile { path: entry.path(), id, stamp: Stamp::new(&found), divided: None });
+            let is_wanted = glob.is_none_or(|glob| glob.matches(&id));
+            match fs::metadata(entry.path()) {
+                Ok(found) if found.is_file() && is_wanted => {
+                    let stamp = Stamp::new(&found);
+                    files.push(FolderFile { path: entry.path(), id, stamp, divided: None });
+                }
+                Ok(found) if found.is_dir() => links.push(entry.path()),
+                Err(_) if is_wanted => links.push(entry.path()),
+                _ => {}
             }
         }
     }
     files.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(files)
+    links.sort();
+    left_out.bad_records.sort();
+    left_out.skipped.n_links = links.len() as u64;
+    links.iter().for_each(|link| left_out.skipped.name(link));
+    Ok(FolderList { files: files.into(), left_out })
 }
 
 /// Cuts a list of files.
@@ -105,19 +134,33 @@ impl Chunk for Files {
     fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
         let mut tally = ChunkTally::default();
         for file in &self.files[self.range.clone()] {
-            let read = read_file(file, input, &mut tally, emit).map_err(|error| error.at_path(&file.path));
-            match read {
+            match read_file(file, input, &mut tally, emit) {
                 Ok(()) => {}
-                // Damaged, or of a kind that is not read.
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::Record { .. } | ErrorKind::Unsupported { .. }) =>
-                {
-                    tally.bad_record(input.options, error)?;
+                Err(Failure::OfFile(error)) => {
+                    tally.bad_record(input.options, error.at_path(&file.path))?;
                 }
-                Err(error) => return Err(error),
+                Err(Failure::OfRun(error)) => return Err(error.at_path(&file.path)),
             }
         }
         Ok(tally)
+    }
+}
+
+/// Why the documents of a file were not emitted.
+enum Failure {
+    /// It cannot be read, is damaged, or of a kind that is not read. Others may be read.
+    OfFile(Error),
+    /// What was to be done with its text, or the memory for it, or that it has changed: a matter of
+    /// the whole run.
+    OfRun(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::Memory { .. } => Failure::OfRun(error),
+            _ => Failure::OfFile(error),
+        }
     }
 }
 
@@ -127,34 +170,48 @@ fn read_file(
     input: &InputContext<'_>,
     tally: &mut ChunkTally,
     emit: Emit<'_>,
-) -> Result<()> {
+) -> Result<(), Failure> {
     let InputContext { options, guesses, .. } = *input;
-    let mut reader = file.open(Arc::clone(input.n_bytes))?;
+    let opened = file.open(Arc::clone(input.n_bytes));
+    let mut reader = match &file.divided {
+        Some(_) => opened.map_err(Failure::OfRun)?,
+        None => opened?,
+    };
     let mut sample = Vec::new();
     reader.by_ref().take(SAMPLE_BYTES as u64).read_to_end(&mut sample).map_err(read_error)?;
     let kind = Kind::of(&sample, without_ending(&file.path));
     let Some(extractor) = extractor(kind) else {
         if let Kind::Skipped(skipped) = kind {
-            count_skipped(tally, skipped);
+            count_skipped(tally, skipped, &file.path);
         }
         return Ok(());
     };
+    let is_table = kind == Kind::Text && CorpusFormat::of_records(&file.path).is_some();
     let limit = MAX_RECORD_BYTES as u64;
     let bytes = read_whole(Cursor::new(sample).chain(reader), limit + 1, LONG_RECORD, &options.memory)?;
     if bytes.len() as u64 > limit {
         let what = "a document's size in bytes";
-        return Err(ErrorKind::TooLarge { what, limit, got: limit + 1 }.into());
+        return Err(Error::from(ErrorKind::TooLarge { what, limit, got: limit + 1 }).into());
     }
     let id = format!("{}{}", input.id_prefix, file.id);
-    extractor.extract(RawFile { bytes, options, guesses }, &mut |part, text| {
+    let mut is_of_run = false;
+    let extracted = extractor.extract(RawFile { bytes, options, guesses }, &mut |part, text| {
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return tally.bad_record(options, error.at_path(&file.path)),
+        };
         if text.len() > LONG_BYTES {
             options.memory.check(LONG_RECORD, lossy_bytes(text))?;
         }
         let text = tally.text(text);
         tally.n_documents += 1;
-        match part {
+        let emitted = match part {
             None => emit(Document { id: &id, text: &text }),
             Some(number) => emit(Document { id: &format!("{id}#{number}"), text: &text }),
-        }
-    })
+        };
+        is_of_run |= emitted.is_err();
+        emitted
+    });
+    tally.n_whole_tables += u64::from(is_table && extracted.is_ok());
+    extracted.map_err(|error| if is_of_run { Failure::OfRun(error) } else { error.into() })
 }

@@ -79,6 +79,14 @@ impl CorpusFormat {
         self.facts().title
     }
 
+    /// The format of a file of this name that holds many records, and is no text to be read as one.
+    pub(super) fn of_records(path: &Path) -> Option<Self> {
+        let format = CorpusFormat::from_path(path).ok()?;
+        let (lists, tables) =
+            (format == CorpusFormat::JsonLines, [Self::Csv, Self::Tsv, Self::Parquet, Self::Sheet]);
+        (lists || tables.contains(&format)).then_some(format)
+    }
+
     /// The format that a file of this name usually has. A final `.gz` or `.zst` and the letter case
     /// are ignored.
     ///
@@ -90,6 +98,14 @@ impl CorpusFormat {
         let name = name.to_string_lossy().to_ascii_lowercase();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
         let found = CorpusFormat::ALL.iter().copied().find(|format| format.facts().endings.contains(&ending));
+        if ["xls", "xlsb", "numbers"].contains(&ending) {
+            let kind = ErrorKind::Unsupported {
+                what: format!("a spreadsheet of the kind .{ending}"),
+                hint: "save it as .xlsx or CSV, for example with soffice --headless --convert-to xlsx"
+                    .to_owned(),
+            };
+            return Err(Error::from(kind).at_path(path));
+        }
         found.ok_or_else(|| {
             Error::from(ErrorKind::Unsupported {
                 what: "guessing the format from this name".to_owned(),
@@ -132,6 +148,11 @@ mod tests {
              *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx and *.ods, each but the last three also with .gz or .zst, and \
              single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub); for other names and standard input state the \
              format: lines, jsonl, csv, tsv, parquet, sheet or mbox"
+        );
+        assert_eq!(
+            CorpusFormat::from_path("old.XLS").unwrap_err().to_string(),
+            "old.XLS: a spreadsheet of the kind .xls is not supported; save it as .xlsx or CSV, for example with soffice \
+             --headless --convert-to xlsx"
         );
         assert_eq!(
             "xml".parse::<CorpusFormat>().unwrap_err().to_string(),

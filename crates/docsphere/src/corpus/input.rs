@@ -10,9 +10,10 @@ use encoding_rs::UTF_8;
 use foldhash::{HashMap, HashMapExt};
 
 use super::chunk::{CHUNK_BYTES, InputContext};
+use super::document::ChunkTally;
 use super::encoding::{Known, decoded};
 use super::extract::is_single_document;
-use super::folder::{self, FolderFile};
+use super::folder::{self, FolderFile, FolderList};
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::parquet_input;
@@ -68,7 +69,7 @@ pub(super) struct Input {
 #[derive(Debug)]
 pub(super) enum Source {
     File,
-    Folder(Arc<[FolderFile]>),
+    Folder(FolderList),
     /// Standard input, a pipe or a device.
     Stream(OnceReader),
     /// A stream in a format that needs random access, copied to an unnamed file.
@@ -148,7 +149,8 @@ impl Input {
 }
 
 impl Corpus {
-    /// Inspects the inputs: determines their formats, lists folders, opens standard input (`-`),
+    /// Inspects the inputs: determines their formats, lists folders (one whose files are all tables
+    /// or lists of records stands for these), opens standard input (`-`),
     /// pipes and devices. Parquet and spreadsheets from a stream are copied to a temporary file,
     /// since their readers need random access.
     ///
@@ -166,15 +168,18 @@ impl Corpus {
         let mut bytes_total = 0;
         let mut inputs = Vec::with_capacity(paths.len());
         for (path, id_prefix) in paths.into_iter().zip(prefixes) {
-            let (input, n_bytes) =
-                open_input(&path, id_prefix, &options).map_err(|error| error.at_path(&path))?;
+            let (opened, n_bytes) =
+                open_inputs(&path, id_prefix, &options).map_err(|error| error.at_path(&path))?;
             bytes_total += n_bytes;
-            inputs.push(input);
+            inputs.extend(opened);
         }
         let is_table = |input: &Input| matches!(input.format, CorpusFormat::Csv | CorpusFormat::Tsv);
         if let Some(delimiter) = options.delimiter.filter(|_| !inputs.iter().any(is_table)) {
             let expected = "given with CSV or TSV input only";
             Error::unless(false, "delimiter", expected, format!("{delimiter:?}"))?;
+        }
+        if let Some(quote) = options.quote.filter(|_| !inputs.iter().any(is_table)) {
+            Error::unless(false, "quote", "given with CSV or TSV input only", quote)?;
         }
         let is_sheet = |input: &Input| input.format == CorpusFormat::Sheet;
         if let Some(sheet) = options.sheet.as_ref().filter(|_| !inputs.iter().any(is_sheet)) {
@@ -203,25 +208,46 @@ impl Corpus {
     }
 }
 
+/// Opens a file, stream or folder: one input, or the tables of a folder.
+fn open_inputs(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result<(Vec<Input>, u64)> {
+    if path != Path::new(STDIN) && fs::metadata(path).is_ok_and(|found| found.is_dir()) {
+        return open_folder(path, id_prefix, options);
+    }
+    open_input(path, id_prefix, options).map(|(input, n_bytes)| (vec![input], n_bytes))
+}
+
+/// Opens a folder. If all its files are tables or lists of records by their names, or the format is
+/// stated, their records are the documents; otherwise the files are.
+fn open_folder(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result<(Vec<Input>, u64)> {
+    let mut list = folder::list(path, options.compiled_glob().as_ref(), options)?;
+    let n_bytes = list.files.iter().map(|file| file.stamp.n_bytes).sum();
+    let format_of = |file: &FolderFile| match options.format {
+        None => CorpusFormat::of_records(&file.path),
+        Some(CorpusFormat::Folder) => None,
+        stated => stated,
+    };
+    let formats: Option<Vec<CorpusFormat>> = list.files.iter().map(format_of).collect();
+    let mut inputs = Vec::new();
+    for (file, format) in list.files.iter().zip(formats.unwrap_or_default()) {
+        parquet_input::check_build(format).map_err(|error| error.at_path(&file.path))?;
+        let id_prefix = format!("{id_prefix}{}:", file.id);
+        inputs.push(Input { path: file.path.clone(), format, id_prefix, source: Source::File });
+    }
+    if !inputs.is_empty() {
+        list.files = Arc::new([]);
+    }
+    let source = Source::Folder(list);
+    // What was left out of the folder belongs to it.
+    inputs.push(Input { path: path.to_owned(), format: CorpusFormat::Folder, id_prefix, source });
+    Ok((inputs, n_bytes))
+}
+
 fn open_input(path: &Path, id_prefix: String, options: &CorpusOptions) -> Result<(Input, u64)> {
     if path == Path::new(STDIN) {
         return open_stream(path, || Ok(Box::new(io::stdin())), id_prefix, options);
     }
     let failed = |source| Error::io("read", source);
     let found = fs::metadata(path).map_err(failed)?;
-    if found.is_dir() {
-        if options.format.is_some_and(|format| format != CorpusFormat::Folder) {
-            let message = "it is a folder, not a file";
-            return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, message)));
-        }
-        let files = folder::list(path, options.compiled_glob().as_ref())?;
-        let n_bytes = files.iter().map(|file| file.stamp.n_bytes).sum();
-        let source = Source::Folder(files.into());
-        return Ok((
-            Input { path: path.to_owned(), format: CorpusFormat::Folder, id_prefix, source },
-            n_bytes,
-        ));
-    }
     // Another name for an open file (/dev/stdin, /dev/fd/3) may continue where the last read
     // stopped.
     if !found.is_file() || path.starts_with("/dev") {
@@ -249,7 +275,7 @@ fn single_document(path: &Path, id_prefix: &str, stamp: Stamp) -> (Input, u64) {
     let id_prefix = id_prefix.trim_end_matches(':').strip_suffix(&*id).unwrap_or_default().to_owned();
     let n_bytes = stamp.n_bytes;
     let file = FolderFile { path: path.to_owned(), id, stamp, divided: None };
-    let source = Source::Folder(Arc::new([file]));
+    let source = Source::Folder(FolderList { files: Arc::new([file]), left_out: ChunkTally::default() });
     (Input { path: folder, format: CorpusFormat::Folder, id_prefix, source }, n_bytes)
 }
 

@@ -66,6 +66,7 @@ mod parquet_input;
 mod parquet_input;
 mod piece;
 mod read;
+mod records;
 #[cfg(feature = "office")]
 #[path = "sheet_enabled.rs"]
 mod sheet;
@@ -81,11 +82,12 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub use document::{Document, SkippedFiles};
+pub use document::{Document, RecordPlace, SkippedFiles};
 pub use format::CorpusFormat;
 pub use html::Html;
 pub use input::Corpus;
 pub use options::CorpusOptions;
 pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;
+pub use records::Quote;
 pub use stats::{CorpusStats, EncodingName};

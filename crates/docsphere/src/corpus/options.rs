@@ -7,6 +7,7 @@ use super::encoding;
 use super::format::CorpusFormat;
 use super::glob::Glob;
 use super::html::Html;
+use super::records::Quote;
 use crate::error::{Error, Result};
 use crate::memory::MemoryLimit;
 
@@ -18,6 +19,7 @@ use crate::memory::MemoryLimit;
 /// | `text_fields` | `text` | fields that hold the text, joined with line feeds |
 /// | `id_field` | `id`, where there is one | the field that holds the id |
 /// | `delimiter` | found from the first records | what separates the fields of CSV and TSV |
+/// | `quote` | found from the first records | what quotes the fields of CSV and TSV |
 /// | `sheet` | the first | the sheet of a spreadsheet, by name or number |
 /// | `encoding` | found from the bytes | the encoding of all text |
 /// | `html` | auto | whether tags are removed from texts, and entities decoded |
@@ -41,6 +43,9 @@ pub struct CorpusOptions {
     /// The character that separates the fields of CSV and TSV, in ASCII. `None`: found from the
     /// first records; a tab in TSV.
     pub delimiter: Option<char>,
+    /// What quotes the fields of CSV and TSV. `None`: found from the first records, and quotes that
+    /// enclose no field are plain characters.
+    pub quote: Option<Quote>,
     /// The sheet of a spreadsheet, by name or by number from 1. `None`: the first.
     pub sheet: Option<String>,
     /// The encoding of all text, by one of its names on the web, such as `windows-1252`,
@@ -72,6 +77,7 @@ impl Default for CorpusOptions {
             text_fields: vec!["text".to_owned()],
             id_field: None,
             delimiter: None,
+            quote: None,
             sheet: None,
             encoding: None,
             html: Html::Auto,
@@ -109,6 +115,13 @@ impl CorpusOptions {
     #[must_use]
     pub fn delimiter(mut self, delimiter: impl Into<Option<char>>) -> Self {
         self.delimiter = delimiter.into();
+        self
+    }
+
+    /// What quotes the fields of CSV and TSV; `None` to find it.
+    #[must_use]
+    pub fn quote(mut self, quote: impl Into<Option<Quote>>) -> Self {
+        self.quote = quote.into();
         self
     }
 

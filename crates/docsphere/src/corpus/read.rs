@@ -93,9 +93,8 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
             Ok(flow)
         }
         (CorpusFormat::Mbox, _) => Messages::cut(input.bytes(context)?, context, send),
-        (CorpusFormat::Folder, Source::Folder(files) | Source::Piece { files, .. }) => {
-            folder::cut(files, context, send)
-        }
+        (CorpusFormat::Folder, Source::Folder(list)) => folder::cut(&list.files, context, send),
+        (CorpusFormat::Folder, Source::Piece { files, .. }) => folder::cut(files, context, send),
         (CorpusFormat::Folder, _) => unreachable!("only a folder has this format"),
     }
 }
@@ -112,6 +111,11 @@ impl Corpus {
         let shared = Shared::default();
         let batch_bytes = CHUNKS_PER_THREAD * rayon::current_num_threads() * self.chunk_bytes;
         let mut stats = CorpusStats::default();
+        for input in &self.inputs {
+            if let Source::Folder(list) = &input.source {
+                stats.add(list.left_out.clone(), &input.path);
+            }
+        }
         self.options.memory.check(DOCUMENTS, 0)?;
         thread::scope(|scope| {
             // One batch is parsed while the next is cut.
@@ -119,11 +123,16 @@ impl Corpus {
             let cutter = shared.clone();
             scope.spawn(move || self.cut(batch_bytes, &cutter, &sender));
             for batch in &receiver {
-                let results: Vec<Result<(W::Output, ChunkTally)>> =
-                    batch.into_par_iter().map(|chunk| self.run(work, &chunk?, &shared)).collect();
+                let run = |chunk: Result<CutChunk>| {
+                    let chunk = chunk?;
+                    let (output, tally) = self.run(work, &chunk, &shared)?;
+                    Ok((output, tally, chunk.input))
+                };
+                let results: Vec<Result<(W::Output, ChunkTally, usize)>> =
+                    batch.into_par_iter().map(run).collect();
                 for result in results {
-                    let (output, tally) = result?;
-                    stats.add(&tally);
+                    let (output, tally, input) = result?;
+                    stats.add(tally, &self.inputs[input].path);
                     if sink(output)?.is_break() {
                         shared.complete(&mut stats);
                         return Ok(stats);

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::ops::AddAssign;
+use std::path::{Path, PathBuf};
 
 use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
 
-use super::document::{ChunkTally, SkippedFiles};
+use super::document::{ChunkTally, RecordPlace, SkippedFiles, add_named};
 use super::options::CorpusOptions;
 use crate::error::{ErrorKind, Result};
 
@@ -17,18 +18,25 @@ const DAMAGED_SHARE: u64 = 100;
 const FEW_DAMAGED: u64 = 10;
 
 /// Counts of what was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CorpusStats {
     /// Documents read.
     pub n_documents: u64,
     /// Records left out because they could not be read.
     pub n_bad_records: u64,
+    /// The first of these, at most five.
+    pub bad_records: Vec<RecordPlace>,
     /// Documents with bytes that were not text in their encoding and have been replaced.
     pub n_invalid_utf8: u64,
     /// Those of them that no encoding would mend: JSON with half a character (`\ud83d` without its
     /// other half), and Parquet, which is always UTF-8.
     pub n_beyond_encoding: u64,
+    /// Fields of tables that begin with a quote which does not enclose them.
+    pub n_stray_quotes: u64,
+    /// Files of folders that are tables or lists of records by their names, and were read as one
+    /// document each, since other files of the folder are not.
+    pub n_whole_tables: u64,
     /// Files that are not UTF-8, and whose encoding was guessed.
     pub n_guessed_encodings: u64,
     /// The encoding that was guessed; of several, the first in the alphabet.
@@ -40,11 +48,19 @@ pub struct CorpusStats {
 }
 
 impl CorpusStats {
-    pub(super) fn add(&mut self, tally: &ChunkTally) {
+    /// Adds the counts of a chunk of this file or folder.
+    pub(super) fn add(&mut self, tally: ChunkTally, path: &Path) {
+        let place = |(own, line): (Option<PathBuf>, _)| RecordPlace {
+            path: own.unwrap_or_else(|| path.to_owned()),
+            line,
+        };
+        add_named(&mut self.bad_records, tally.bad_records.into_iter().map(place).collect());
         self.n_documents += tally.n_documents;
         self.n_bad_records += tally.n_bad_records;
         self.n_invalid_utf8 += tally.n_invalid_utf8;
         self.n_beyond_encoding += tally.n_beyond_encoding;
+        self.n_stray_quotes += tally.n_stray_quotes;
+        self.n_whole_tables += tally.n_whole_tables;
         self.skipped += tally.skipped;
     }
 
@@ -66,8 +82,11 @@ impl AddAssign for CorpusStats {
     fn add_assign(&mut self, other: CorpusStats) {
         self.n_documents += other.n_documents;
         self.n_bad_records += other.n_bad_records;
+        add_named(&mut self.bad_records, other.bad_records);
         self.n_invalid_utf8 += other.n_invalid_utf8;
         self.n_beyond_encoding += other.n_beyond_encoding;
+        self.n_stray_quotes += other.n_stray_quotes;
+        self.n_whole_tables += other.n_whole_tables;
         self.n_guessed_encodings += other.n_guessed_encodings;
         let guessed = [self.guessed_encoding, other.guessed_encoding];
         self.guessed_encoding = guessed.into_iter().flatten().min_by_key(|name| name.0.name());

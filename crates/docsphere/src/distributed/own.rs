@@ -106,7 +106,7 @@ impl Own {
                 }
             }
         };
-        let read = *counted.stats();
+        let read = counted.stats().clone();
         let terms = Packed(counted.term_counts().to_bytes());
         self.counted = Some(counted);
         Ok(Answer::Counted { read, terms })

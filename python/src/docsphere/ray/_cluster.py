@@ -49,6 +49,7 @@ def cluster(
     text_field: str | Sequence[str] = "text",
     id_field: str | None = None,
     delimiter: str | None = None,
+    quote: str | None = None,
     sheet: str | None = None,
     encoding: str | None = None,
     html: str = "auto",
@@ -156,6 +157,11 @@ def cluster(
     delimiter : str or None, default=None
         The character between the fields of CSV and TSV. None finds it from the
         first records.
+
+    quote : {"double", "single", "none"} or None, default=None
+        What quotes the fields of CSV and TSV; "none" if quotes are plain
+        characters. None finds it from the first records, and quotes that enclose
+        no field are plain.
 
     sheet : str or None, default=None
         The sheet of a spreadsheet, by name or number. None is the first.
@@ -284,6 +290,7 @@ def cluster(
         "text_fields": [text_field] if isinstance(text_field, str) else list(text_field),
         "id_field": id_field,
         "delimiter": delimiter,
+        "quote": quote,
         "sheet": sheet,
         "encoding": encoding,
         "html": html,

@@ -44,6 +44,12 @@ def _input(command: argparse.ArgumentParser) -> None:
     )
     add("--id-field", metavar="NAME", help="field (column) that holds the id [default: id if there is one]")
     add("--delimiter", metavar="CHAR", type=delimiter, help='character between the fields of CSV and TSV, or "tab"')
+    add(
+        "--quote",
+        choices=("double", "single", "none"),
+        type=quote,
+        help="what quotes the fields of CSV and TSV; none if quotes are plain characters",
+    )
     add("--sheet", metavar="NAME", help="sheet of a spreadsheet, by name or number [default: the first]")
     add("--encoding", metavar="NAME", help="encoding of all text [default: found from the bytes]")
     add(
@@ -210,6 +216,11 @@ def delimiter(text: str) -> str:
     if len(text) != 1:
         raise argparse.ArgumentTypeError("give one character, or tab")
     return text
+
+
+def quote(text: str) -> str:
+    """Read the name of a quote, or the quote itself."""
+    return {'"': "double", "'": "single"}.get(text, text)
 
 
 def ngrams(text: str) -> tuple[int, int]:

@@ -5,8 +5,9 @@
 //! (lines that begin with `>`, and the line that introduces them) and signatures (below `-- `) are
 //! left out, unless [`CorpusOptions::keep_quotes`](crate::CorpusOptions::keep_quotes) is set.
 //!
-//! In a mailbox, a message begins at each line `From …` at the beginning or after a blank line;
-//! `>From` in the text is `From`. One thread cuts, the pool parses.
+//! In a mailbox, a message begins at each line `From … Mon Jan  1 00:00:00 2024` after a blank line:
+//! all programs that write mailboxes put a date there, and without one the line is text. `>From` in
+//! the text is `From`. One thread cuts, the pool parses.
 //!
 //! A message that has neither fields nor a body is bad. Other damage is read as far as it goes, as
 //! mail programs do.
@@ -27,7 +28,7 @@ pub(super) struct Message;
 
 impl Extract for Message {
     fn extract(&self, file: RawFile<'_>, take: Take<'_>) -> Result<()> {
-        take(None, text_of(&file.bytes, file.options)?.as_bytes())
+        take(None, Ok(text_of(&file.bytes, file.options)?.as_bytes()))
     }
 }
 
@@ -36,7 +37,10 @@ pub(super) struct Mailbox;
 impl Extract for Mailbox {
     fn extract(&self, file: RawFile<'_>, take: Take<'_>) -> Result<()> {
         for (number, message) in (1..).zip(messages(&file.bytes)) {
-            take(Some(number), text_of(message, file.options)?.as_bytes())?;
+            match text_of(message, file.options) {
+                Ok(text) => take(Some(number), Ok(text.as_bytes()))?,
+                Err(error) => take(Some(number), Err(error))?,
+            }
         }
         Ok(())
     }
@@ -89,9 +93,23 @@ fn push_unquoted(body: &str, text: &mut String) {
     text.truncate(start.max(text.trim_end().len()));
 }
 
+/// Whether a line begins a message of a mailbox: `From`, a sender, and a date with month and time.
+fn begins_message(line: &[u8]) -> bool {
+    const MONTHS: [&[u8]; 12] =
+        [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+    let Some(rest) = line.strip_prefix(b"From ") else { return false };
+    let mut words = rest.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    // The month, then the day and the time.
+    words.any(|word| MONTHS.iter().any(|month| word.eq_ignore_ascii_case(month)))
+        && words.take(3).any(|word| {
+            let is_time = |byte: &u8| byte.is_ascii_digit() || *byte == b':';
+            word.contains(&b':') && word[0].is_ascii_digit() && word.iter().all(is_time)
+        })
+}
+
 /// The messages of a mailbox.
 fn messages(mailbox: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = mailbox;
+    let mut rest = mailbox.trim_ascii_start();
     std::iter::from_fn(move || {
         let is_message = |from: &[u8]| !from.trim_ascii().is_empty();
         if !is_message(rest) {
@@ -118,7 +136,9 @@ fn next_message(bytes: &[u8]) -> Option<usize> {
     memchr::memmem::find_iter(bytes, b"\nFrom ").map(|at| at + 1).find(|&at| {
         let before = &bytes[..at - 1];
         let before = before.strip_suffix(b"\r").unwrap_or(before);
-        before.is_empty() || before.ends_with(b"\n")
+        let line = &bytes[at..];
+        let length = memchr::memchr(b'\n', line).unwrap_or(line.len());
+        (before.is_empty() || before.ends_with(b"\n")) && begins_message(&line[..length])
     })
 }
 
@@ -139,8 +159,8 @@ impl Messages {
     ) -> Result<ControlFlow<()>> {
         let memory = &input.options.memory;
         let mut chunk = Messages { bytes: Vec::new(), first_line: 1, first_message: 1 };
-        // Messages in the chunk, lines in it, and whether a message may begin.
-        let (mut n_messages, mut n_lines, mut after_blank) = (0, 0, true);
+        // Messages in the chunk, lines in it, whether a message may begin, and whether one has.
+        let (mut n_messages, mut n_lines, mut after_blank, mut has_begun) = (0, 0, true, false);
         loop {
             let start = chunk.bytes.len();
             if start > LONG_BYTES {
@@ -155,8 +175,12 @@ impl Messages {
                 let kind = ErrorKind::TooLarge { what: "a message's size in bytes", limit, got };
                 return Err(Error::from(kind).at_line(chunk.first_line));
             }
-            let begins = after_blank && chunk.bytes[start..].starts_with(b"From ");
-            if n_read == 0 || (begins && start >= input.chunk_bytes) {
+            let line = &chunk.bytes[start..];
+            // Whatever comes first is a message.
+            let is_first = !has_begun && !line.trim_ascii().is_empty();
+            let begins = is_first || (after_blank && begins_message(line));
+            has_begun |= is_first;
+            if n_read == 0 || (begins && !is_first && start >= input.chunk_bytes) {
                 let rest = chunk.bytes.split_off(start);
                 let next = Messages {
                     bytes: rest,
@@ -253,10 +277,33 @@ mod tests {
     }
 
     #[test]
+    fn lines_with_a_sender_and_a_date_begin_messages() {
+        for line in [
+            "From ann@example.org Mon Jan  1 00:00:00 2024",
+            "From - Tue, 02 Jan 2024 9:05:06 +0100\r\n",
+            "From ann at example.org  Wed Mar 13 10:11:12 2024",
+            "From ???@??? Thu Apr 04 10:11 2024",
+            "From MAILER-DAEMON Fri Jul  8 12:08:34 UTC 2011 remote from host",
+        ] {
+            assert!(begins_message(line.as_bytes()), "{line}");
+        }
+        for line in [
+            "From here on it is text",
+            "From May on, we meet at noon",
+            "From: a@b Mon Jan  1 00:00:00 2024",
+            "From 9:00 to 10:00 in May",
+            "From ",
+        ] {
+            assert!(!begins_message(line.as_bytes()), "{line}");
+        }
+    }
+
+    #[test]
     fn a_mailbox_is_divided_where_lines_begin_with_from_after_a_blank_one() {
-        let mailbox = b"From a\nSubject: 1\n\n>From the start\nFrom it\n\nFrom b\r\nSubject: 2\r\n\r\ny\r\n\r\nFrom c\nSubject: 3\n";
+        let mailbox = b"\nFrom a\nSubject: 1\n\n>From the start\nFrom it\n\nFrom b Mon Jan  1 00:00:00 2024\r\nSubject: 2\r\n\r\ny\r\n\r\n\
+            From now on it is text\r\n\r\nFrom c Tue Jan  2 00:00:00 2024\nSubject: 3\n";
         let found: Vec<String> =
             messages(mailbox).map(|message| text_of(message, &CorpusOptions::default()).unwrap()).collect();
-        assert_eq!(found, ["1\nFrom the start\nFrom it", "2\ny", "3"]);
+        assert_eq!(found, ["1\nFrom the start\nFrom it", "2\ny\n\nFrom now on it is text", "3"]);
     }
 }

@@ -28,6 +28,8 @@ mod office;
 mod office;
 mod plain;
 
+use std::path::Path;
+
 use super::document::ChunkTally;
 use super::encoding::Guesses;
 use super::options::CorpusOptions;
@@ -35,8 +37,9 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) use kind::{Kind, SAMPLE_BYTES, Skipped, is_single_document};
 pub(super) use mail::Messages;
 
-/// Takes a text with the number of the part of the file that it is, if the file has several.
-pub(super) type Take<'a> = &'a mut dyn FnMut(Option<u64>, &[u8]) -> Result<()>;
+/// Takes a text with the number of the part of the file that it is, if the file has several; or why
+/// this part cannot be read.
+pub(super) type Take<'a> = &'a mut dyn FnMut(Option<u64>, Result<&[u8]>) -> Result<()>;
 
 /// A file to be turned into text.
 pub(super) struct RawFile<'a> {
@@ -98,7 +101,8 @@ fn damaged(format: &'static str, expected: &str, found: impl ToString) -> Error 
 }
 
 /// Counts a file that is skipped.
-pub(super) fn count_skipped(tally: &mut ChunkTally, skipped: Skipped) {
+pub(super) fn count_skipped(tally: &mut ChunkTally, skipped: Skipped, path: &Path) {
+    tally.skipped.name(path);
     let count = match skipped {
         Skipped::Image => &mut tally.skipped.n_images,
         Skipped::Media => &mut tally.skipped.n_media,

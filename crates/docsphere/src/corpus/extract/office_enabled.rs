@@ -35,7 +35,7 @@ impl Extract for Docx {
                 text.push_str(&archive.text(notes, &WORD)?);
             }
         }
-        take(None, text.trim().as_bytes())
+        take(None, Ok(text.trim().as_bytes()))
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Odt;
 impl Extract for Odt {
     fn extract(&self, file: RawFile<'_>, take: Take<'_>) -> Result<()> {
         let mut archive = Archive::open(&file.bytes, "ODT", file.options)?;
-        take(None, archive.text("content.xml", &OPEN_DOCUMENT)?.trim().as_bytes())
+        take(None, Ok(archive.text("content.xml", &OPEN_DOCUMENT)?.trim().as_bytes()))
     }
 }
 
@@ -73,7 +73,7 @@ impl Extract for Epub {
             text.push('\n');
             archive.check_text(&text)?;
         }
-        take(None, text.trim().as_bytes())
+        take(None, Ok(text.trim().as_bytes()))
     }
 }
 
@@ -329,7 +329,7 @@ mod tests {
         let options = CorpusOptions::default();
         let file = RawFile { bytes, options: &options, guesses: &Arc::default() };
         let done = kind.extract(file, &mut |_, found| {
-            text.push_str(&String::from_utf8_lossy(found));
+            text.push_str(&String::from_utf8_lossy(found?));
             Ok(())
         });
         done.map(|()| text).map_err(|error| error.to_string())
