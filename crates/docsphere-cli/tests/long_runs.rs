@@ -298,7 +298,7 @@ fn of_two_runs_at_once_one_wins_and_the_other_says_so() {
     assert_eq!(codes, [Some(0), Some(1)]);
     let loser = done.iter().find(|done| done.code == Some(1)).unwrap();
     assert!(
-        loser.stderr.contains("is there already; choose another name, or replace it with --force"),
+        loser.stderr.contains("is there already; choose another name with -o, or replace it with --force"),
         "{}",
         loser.stderr
     );

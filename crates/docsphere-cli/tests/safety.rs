@@ -332,7 +332,7 @@ fn a_result_whose_place_was_taken_during_the_run_is_kept() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
-        "docsphere: error: out: cannot put the result there: is there already; choose another name, or replace it with --force; it is in out.new\n"
+        "docsphere: error: out: cannot put the result there: is there already; choose another name with -o, or replace it with --force; it is in out.new\n"
     );
     place.assert_complete("out.new");
     assert_eq!(place.names("out"), ["notes.txt"]);
@@ -369,7 +369,7 @@ fn a_result_that_a_killed_run_had_moved_aside_is_put_back() {
         (done.code, done.stderr.as_str()),
         (
             Some(1),
-            "docsphere: note: out: is the old result again; a run was killed while it replaced it\ndocsphere: error: out: is there already; choose another name, or replace it with --force\n"
+            "docsphere: note: out: is the old result again; a run was killed while it replaced it\ndocsphere: error: out: is there already; choose another name with -o, or replace it with --force\n"
         )
     );
     place.assert_complete("out");

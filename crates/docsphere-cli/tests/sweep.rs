@@ -148,6 +148,19 @@ fn a_killed_sweep_leaves_nothing_in_its_place_and_the_next_one_clears_up() {
     assert_eq!(place.names("."), ["in.txt", "out"]);
 }
 
+/// Sends a signal to a sweep to `out` once its second number, 3, is written.
+fn end_after_the_second_number(place: &Place, words: &str) -> Done {
+    let child = place.spawn(words);
+    let staging = format!(".out.partial-{}", child.id());
+    let start = Instant::now();
+    while !place.path(&format!("{staging}/k-3/trace.json")).exists() {
+        assert!(start.elapsed() < Duration::from_secs(600), "no second number came");
+        sleep(Duration::from_millis(2));
+    }
+    signal(&child, "INT");
+    Done::from(child.wait_with_output().unwrap())
+}
+
 #[test]
 fn a_signal_drops_the_number_in_progress_and_writes_those_that_are_done() {
     let place = Place::new();
@@ -156,15 +169,7 @@ fn a_signal_drops_the_number_in_progress_and_writes_those_that_are_done() {
     let numbers: Vec<String> = (2..6).chain(300..340).map(|k| k.to_string()).collect();
     let words =
         format!("sweep in.txt -k {} -o out --stability off --strategy baseline --fine 2", numbers.join(","));
-    let child = place.spawn(&words);
-    let staging = format!(".out.partial-{}", child.id());
-    let start = Instant::now();
-    while !place.path(&format!("{staging}/k-3/trace.json")).exists() {
-        assert!(start.elapsed() < Duration::from_secs(600), "no second number came");
-        sleep(Duration::from_millis(2));
-    }
-    signal(&child, "INT");
-    let done = Done::from(child.wait_with_output().unwrap());
+    let done = end_after_the_second_number(&place, &words);
     assert_eq!(done.code, Some(130), "{}", done.stderr);
     assert!(done.stderr.contains("dropping the number of clusters in progress"), "{}", done.stderr);
     assert_eq!(place.names("."), ["in.txt", "out"]);
@@ -177,6 +182,30 @@ fn a_signal_drops_the_number_in_progress_and_writes_those_that_are_done() {
     assert_eq!(place.names("out").len(), n_done + 2);
     numbers[..n_done].iter().for_each(|k| place.assert_complete(&format!("out/k-{k}")));
     assert!(place.read("out/sweep.html").contains("The sweep was ended after "));
+}
+
+#[test]
+fn a_sweep_that_is_ended_early_does_not_replace_a_complete_one() {
+    let place = Place::new();
+    place.write("in.txt", generated_corpus(3_000));
+    place.ok("sweep in.txt -k 4,9 -o out -q --stability off");
+    let whole = place.read("out/sweep.json");
+    let numbers: Vec<String> = (2..4).chain(300..340).map(|k| k.to_string()).collect();
+    let words = format!(
+        "sweep in.txt -k {} -o out --force --stability off --strategy baseline --fine 2",
+        numbers.join(",")
+    );
+    let ended = end_after_the_second_number(&place, &words);
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert_eq!(place.names("."), ["in.txt", "out", "out.new"]);
+    assert_eq!(place.read("out/sweep.json"), whole);
+    let note = "note: out: holds a complete sweep, which stays; the one that was ended early is in out.new\n";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+    assert!(ended.stdout.contains("\nwritten to out.new\n"), "{}", ended.stdout);
+    assert_eq!(place.json("out.new/sweep.json")["complete"], false);
+    // One that was ended early is replaced.
+    place.ok("sweep in.txt -k 3,5 -o out.new -q --force --stability off");
+    assert_eq!(place.json("out.new/sweep.json")["complete"], true);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! result for each, and a page that compares them.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -120,14 +121,32 @@ impl Args {
         fail_point("sweep written");
         loaded.close_texts();
         folder.discard(names::TEXTS);
-        folder.commit()?;
+        let place = self.put_in_place(folder, &file)?;
         if self.output.json {
             loaded.remarks().iter().for_each(tell);
             print_json(&file)?;
         } else if !self.output.quiet {
-            show(&file, &loaded, self.output.folder(), progress.out_of_time)?;
+            show(&file, &loaded, &place, progress.out_of_time)?;
         }
         failure.map_or(Ok(()), Err)
+    }
+
+    /// Puts the sweep in its place. A complete one that is there is not replaced by one that was
+    /// ended early, which stays beside it. Returns where the sweep is.
+    fn put_in_place(&self, folder: ResultFolder, file: &SweepFile) -> Result<PathBuf> {
+        let out = self.output.folder();
+        let is_kept = || SweepFile::read(out, &memory::of_readers()).is_ok_and(|old| old.complete);
+        if file.complete || !is_kept() {
+            folder.commit()?;
+            return Ok(out.to_owned());
+        }
+        let place = folder.commit_beside()?;
+        tell(&format!(
+            "note: {}: holds a complete sweep, which stays; the one that was ended early is in {}",
+            out.display(),
+            place.display()
+        ));
+        Ok(place)
     }
 
     /// The numbers of clusters: those given, or those for so many documents.

@@ -121,6 +121,18 @@ impl ResultFolder {
         }
     }
 
+    /// Syncs everything and puts the folder beside its place, where an older result stays. Returns
+    /// its path.
+    pub(crate) fn commit_beside(self) -> Result<PathBuf> {
+        docsphere_result::sync_folder(&self.staging)
+            .with_context(|| format!("{}: cannot sync", self.staging.display()))?;
+        let place = free_name(&self.target, "new");
+        interrupt::uninterrupted(&[&self.staging], || fs::rename(&self.staging, &place))
+            .with_context(|| format!("{}: cannot put the result there", place.display()))?;
+        sync_folder(parent_of(&self.target));
+        Ok(place)
+    }
+
     /// Puts the new folder in place and returns the path of the old one, if there was one.
     fn put_in_place(&self) -> Result<Option<PathBuf>> {
         if self.force && self.target.is_dir() && !is_empty(&self.target) {
@@ -154,7 +166,7 @@ impl Drop for ResultFolder {
 }
 
 fn taken() -> &'static str {
-    "is there already; choose another name, or replace it with --force"
+    "is there already; choose another name with -o, or replace it with --force"
 }
 
 /// Refuses a folder that is not a result, or that holds anything besides one.
