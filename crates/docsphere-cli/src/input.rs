@@ -1,9 +1,9 @@
 //! From arguments to rows, for documents or a matrix.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use docsphere::{
     Corpus, CorpusStats, TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows,
     Vectorizer, formats,
@@ -12,6 +12,7 @@ use docsphere_result::files::Reading;
 
 use crate::args::{InputArgs, UsageError};
 use crate::memory;
+use crate::numbers::grouped;
 use crate::output::remarks::Remarks;
 use crate::progress::Progress;
 
@@ -27,6 +28,8 @@ const MAX_NAME_BYTES: usize = 1_000_000;
 
 /// The rows to cluster, and their source.
 pub(crate) struct Loaded {
+    /// The name of the input, for messages.
+    name: String,
     pub(crate) rows: UnitRows<'static>,
     /// The id of each row.
     pub(crate) ids: Vec<String>,
@@ -58,11 +61,24 @@ impl Loaded {
 
     /// Refuses input that cannot be clustered, for this greatest number of clusters if it is known.
     pub(crate) fn check(&self, n_clusters: Option<usize>) -> Result<()> {
-        let n_with_terms = self.n_with_terms();
-        ensure!(self.rows.n_rows() > 0, "the input has no documents");
+        let (name, n_rows, n_with_terms) = (&self.name, self.rows.n_rows(), self.n_with_terms());
+        let is_text = matches!(self.source, Source::Documents { .. });
+        if n_rows == 0 {
+            let notes: String = self.remarks().iter().map(|note| format!("; {note}")).collect();
+            bail!("{name}: has no documents{notes}");
+        }
+        ensure!(
+            n_rows > 1 || n_with_terms > 0 || !is_text,
+            "{name}: only one document was read, so no term tells it from others; clusters need several (with --format lines, every line is one)"
+        );
         ensure!(
             n_with_terms > 0,
-            "no document has any term that tells it from others: a term of all documents weighs nothing (unless with --smooth-idf); see also --stop-words, --min-chars, --min-df, --max-df and --keep-numbers"
+            "{name}: {} read, but no document has any term that tells it from others: a term of all documents weighs nothing (unless with --smooth-idf), and empty texts have none; see also --stop-words, --min-chars, --min-df, --max-df and --keep-numbers",
+            if n_rows == 1 {
+                "1 document was".to_owned()
+            } else {
+                format!("{} documents were", grouped(n_rows))
+            }
         );
         if let Some(k) = n_clusters {
             ensure!(
@@ -139,6 +155,7 @@ pub(crate) fn load(
     let total = start.elapsed().as_secs_f64();
     let read = progress.last_read.map_or(0.0, |last| (last - start).as_secs_f64());
     Ok(Loaded {
+        name: name_of(&input.inputs),
         rows: vectorized.rows,
         ids: vectorized.ids,
         source: Source::Documents {
@@ -184,11 +201,24 @@ pub(crate) fn load_matrix(
     let rows = UnitRows::new_within(rows, &memory)?;
     memory.check("the ids of the rows", ID_BYTES * rows.n_rows() as u64)?;
     Ok(Loaded {
+        name: name_of(&input.inputs),
         ids: (1..=rows.n_rows()).map(|number| number.to_string()).collect(),
         rows,
         source: Source::Matrix { term_names },
         seconds: LoadSeconds { read, vectorize: start.elapsed().as_secs_f64() - read },
     })
+}
+
+/// The name of some inputs, for messages.
+fn name_of(inputs: &[PathBuf]) -> String {
+    let first = match &inputs[0] {
+        path if path == Path::new("-") => "standard input".to_owned(),
+        path => path.display().to_string(),
+    };
+    match inputs.len() - 1 {
+        0 => first,
+        n_more => format!("{first} and {} more", grouped(n_more)),
+    }
 }
 
 /// Reads the names of columns, one per line.

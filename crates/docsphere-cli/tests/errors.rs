@@ -51,11 +51,11 @@ const REFUSALS: &[(&str, i32, &str)] = &[
         1,
         "table.csv:1: there is no field \"id\"; the fields are nr, body; --id-field names the field to take",
     ),
-    ("cluster empty.txt -k 2 -o out", 1, "the input has no documents"),
+    ("cluster empty.txt -k 2 -o out", 1, "empty.txt: has no documents"),
     (
         "cluster wordless.txt -k 1 -o out",
         1,
-        "no document has any term that tells it from others: a term of all documents weighs nothing (unless with --smooth-idf); see also --stop-words, --min-chars, --min-df, --max-df and --keep-numbers",
+        "wordless.txt: 3 documents were read, but no document has any term that tells it from others: a term of all documents weighs nothing (unless with --smooth-idf), and empty texts have none; see also --stop-words, --min-chars, --min-df, --max-df and --keep-numbers",
     ),
     (
         "cluster pets.txt -k 5 -o out",
@@ -248,7 +248,7 @@ fn a_result_is_replaced_only_with_force_and_only_if_it_is_one() {
         (done.code, done.stderr.as_str()),
         (
             Some(1),
-            "docsphere: error: out: is there already; choose another name, or replace it with --force\n"
+            "docsphere: error: out: is there already; choose another name with -o, or replace it with --force\n"
         )
     );
     assert_eq!(place.read("out/trace.json"), first);
