@@ -184,7 +184,7 @@ paper:
 		--k $(PAPER_K) --runs $(PAPER_RUNS) --cap $(PAPER_CAP) --out $(PAPER_OUT) $(PAPER_OPTIONS)
 	@echo "tables and figure: $(PAPER_OUT)"
 
-FUZZ_TARGETS ?= checkpoint parquet texts
+FUZZ_TARGETS ?= checkpoint encodings files html json mail office parquet sheet table texts
 FUZZ_SECONDS ?= 60
 
 # Without a sanitizer, which would need unstable Rust. All code is safe but the vector kernels and

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use docsphere::{Event, FitOptions};
-use docsphere_fuzz::checkpoints;
+use docsphere_fuzz::{checkpoints, readers};
 
 fn main() {
     let root = PathBuf::from(std::env::args_os().nth(1).expect("the folder of the fuzz targets"));
@@ -17,6 +17,11 @@ fn main() {
     checkpoint_seeds(&folder("checkpoint"));
     parquet_seeds::write(&folder("parquet"));
     docsphere_fuzz::texts::write_seeds(&folder("texts"));
+    for target in readers::TARGETS {
+        for (number, seed) in readers::seeds(target).iter().enumerate() {
+            fs::write(folder(target).join(format!("seed-{number:02}")), seed).expect("room for a seed");
+        }
+    }
 }
 
 /// Checkpoints of one run, stopped after every number of iterations: with and without the best of

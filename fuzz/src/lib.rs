@@ -1,6 +1,7 @@
 //! What the targets and the writer of their seeds share.
 
 pub mod checkpoints;
+pub mod readers;
 pub mod texts;
 
 use std::path::{Path, PathBuf};
@@ -10,8 +11,8 @@ use tempfile::TempDir;
 /// A file that is written anew for each input. In memory, where the system has a folder for that.
 pub struct ScratchFile {
     path: PathBuf,
-    // Removes the folder when dropped.
-    _folder: TempDir,
+    /// Removed when dropped.
+    own_folder: TempDir,
 }
 
 impl ScratchFile {
@@ -24,7 +25,12 @@ impl ScratchFile {
             tempfile::tempdir()
         };
         let folder = folder.expect("a folder for temporary files");
-        ScratchFile { path: folder.path().join(name), _folder: folder }
+        ScratchFile { path: folder.path().join(name), own_folder: folder }
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        self.own_folder.path()
     }
 
     /// Its path.

@@ -18,6 +18,9 @@ mod documents;
 mod examples;
 /// The loop and its documented policies, as a caller sees them.
 mod fit;
+/// The fuzz targets of the readers, over their seeds and a few changes of them.
+#[cfg(all(feature = "mail", feature = "office"))]
+mod fuzzed_readers;
 /// Memory forecasts.
 mod memory_forecast;
 /// Model files and predictions.
@@ -28,6 +31,10 @@ mod overview;
 mod paper_claim;
 /// Facts that hold for all inputs.
 mod properties;
+/// What the fuzz targets do, in their own folder.
+#[cfg(all(feature = "mail", feature = "office"))]
+#[path = "../../../fuzz/src/readers.rs"]
+mod readers;
 /// The seeds that the index over documents draws, against the plain method.
 mod seeding;
 /// Results do not depend on the division into shards.
