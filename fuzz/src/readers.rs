@@ -7,7 +7,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use docsphere::{Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Event, Html, Quote};
+use docsphere::{Corpus, CorpusOptions, CorpusPiece, CorpusStats, Event, Html, Quote};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -126,7 +126,7 @@ fn read_table(data: &[u8], folder: &Path) {
         let plain = options.clone().skip_bad_records(true).quote(Quote::None).delimiter(';');
         let is_marked =
             [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"].iter().any(|mark| data.starts_with(mark));
-        let lines = data.split(|&byte| byte == b'\n').filter(|line| !matches!(line, b"" | b"\r"));
+        let lines = data.split(|&byte| byte == b'\n').filter(|line| !matches!(**line, [] | [b'\r']));
         let n_lines = lines.clone().count() as u64;
         let is_simple =
             !is_marked && lines.clone().all(|line| !line.starts_with(b"\r") && !line.starts_with(b"sep="));
