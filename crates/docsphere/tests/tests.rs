@@ -34,6 +34,7 @@ mod properties;
 /// What the fuzz targets do, in their own folder.
 #[cfg(all(feature = "mail", feature = "office"))]
 #[path = "../../../fuzz/src/readers.rs"]
+#[allow(unreachable_pub, reason = "there, it is a part of a library")]
 mod readers;
 /// The seeds that the index over documents draws, against the plain method.
 mod seeding;
