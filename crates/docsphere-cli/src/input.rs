@@ -69,7 +69,7 @@ impl Loaded {
         }
         ensure!(
             n_rows > 1 || n_with_terms > 0 || !is_text,
-            "{name}: only one document was read, so no term tells it from others; clusters need several (with --format lines, every line is one)"
+            "{name}: only one document was read, so no term tells it from others; clusters need several"
         );
         ensure!(
             n_with_terms > 0,

@@ -110,7 +110,11 @@ const REFUSALS: &[(&str, i32, &str)] = &[
         1,
         "no.txt: cannot read: No such file or directory (os error 2)",
     ),
-    ("cluster folder -k 2 -o out --format lines", 1, "folder: cannot read: it is a folder, not a file"),
+    (
+        "cluster folder -k 2 -o out --format lines",
+        1,
+        "folder: only one document was read, so no term tells it from others; clusters need several",
+    ),
     ("cluster pets.txt -k 2 -o none/out", 1, "none/out: the folder none does not exist; make it first"),
     (
         "cluster pets.txt -k 2 -o pets.txt",
