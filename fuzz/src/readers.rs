@@ -19,9 +19,12 @@ pub const TARGETS: [&str; 8] = ["encodings", "files", "html", "json", "mail", "o
 const ENOUGH_DOCUMENTS: u64 = 10_000;
 const ENOUGH_BYTES: usize = 16 << 20;
 
+/// A part of an archive: its name and its content.
+type Part = (&'static str, &'static str);
+
 /// Parts of archives into which bytes are put: a name of the file, and the parts before the one
 /// that holds the bytes.
-const ARCHIVES: [(&str, &[(&str, &str)], &str); 5] = [
+const ARCHIVES: [(&str, &[Part], &str); 5] = [
     ("a.docx", &[("[Content_Types].xml", "<Types/>")], "word/document.xml"),
     ("a.odt", &[("mimetype", "application/vnd.oasis.opendocument.text")], "content.xml"),
     (

@@ -107,12 +107,12 @@ impl Loaded {
 
 /// The source of the rows.
 pub(crate) enum Source {
-    /// Text. The model is boxed: it is much larger than anything else here.
+    /// Text. The model and the counts are boxed: they are much larger than anything else here.
     Documents {
         /// The texts, if they were kept.
         texts: Option<TextStore>,
         model: Box<TextModel>,
-        stats: CorpusStats,
+        stats: Box<CorpusStats>,
         n_repeated_ids: u64,
     },
     /// A matrix, with the names of its columns if they were given.
@@ -161,7 +161,7 @@ pub(crate) fn load(
         source: Source::Documents {
             texts,
             model: Box::new(vectorized.model),
-            stats: vectorized.stats,
+            stats: Box::new(vectorized.stats),
             n_repeated_ids: vectorized.n_repeated_ids,
         },
         seconds: LoadSeconds { read, vectorize: total - read },

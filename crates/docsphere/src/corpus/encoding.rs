@@ -87,10 +87,11 @@ const START_BYTES: usize = 1 << 10;
 /// Bytes that a start must have to tell whether it is UTF-16, unless it begins with ASCII in it.
 pub(super) const MIN_UTF16_BYTES: usize = 32;
 
-/// UTF-16 without a byte order mark: the start of the file has no control characters in it, at least
-/// one character of ASCII (a blank, a line end), and letters otherwise. ASCII with a zero here and
-/// there would pass for Chinese; so bytes that are ASCII must have a zero in every other place.
-pub(super) fn utf16_without_mark(start: &[u8]) -> Option<&'static Encoding> {
+/// UTF-16 without a byte order mark: the start of the file has no control characters in it, at
+/// least one character of ASCII (a blank, a line end), and letters otherwise. ASCII with a zero
+/// here and there would pass for Chinese; so bytes that are ASCII must have a zero in every other
+/// place.
+fn utf16_without_mark(start: &[u8]) -> Option<&'static Encoding> {
     match *start {
         [1..0x80, 0, 1..0x80, 0, ..] => return Some(UTF_16LE),
         [0, 1..0x80, 0, 1..0x80, ..] => return Some(UTF_16BE),

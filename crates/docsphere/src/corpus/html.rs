@@ -8,8 +8,8 @@
 //! content: scripts, styles, templates, drawings, forms' controls, navigation, footers and asides.
 //! The title of a page stays. Elements of XML count by their names without prefixes.
 //!
-//! In any other text a tag that the end of the text cuts off is dropped, if it is of HTML and has an
-//! attribute (`… <a href="http`). Entities are decoded if they end with a semicolon, or if the
+//! In any other text a tag that the end of the text cuts off is dropped, if it is of HTML and has
+//! an attribute (`… <a href="http`). Entities are decoded if they end with a semicolon, or if the
 //! standard knows them without one and no letter follows (`&eacute s`): `R&D` and `AT&T` stay.
 //!
 //! # Cost

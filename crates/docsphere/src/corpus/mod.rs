@@ -13,6 +13,9 @@
 //! | [`CorpusFormat::Mbox`] | `*.mbox` | a message (needs the cargo feature `mail`) | its number |
 //! | [`CorpusFormat::Folder`] | any folder; a single `*.html`, `*.md`, `*.eml`, `*.docx`, … | a file in it or below, ordered by path; a message of a mailbox | the path within the folder, and `#` with the number of the message |
 //!
+//! A folder whose files are all tables or lists of records, by their names, stands for these files;
+//! so does one for which the format is stated.
+//!
 //! Numbers count from 1. With several inputs, ids that are not from an id field begin with the
 //! input's name and a colon (`news.txt:17`; the whole path where two inputs have the same name), so
 //! they stay unique. All formats but Parquet and spreadsheets may be compressed with gzip or zstd,

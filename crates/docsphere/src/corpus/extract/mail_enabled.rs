@@ -5,9 +5,9 @@
 //! (lines that begin with `>`, and the line that introduces them) and signatures (below `-- `) are
 //! left out, unless [`CorpusOptions::keep_quotes`](crate::CorpusOptions::keep_quotes) is set.
 //!
-//! In a mailbox, a message begins at each line `From … Mon Jan  1 00:00:00 2024` after a blank line:
-//! all programs that write mailboxes put a date there, and without one the line is text. `>From` in
-//! the text is `From`. One thread cuts, the pool parses.
+//! In a mailbox, a message begins at each line `From … Mon Jan  1 00:00:00 2024` after a blank
+//! line: all programs that write mailboxes put a date there, and without one the line is text.
+//! `>From` in the text is `From`. One thread cuts, the pool parses.
 //!
 //! A message that has neither fields nor a body is bad. Other damage is read as far as it goes, as
 //! mail programs do.
