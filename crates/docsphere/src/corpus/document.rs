@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use super::kept::Kept;
 use super::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -16,6 +17,15 @@ pub struct Document<'a> {
     pub id: &'a str,
     /// Its text.
     pub text: &'a str,
+    /// Its kept columns.
+    pub kept: Kept<'a>,
+}
+
+impl<'a> Document<'a> {
+    /// A document without kept columns.
+    pub fn new(id: &'a str, text: &'a str) -> Self {
+        Document { id, text, kept: Kept::default() }
+    }
 }
 
 /// Takes the documents of a chunk, in order.
@@ -53,6 +63,8 @@ pub(super) struct ChunkTally {
     /// Those of them that no encoding would mend.
     pub(super) n_beyond_encoding: u64,
     pub(super) skipped: SkippedFiles,
+    /// Which text fields some record has, by position: those of JSON, whose records may differ.
+    pub(super) found_fields: u128,
 }
 
 impl ChunkTally {

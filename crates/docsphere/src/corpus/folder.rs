@@ -1,5 +1,6 @@
 //! A folder as a corpus: every file in it is a document, of any kind (`extract/`).
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::{BufRead, Cursor, Read};
 use std::ops::{ControlFlow, Range};
@@ -11,6 +12,8 @@ use super::chunk::{CHUNK_BYTES, Chunk, InputContext, LONG_BYTES, LONG_RECORD, MA
 use super::document::{ChunkTally, Document, Emit, lossy_bytes};
 use super::extract::{Kind, RawFile, SAMPLE_BYTES, count_skipped, extractor};
 use super::glob::Glob;
+use super::html::title;
+use super::kept::{Kept, KnownValues};
 use super::stamp::Stamp;
 use crate::compression::{open_counted, read_error, read_whole, unpack_counted, without_ending};
 use crate::error::{Error, ErrorKind, Result};
@@ -146,15 +149,25 @@ fn read_file(
         return Err(ErrorKind::TooLarge { what, limit, got: limit + 1 }.into());
     }
     let id = format!("{}{}", input.id_prefix, file.id);
-    extractor.extract(RawFile { bytes, options, guesses }, &mut |part, text| {
+    let columns = RefCell::new(KnownValues::default());
+    extractor.extract(RawFile { bytes, options, guesses, columns: &columns }, &mut |part, text| {
         if text.len() > LONG_BYTES {
             options.memory.check(LONG_RECORD, lossy_bytes(text))?;
         }
         let text = tally.text(text);
         tally.n_documents += 1;
+        let mut columns = columns.take();
+        if !options.keep.is_nothing() {
+            columns.push("path", file.id.as_str());
+            if kind == Kind::Text {
+                columns.push("title", title(&text).unwrap_or_default());
+            }
+        }
+        let values = columns.kept(&options.keep);
+        let kept = Kept::new(&values, part.unwrap_or_default());
         match part {
-            None => emit(Document { id: &id, text: &text }),
-            Some(number) => emit(Document { id: &format!("{id}#{number}"), text: &text }),
+            None => emit(Document { id: &id, text: &text, kept }),
+            Some(number) => emit(Document { id: &format!("{id}#{number}"), text: &text, kept }),
         }
     })
 }

@@ -168,6 +168,7 @@ impl Corpus {
         for (path, id_prefix) in paths.into_iter().zip(prefixes) {
             let (input, n_bytes) =
                 open_input(&path, id_prefix, &options).map_err(|error| error.at_path(&path))?;
+            options.keep.check_format(input.format).map_err(|error| error.at_path(&path))?;
             bytes_total += n_bytes;
             inputs.push(input);
         }
