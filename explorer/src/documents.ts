@@ -18,7 +18,12 @@ interface Found {
   similarity: number;
   text: string;
   isPart: boolean;
+  /** The kept columns that have a value. */
+  columns?: Record<string, string | number>;
 }
+
+/** Characters shown of a kept value. */
+const VALUE_CHARS = 80;
 
 /** Milliseconds to wait for the next keystroke before a query is sent. */
 const PAUSE_MS = 200;
@@ -101,6 +106,11 @@ export class DocumentBrowser {
       facts.append(" · ", cluster >= 0 ? el("a", { href: address(cluster) }, clusterName(this.data, cluster)) : "in no cluster");
     }
     const item = el("li", {}, facts, text);
+    const columns = Object.entries(found.columns ?? {});
+    if (columns.length > 0) {
+      const shown = columns.map(([name, value]) => el("span", {}, `${name}: `, el("bdi", {}, shortened(String(value)))));
+      item.append(el("p", { class: "facts" }, ...shown.flatMap((part, at) => (at > 0 ? [" · ", part] : [part]))));
+    }
     if (found.isPart) {
       const whole = el("button", { type: "button", class: "small" }, "Whole text");
       whole.addEventListener("click", () => {
@@ -116,6 +126,11 @@ export class DocumentBrowser {
     }
     return item;
   }
+}
+
+function shortened(value: string): string {
+  const characters = [...value];
+  return characters.length > VALUE_CHARS ? `${characters.slice(0, VALUE_CHARS).join("")}…` : value;
 }
 
 async function fetched<T>(url: string): Promise<T> {

@@ -24,6 +24,35 @@ export interface ReportData {
   merges: Merge[];
   /** The initial number of groups. */
   nGroups: number;
+  /** The kept columns. */
+  columns: Column[];
+}
+
+/** A kept column of the records. */
+export interface Column {
+  name: string;
+  /** date, number, category, address or text. */
+  kind: string;
+  /** Documents that have a value. */
+  values: number;
+  /** Those of them whose value is not what the column is. */
+  bad: number;
+  /** Absent for texts, and if there are too many counts. */
+  bins?: Bins;
+}
+
+/** The values of a column by cluster. */
+export interface Bins {
+  /** The length of a bin of dates: day, week, month, year, decade or century. */
+  step?: string;
+  /** The first day of each bin, its category or its host; empty for numbers. */
+  labels: string[];
+  /** The ends of the bins of numbers, one more than there are bins; empty for others. */
+  edges: number[];
+  /** All documents by bin. */
+  counts: number[];
+  /** For each cluster its bins that have documents, and their numbers. */
+  clusters: [bin: number, n: number][][];
 }
 
 export interface Totals {

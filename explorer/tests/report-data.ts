@@ -130,5 +130,71 @@ export default {
       "cats, dogs"
     ]
   ],
-  "nGroups": 1
+  "nGroups": 1,
+  "columns": [
+    {
+      "name": "day",
+      "kind": "date",
+      "values": 4,
+      "bad": 1,
+      "bins": {
+        "step": "day",
+        "labels": [
+          "2024-03-01",
+          "2024-03-02"
+        ],
+        "edges": [],
+        "counts": [
+          2,
+          1
+        ],
+        "clusters": [
+          [
+            [
+              0,
+              1
+            ],
+            [
+              1,
+              1
+            ]
+          ],
+          [],
+          []
+        ]
+      }
+    },
+    {
+      "name": "n",
+      "kind": "number",
+      "values": 1,
+      "bad": 0,
+      "bins": {
+        "labels": [],
+        "edges": [
+          0.5,
+          1.5
+        ],
+        "counts": [
+          1
+        ],
+        "clusters": [
+          [
+            [
+              0,
+              1
+            ]
+          ],
+          [],
+          []
+        ]
+      }
+    },
+    {
+      "name": "notes",
+      "kind": "text",
+      "values": 5,
+      "bad": 0
+    }
+  ]
 } satisfies ReportData;

@@ -44,7 +44,7 @@ pub fn write_seeds(folder: &Path) {
         let mut writer = TextStoreWriter::create(&path).expect("a file");
         for document in 0..n_documents {
             let (id, text) = (document.to_string(), ["plum jam €", "", "apple pie"][document % 3]);
-            writer.push(Document { id: &id, text }).expect("room for a document");
+            writer.push(Document::new(&id, text)).expect("room for a document");
         }
         writer.finish().expect("a table");
     }

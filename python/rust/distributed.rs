@@ -105,6 +105,7 @@ fn extended(view: ShardView<'_>, task: &[u8]) -> Result<Vec<u8>, String> {
                 similarities: view.similarities,
                 nearest: nearest.as_ref(),
                 silhouettes: None,
+                columns: None,
             };
             let format: AssignmentsFormat = format.parse()?;
             // Not created here: a worker that does not see the folder must not make one of its own.
@@ -637,6 +638,7 @@ impl Finished<'_, '_> {
                     version: env!("CARGO_PKG_VERSION"),
                     settings: &files.settings(),
                     trace: Curve::new(&self.fit.trace.iterations),
+                    columns: None,
                 };
                 let limits = PageLimits { max_chars: files.max_chars, max_bytes: files.max_bytes };
                 let rendered = page.render(limits, false);

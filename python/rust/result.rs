@@ -120,6 +120,7 @@ impl Input<'_> {
             version: env!("CARGO_PKG_VERSION"),
             settings: &self.settings,
             trace: self.trace.as_ref().map(|trace| Curve::new(&trace.iterations)).unwrap_or_default(),
+            columns: None,
         }
     }
 }
@@ -160,7 +161,8 @@ pub(crate) fn write_result(
         let summarize = start.elapsed().as_secs_f64();
         let write = |folder: &std::path::Path| {
             let (ids, labels, similarities) = (input.ids, &input.labels, input.similarities);
-            let assignments = Assignments { ids, labels, similarities, nearest: None, silhouettes: None };
+            let (nearest, silhouettes, columns) = (None, None, None);
+            let assignments = Assignments { ids, labels, similarities, nearest, silhouettes, columns };
             assignments.write(folder, AssignmentsFormat::Csv)?;
             model.save(folder.join(names::MODEL))?;
             description.write(folder)?;

@@ -121,6 +121,7 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
         ErrorKind::Memory { what, needed, limit } => memory::too_much(what, *needed, *limit),
         ErrorKind::Unsupported { what, hint } => {
             let hint = hint.replace("state the format:", "name it with --format:");
+            let hint = hint.replace("keep needs records", "--keep needs records");
             let hint =
                 hint.replace("with glob, or set skip_bad_records", "with --glob, or give --skip-bad-records");
             format!("{what} is not supported; {hint}")
@@ -161,6 +162,8 @@ fn option(name: &str) -> &str {
         "format" => "--format",
         "text_fields" => "--text-field",
         "id_field" => "--id-field",
+        "keep" => "--keep",
+        "date_field" => "--date-field",
         "delimiter" => "--delimiter",
         "quote" => "--quote",
         "sheet" => "--sheet",

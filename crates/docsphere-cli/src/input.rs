@@ -5,15 +5,15 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{
-    Corpus, CorpusStats, TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows,
-    Vectorizer, formats,
+    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Stores, TextModel, TextOptions, TextStore,
+    TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats,
 };
 use docsphere_result::files::Reading;
 
-use crate::args::{InputArgs, UsageError};
+use crate::args::{InputArgs, KeepArgs, UsageError};
 use crate::memory;
 use crate::numbers::grouped;
-use crate::output::remarks::Remarks;
+use crate::output::remarks::{Remarks, add_columns};
 use crate::progress::Progress;
 
 /// Memory per row id of a matrix: a short string and its slot in a list.
@@ -35,6 +35,19 @@ pub(crate) struct Loaded {
     pub(crate) ids: Vec<String>,
     pub(crate) source: Source,
     pub(crate) seconds: LoadSeconds,
+    /// The kept columns, if there are any.
+    pub(crate) columns: Option<KeptColumns>,
+    /// What was found in them, for the user.
+    column_remarks: Remarks,
+}
+
+/// Files for what is kept of the documents until the result is written.
+#[derive(Default)]
+pub(crate) struct Staged<'a> {
+    /// For their texts, if they are needed later.
+    pub(crate) texts: Option<&'a Path>,
+    /// For their columns, with the options that say which.
+    pub(crate) columns: Option<(&'a Path, &'a KeepArgs)>,
 }
 
 impl Loaded {
@@ -51,6 +64,7 @@ impl Loaded {
                 "documents have an id that an earlier one has too",
             );
         }
+        remarks.extend(&self.column_remarks);
         remarks
     }
 
@@ -97,8 +111,14 @@ impl Loaded {
         }
     }
 
-    /// Closes the file of the texts.
-    pub(crate) fn close_texts(&mut self) {
+    /// The number of kept columns.
+    pub(crate) fn n_columns(&self) -> usize {
+        self.columns.as_ref().map_or(0, |columns| columns.columns().len())
+    }
+
+    /// Closes the files of texts and columns.
+    pub(crate) fn close_stores(&mut self) {
+        self.columns = None;
         if let Source::Documents { texts, .. } = &mut self.source {
             *texts = None;
         }
@@ -127,13 +147,12 @@ pub(crate) struct LoadSeconds {
 }
 
 /// Reads all input once and turns it into rows. Options are passed as objects: a file of stop words
-/// may be a pipe, which can be read only once. `store` is the file that keeps the texts of
-/// documents, if they are needed later.
+/// may be a pipe, which can be read only once. `staged` are the files for what is needed later.
 pub(crate) fn load(
     input: &InputArgs,
     (text, tfidf): (TextOptions, TfidfOptions),
     threads: Option<usize>,
-    store: Option<&Path>,
+    staged: Staged<'_>,
     progress: &mut Progress,
 ) -> Result<Loaded> {
     if let Some(format) = input.matrix_format() {
@@ -142,16 +161,28 @@ pub(crate) fn load(
     input.check_for_documents()?;
     let vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(threads);
     let start = Instant::now();
-    let corpus = Corpus::open(&input.inputs, input.corpus_options())?;
-    let (vectorized, texts) = match store {
-        Some(path) => {
-            let mut writer = TextStoreWriter::create(path)?;
-            let vectorized = vectorizer.fit_with_texts_watched(&corpus, &mut writer, progress)?;
-            (vectorized, Some(writer.finish()?.within(&memory::of_readers())))
-        }
-        None => (vectorizer.fit_watched(&corpus, progress)?, None),
+    let mut options = input.corpus_options();
+    options.keep = staged.columns.map_or_else(Default::default, |(_, keep)| keep.keep());
+    let mut columns = match staged.columns {
+        Some((path, _)) => Some(ColumnStoreWriter::create(path, &options.keep)?),
+        None => None,
     };
+    let corpus = Corpus::open(&input.inputs, options)?;
+    let mut texts = staged.texts.map(TextStoreWriter::create).transpose()?;
+    let stores = Stores { texts: texts.as_mut(), columns: columns.as_mut() };
+    let vectorized = vectorizer.fit_stored(&corpus, stores, progress)?;
     progress.finish();
+    let limit = memory::of_readers();
+    let texts = texts.map(TextStoreWriter::finish).transpose()?.map(|texts| texts.within(&limit));
+    let columns = match (columns, staged.columns) {
+        (Some(columns), Some((_, keep))) => {
+            let store = columns.finish()?.within(&limit);
+            Some(KeptColumns::recognise(store, keep.date_field.as_deref(), &limit)?)
+        }
+        _ => None,
+    };
+    let mut column_remarks = Remarks::default();
+    add_columns(&mut column_remarks, columns.as_ref().map_or(&[], KeptColumns::columns));
     let total = start.elapsed().as_secs_f64();
     let read = progress.last_read.map_or(0.0, |last| (last - start).as_secs_f64());
     Ok(Loaded {
@@ -165,6 +196,8 @@ pub(crate) fn load(
             n_repeated_ids: vectorized.n_repeated_ids,
         },
         seconds: LoadSeconds { read, vectorize: total - read },
+        columns,
+        column_remarks,
     })
 }
 
@@ -206,6 +239,8 @@ pub(crate) fn load_matrix(
         rows,
         source: Source::Matrix { term_names },
         seconds: LoadSeconds { read, vectorize: start.elapsed().as_secs_f64() - read },
+        columns: None,
+        column_remarks: Remarks::default(),
     })
 }
 

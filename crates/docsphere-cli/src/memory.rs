@@ -147,6 +147,13 @@ impl Forecast {
         Forecast { run: sweep.max(one.run), ..one }
     }
 
+    /// With the counts of kept columns by cluster, after the run.
+    #[must_use]
+    pub(crate) fn with_columns(mut self, n_columns: usize, n_clusters: usize) -> Self {
+        self.run += docsphere_result::columns_forecast_bytes(n_columns, n_clusters);
+        self
+    }
+
     /// That of a step before the run, which needs so many bytes.
     pub(crate) fn of_step(rows: &UnitRows<'_>, run: u64) -> Self {
         Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }

@@ -3,6 +3,8 @@
 // How the binary is run.
 mod command;
 
+// Kept columns: from every format to every file of a result.
+mod columns;
 // Names of clusters and groups, outliers, silhouettes.
 mod descriptions;
 // The same assignments whatever the strategy and the number of threads.

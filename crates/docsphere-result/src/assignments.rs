@@ -10,7 +10,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use docsphere::{DocId, Labels, MemoryLimit, Nearest};
+use docsphere::{
+    Cell, ColumnReading, ColumnValue, DocId, KeptColumns, KeptRows, Labels, MemoryLimit, Nearest,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -120,6 +122,75 @@ pub struct Assignments<'a> {
     pub nearest: Option<&'a Nearest>,
     /// The silhouette of each document, if wanted; NaN for documents without a cluster.
     pub silhouettes: Option<&'a [f64]>,
+    /// The kept columns, if there are any.
+    pub columns: Option<AssignedColumns<'a>>,
+}
+
+/// Kept columns, and their [names](crate::column_names) in the files.
+#[derive(Clone, Copy, Debug)]
+pub struct AssignedColumns<'a> {
+    /// The columns, with as many documents as there are assignments.
+    pub kept: &'a KeptColumns,
+    /// A name for each.
+    pub names: &'a [String],
+}
+
+impl<'a> AssignedColumns<'a> {
+    /// The columns as they are written after the other fields.
+    pub fn values(self) -> AssignedValues<'a> {
+        AssignedValues { columns: self, rows: self.kept.rows() }
+    }
+
+    fn readings(self) -> impl Iterator<Item = &'a ColumnReading> {
+        self.kept.columns().iter().map(|column| &column.reading)
+    }
+}
+
+/// The kept values of all documents, in order.
+#[derive(Debug)]
+pub struct AssignedValues<'a> {
+    columns: AssignedColumns<'a>,
+    rows: KeptRows<'a>,
+}
+
+impl AssignedValues<'_> {
+    /// The cells of the next document; missing ones if there is none.
+    fn cells(&mut self) -> Result<Vec<Cell<'_>>> {
+        let n_columns = self.columns.names.len();
+        let row = self.rows.next_row()?;
+        Ok(row.map_or_else(|| vec![Cell::Missing; n_columns], |row| row.cells()))
+    }
+
+    /// The values of the next document as text: dates as ISO 8601, numbers as digits. A missing or
+    /// bad value is empty.
+    ///
+    /// # Errors
+    /// If the values cannot be read.
+    pub fn next_texts(&mut self) -> Result<Vec<String>> {
+        let columns = self.columns;
+        let text = |(cell, reading): (Cell<'_>, &ColumnReading)| match cell {
+            Cell::Good(value) => reading.written(value),
+            _ => String::new(),
+        };
+        Ok(self.cells()?.into_iter().zip(columns.readings()).map(text).collect())
+    }
+
+    /// The values of the next document, with their names: dates as ISO 8601, numbers as numbers. A
+    /// missing or bad value is null.
+    ///
+    /// # Errors
+    /// If the values cannot be read.
+    pub fn next_json(&mut self) -> Result<serde_json::Map<String, serde_json::Value>> {
+        let columns = self.columns;
+        let value = |(cell, reading): (Cell<'_>, &ColumnReading)| match cell {
+            Cell::Good(ColumnValue::Number(number)) if reading.is_integer => (number as i64).into(),
+            Cell::Good(ColumnValue::Number(number)) => number.into(),
+            Cell::Good(value) => reading.written(value).into(),
+            _ => serde_json::Value::Null,
+        };
+        let values = self.cells()?.into_iter().zip(columns.readings()).map(value);
+        Ok(columns.names.iter().cloned().zip(values).collect())
+    }
 }
 
 /// A document's line, as it is written.
@@ -141,6 +212,15 @@ pub struct Assignment<'a> {
     /// The silhouette, if wanted; without a value for a document without a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silhouette: Option<Option<f64>>,
+}
+
+/// A line and the kept columns of its document.
+#[derive(Serialize)]
+struct WithColumns<'a> {
+    #[serde(flatten)]
+    line: Assignment<'a>,
+    #[serde(flatten)]
+    kept: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
 /// A document's line, as it is read.
@@ -323,12 +403,12 @@ impl<'a> Assignments<'a> {
     fn write_file(&self, path: &Path, format: AssignmentsFormat) -> Result<()> {
         format.check_build().map_err(|error| error.at_path(path))?;
         let create = || File::create(path).map(BufWriter::new);
+        let failed = |error: io::Error| Error::writing(error, path);
         match format {
-            AssignmentsFormat::Csv => create().and_then(|file| self.write_csv(file)),
-            AssignmentsFormat::Jsonl => create().and_then(|file| self.write_jsonl(file)),
-            AssignmentsFormat::Parquet => return parquet_file::write(path, self),
+            AssignmentsFormat::Csv => self.write_csv(create().map_err(failed)?, failed),
+            AssignmentsFormat::Jsonl => self.write_jsonl(create().map_err(failed)?, failed),
+            AssignmentsFormat::Parquet => parquet_file::write(path, self),
         }
-        .map_err(|error| Error::writing(error, path))
     }
 
     /// All lines, in order.
@@ -356,7 +436,8 @@ impl<'a> Assignments<'a> {
         })
     }
 
-    fn write_csv(&self, file: impl Write) -> io::Result<()> {
+    fn write_csv(&self, file: impl Write, failed: impl Fn(io::Error) -> Error) -> Result<()> {
+        let failed_csv = |error: csv::Error| failed(error.into());
         let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
         let mut header = vec!["id", "cluster", "similarity"];
         if self.nearest.is_some() {
@@ -365,7 +446,9 @@ impl<'a> Assignments<'a> {
         if self.silhouettes.is_some() {
             header.push("silhouette");
         }
-        writer.write_record(&header)?;
+        header.extend(self.columns.iter().flat_map(|columns| columns.names).map(String::as_str));
+        writer.write_record(&header).map_err(failed_csv)?;
+        let mut values = self.columns.map(AssignedColumns::values);
         for line in self.iter() {
             let mut record =
                 vec![line.id.to_owned(), line.cluster.to_string(), format!("{:.6}", line.similarity)];
@@ -375,17 +458,23 @@ impl<'a> Assignments<'a> {
             if let Some(silhouette) = line.silhouette {
                 record.push(silhouette.map_or_else(String::new, |value| format!("{value:.6}")));
             }
-            writer.write_record(&record)?;
+            if let Some(values) = &mut values {
+                record.extend(values.next_texts()?);
+            }
+            writer.write_record(&record).map_err(failed_csv)?;
         }
-        writer.flush()
+        writer.flush().map_err(failed)
     }
 
-    fn write_jsonl(&self, mut file: impl Write) -> io::Result<()> {
+    fn write_jsonl(&self, mut file: impl Write, failed: impl Fn(io::Error) -> Error) -> Result<()> {
+        let mut values = self.columns.map(AssignedColumns::values);
         for line in self.iter() {
-            serde_json::to_writer(&mut file, &line)?;
-            file.write_all(b"\n")?;
+            let kept = values.as_mut().map(AssignedValues::next_json).transpose()?;
+            let line = WithColumns { line, kept };
+            serde_json::to_writer(&mut file, &line).map_err(|error| failed(error.into()))?;
+            file.write_all(b"\n").map_err(&failed)?;
         }
-        file.flush()
+        file.flush().map_err(failed)
     }
 }
 
@@ -406,6 +495,7 @@ mod tests {
             similarities: &[0.123_456_7, 0.0],
             nearest: None,
             silhouettes: Some(&silhouettes),
+            columns: None,
         };
         let line = |id: &String, cluster, similarity| ReadAssignment { id: id.clone(), cluster, similarity };
         let expected = [line(&ids[0], 3, 0.123_457), line(&ids[1], -1, 0.0)];
@@ -446,8 +536,8 @@ mod tests {
         let labels = Labels::from(docs.collect::<Vec<_>>());
         let similarities = vec![0.5; ids.len()];
         let similarities = &similarities[..];
-        let lines =
-            Assignments { ids: &ids, labels: &labels, similarities, nearest: None, silhouettes: None };
+        let (nearest, silhouettes, columns) = (None, None, None);
+        let lines = Assignments { ids: &ids, labels: &labels, similarities, nearest, silhouettes, columns };
         lines.write_part(folder, format, number).unwrap();
     }
 

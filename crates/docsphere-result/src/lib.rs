@@ -59,6 +59,7 @@
 
 mod assignments;
 mod clusters;
+mod columns;
 mod description;
 mod error;
 pub mod files;
@@ -78,10 +79,14 @@ mod sweep_page;
 mod trace;
 
 pub use assignments::{
-    Assignment, Assignments, AssignmentsFormat, ReadAssignment, read_assignments, rounded,
+    AssignedColumns, Assignment, Assignments, AssignmentsFormat, ReadAssignment, read_assignments, rounded,
 };
 pub use clusters::{
     ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, ShownDocument, term_name,
+};
+pub use columns::{
+    BadValue, Bins, ColumnEntry, ColumnsFile, MAX_BINS, MAX_CELLS, column_names,
+    forecast_bytes as columns_forecast_bytes,
 };
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
@@ -91,6 +96,8 @@ pub use html::grouped;
 pub use map::MapFile;
 pub use outliers::set_outliers_apart;
 pub use page::{Page, PageLimits, Rendered, StoredPage, served_policy};
-pub use report_data::{ClusterData, Curve, DocumentData, KeywordData, ReportData, TotalsData};
+pub use report_data::{
+    BinsData, ClusterData, ColumnData, Curve, DocumentData, KeywordData, ReportData, TotalsData,
+};
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
 pub use trace::{ReadTrace, Seconds, Setting, TraceFile};

@@ -8,6 +8,8 @@ pub const CLUSTERS: &str = "clusters.json";
 pub const GROUPS: &str = "groups.json";
 /// The group of every document.
 pub const GROUP_TABLE: &str = "groups.csv";
+/// The kept columns: what they are, and their values by cluster.
+pub const COLUMNS: &str = "columns.json";
 /// The positions of the clusters on the map.
 pub const MAP: &str = "map.json";
 /// The model.
@@ -20,6 +22,8 @@ pub const TRACE: &str = "trace.json";
 pub const DOCUMENTS: &str = "documents.sqlite";
 /// The texts of the documents. Exists only in the folder of a run that has not ended.
 pub const TEXTS: &str = "texts.store";
+/// The values of kept columns, likewise.
+pub const COLUMN_VALUES: &str = "columns.store";
 
 /// The measures of a sweep: the file that the folder of every sweep has. The folder also holds a
 /// result for each number of clusters; see [`step_folder`].
@@ -53,6 +57,8 @@ pub const ALL: &[&str] = &[
     "assignments.jsonl",
     "assignments.parquet",
     CLUSTERS,
+    COLUMNS,
+    COLUMN_VALUES,
     DOCUMENTS,
     GROUPS,
     GROUP_TABLE,

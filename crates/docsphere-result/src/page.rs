@@ -10,6 +10,7 @@ use std::path::Path;
 use docsphere::{MemoryLimit, Model};
 
 use crate::clusters::ClustersFile;
+use crate::columns::ColumnsFile;
 use crate::error::{Error, Result};
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
@@ -47,6 +48,8 @@ pub struct Page<'a> {
     pub settings: &'a [Setting],
     /// The course of the run.
     pub trace: Curve,
+    /// The kept columns, if there are any.
+    pub columns: Option<&'a ColumnsFile>,
 }
 
 /// Size limits of a page.
@@ -83,6 +86,7 @@ pub struct StoredPage {
     groups: Option<GroupsFile>,
     map: MapFile,
     trace: ReadTrace,
+    columns: Option<ColumnsFile>,
 }
 
 impl StoredPage {
@@ -108,7 +112,8 @@ impl StoredPage {
             let problem = "clusters.json, groups.json and map.json are of different numbers of clusters; run docsphere cluster again";
             return Err(Error::malformed(problem).at_path(folder));
         }
-        Ok(StoredPage { clusters, groups, map, trace: ReadTrace::read(folder, limit)? })
+        let columns = ColumnsFile::read(folder, limit)?;
+        Ok(StoredPage { clusters, groups, map, trace: ReadTrace::read(folder, limit)?, columns })
     }
 
     /// The page.
@@ -120,6 +125,7 @@ impl StoredPage {
             version: &self.trace.version,
             settings: &self.trace.settings,
             trace: Curve::new(&self.trace.iterations),
+            columns: self.columns.as_ref(),
         }
     }
 

@@ -9,6 +9,7 @@ use docsphere::IterationRecord;
 use serde::Serialize;
 
 use crate::clusters::{ClusterEntry, DocumentEntry, KeywordEntry};
+use crate::columns::{Bins, ColumnEntry};
 use crate::page::Page;
 use crate::trace::Setting;
 
@@ -46,6 +47,70 @@ pub struct ReportData<'a> {
     pub merges: Vec<(u32, u32, String)>,
     /// Number of groups shown initially.
     pub n_groups: usize,
+    /// The kept columns.
+    pub columns: Vec<ColumnData<'a>>,
+}
+
+/// The greatest number of counts by cluster of all columns. Further columns are named only.
+const MAX_COLUMN_CELLS: usize = 200_000;
+
+/// A kept column.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ColumnData<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What its values are: date, number, category, address or text.
+    pub kind: &'static str,
+    /// Documents that have a value.
+    pub values: u64,
+    /// Those of them whose value is not what the column is.
+    pub bad: u64,
+    /// The values by cluster, if they are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bins: Option<BinsData<'a>>,
+}
+
+/// The values of a column by cluster.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BinsData<'a> {
+    /// The length of a bin of dates: day, week, month, year, decade or century.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<docsphere::TimeStep>,
+    /// The first day of each bin, its category or its host; empty for numbers.
+    pub labels: &'a [String],
+    /// The ends of the bins of numbers, one more than there are bins; empty for others.
+    pub edges: &'a [f64],
+    /// All documents by bin.
+    pub counts: &'a [u64],
+    /// For each cluster its bins that have documents, and their numbers.
+    pub clusters: &'a [Vec<(u32, u32)>],
+}
+
+impl<'a> ColumnData<'a> {
+    /// The columns of a result, with bins as long as there is room.
+    fn of_file(columns: &'a [ColumnEntry]) -> Vec<Self> {
+        let mut n_cells = 0;
+        let mut bins = |bins: &'a Bins| {
+            n_cells += bins.n_cells();
+            (n_cells <= MAX_COLUMN_CELLS).then_some(BinsData {
+                step: bins.step,
+                labels: &bins.labels,
+                edges: &bins.edges,
+                counts: &bins.counts,
+                clusters: &bins.clusters,
+            })
+        };
+        let column = |entry: &'a ColumnEntry| ColumnData {
+            name: &entry.name,
+            kind: entry.reading.kind.name(),
+            values: entry.n_values,
+            bad: entry.n_bad,
+            bins: entry.bins.as_ref().and_then(&mut bins),
+        };
+        columns.iter().map(column).collect()
+    }
 }
 
 /// Numbers about a whole result.
@@ -177,6 +242,7 @@ impl Page<'_> {
             clusters: (0..file.clusters.len()).map(|cluster| self.cluster(cluster, n_chars)).collect(),
             merges: merges.iter().map(|entry| (entry.merge.left, entry.merge.right, entry.title())).collect(),
             n_groups: self.groups.map_or(1, |groups| groups.n_groups),
+            columns: ColumnData::of_file(self.columns.map_or(&[], |file| &file.columns)),
         }
     }
 
@@ -264,7 +330,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ClustersFile, GroupsFile, MapFile};
+    use crate::{ClustersFile, ColumnsFile, GroupsFile, MapFile};
 
     #[test]
     fn texts_are_cut_between_characters() {
@@ -328,6 +394,21 @@ mod tests {
         };
         let settings = [setting("INPUT", &["pets.txt"]), setting("--keep-urls", &[])];
         let trace = Curve { objective: vec![2.5, 2.654], moved: vec![5, 0] };
+        let columns: ColumnsFile = serde_json::from_value(json!({"columns": [
+            {
+                "name": "day", "field": "day", "kind": "date", "n_values": 4, "n_bad": 1,
+                "bins": {
+                    "step": "day", "labels": ["2024-03-01", "2024-03-02"], "counts": [2, 1],
+                    "clusters": [[[0, 1], [1, 1]], [], []],
+                },
+            },
+            {
+                "name": "n", "field": "n", "kind": "number", "n_values": 1, "n_bad": 0,
+                "bins": {"edges": [0.5, 1.5], "counts": [1], "clusters": [[[0, 1]], [], []]},
+            },
+            {"name": "notes", "field": "notes", "kind": "text", "n_values": 5, "n_bad": 0},
+        ]}))
+        .unwrap();
         let version = "1.2.3";
         let page = Page {
             clusters: &clusters,
@@ -336,6 +417,7 @@ mod tests {
             version,
             settings: &settings,
             trace,
+            columns: Some(&columns),
         };
         let data = serde_json::to_string_pretty(&page.data(400, false)).unwrap();
         let found = format!(

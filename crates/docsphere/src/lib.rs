@@ -135,6 +135,9 @@ mod corpus;
 mod store;
 
 #[cfg(feature = "text")]
+mod columns;
+
+#[cfg(feature = "text")]
 mod text;
 
 #[cfg_attr(not(feature = "distributed"), allow(dead_code, unused_imports, reason = "for workers"))]
@@ -171,9 +174,14 @@ mod interop;
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
+pub use columns::{
+    BadCell, Cell, Column, ColumnKind, ColumnReading, ColumnValue, DateForm, KeptColumns, KeptRow, KeptRows,
+    Moment, TimeStep, Timeline, host,
+};
+#[cfg(feature = "text")]
 pub use corpus::{
-    Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document, EncodingName, Html, Quote,
-    RecordPlace, SkippedFiles,
+    Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document, EncodingName, Html, Keep, Kept,
+    MAX_COLUMNS, Quote, RecordPlace, SkippedFiles,
 };
 #[cfg(feature = "distributed")]
 pub use distributed::{
@@ -199,7 +207,9 @@ pub use record::{
 pub use seeding::Init;
 pub use simd::Simd;
 #[cfg(feature = "text")]
-pub use store::{DocumentText, TextStore, TextStoreWriter};
+pub use store::{
+    ColumnRows, ColumnStore, ColumnStoreWriter, DocumentText, StoredRow, Stores, TextStore, TextStoreWriter,
+};
 pub use summary::{
     ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Separation, Silhouette, SummaryOptions,
     cluster_keywords, separation, silhouette, summarize,

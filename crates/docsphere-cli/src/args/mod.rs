@@ -3,6 +3,7 @@
 
 mod cluster;
 mod input;
+mod keep;
 mod long_run;
 mod output;
 mod page;
@@ -11,6 +12,7 @@ mod text;
 
 pub(crate) use cluster::{ClusterArgs, ClusterNumber};
 pub(crate) use input::InputArgs;
+pub(crate) use keep::KeepArgs;
 pub(crate) use long_run::{LimitArgs, LongRunArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};
 pub(crate) use page::PageArgs;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::ValueEnum;
 use docsphere::{DocId, Model, Nearest};
-use docsphere_result::rounded;
+use docsphere_result::{AssignedColumns, rounded};
 use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
-use crate::args::{InputArgs, parse_similarity};
+use crate::args::{InputArgs, KeepArgs, parse_similarity};
 use crate::console::{data, tell};
 use crate::memory;
 use crate::output::reads::Reads;
@@ -26,6 +26,8 @@ pub(crate) struct Args {
     model: PathBuf,
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    keep: KeepArgs,
 
     /// Number of nearest clusters to show for each document
     #[arg(long, value_name = "M", default_value_t = 1, help_heading = "Output")]
@@ -66,7 +68,7 @@ impl Args {
         }
         let model = Model::load_within(super::model_path(&self.model), &memory::of_readers())?;
         let mut progress = Progress::new(self.quiet);
-        let mut rows = rows_for_model(&model, &self.input, &mut progress)?;
+        let mut rows = rows_for_model(&model, &self.input, &self.keep, &mut progress)?;
         progress.finish();
         let nearest = model.predictor().nearest(&rows.rows, self.top)?;
         match &self.output {
@@ -115,6 +117,9 @@ impl Args {
             header.extend([format!("cluster_{place}"), format!("similarity_{place}")]);
         }
         header.push("unknown_share".to_owned());
+        let names = rows.column_names();
+        let mut values = rows.columns(&names).map(AssignedColumns::values);
+        header.extend(names.iter().cloned());
         writer.write_record(&header)?;
         for (doc, id) in rows.ids.iter().enumerate() {
             let found = self.found(nearest, doc);
@@ -124,12 +129,17 @@ impl Args {
                 record.extend([cluster.to_string(), format!("{similarity:.6}")]);
             }
             record.push(format!("{:.3}", rows.unknown_share(doc)));
+            if let Some(values) = &mut values {
+                record.extend(values.next_texts()?);
+            }
             writer.write_record(&record)?;
         }
         Ok(writer.flush()?)
     }
 
     fn write_jsonl(&self, rows: &ModelRows, nearest: &Nearest, mut out: impl Write) -> Result<()> {
+        let names = rows.column_names();
+        let mut values = rows.columns(&names).map(AssignedColumns::values);
         for (doc, id) in rows.ids.iter().enumerate() {
             let found = self.found(nearest, doc);
             let (cluster, similarity) = found.first().map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
@@ -142,6 +152,9 @@ impl Args {
             if self.top > 1 {
                 let entry = |&(cluster, similarity): &(u32, f64)| json!({"cluster": cluster, "similarity": similarity});
                 line["nearest"] = found.iter().map(entry).collect();
+            }
+            if let (Some(values), Some(line)) = (&mut values, line.as_object_mut()) {
+                line.extend(values.next_json()?);
             }
             serde_json::to_writer(&mut out, &line)?;
             out.write_all(b"\n")?;

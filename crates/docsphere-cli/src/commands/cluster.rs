@@ -12,11 +12,11 @@ use docsphere::{
 use docsphere_result::{Setting, names};
 
 use crate::args::{
-    ClusterArgs, ClusterNumber, InputArgs, LongRunArgs, OutputArgs, PageArgs, TextArgs, UsageError,
+    ClusterArgs, ClusterNumber, InputArgs, KeepArgs, LongRunArgs, OutputArgs, PageArgs, TextArgs, UsageError,
     settings_of,
 };
 use crate::console::{print_json, tell};
-use crate::input::{self, Loaded};
+use crate::input::{self, Loaded, Staged};
 use crate::interrupt;
 use crate::memory::{self, Forecast};
 use crate::numbers::{counted, grouped};
@@ -35,6 +35,8 @@ use crate::progress::Progress;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) input: InputArgs,
+    #[command(flatten)]
+    pub(super) keep: KeepArgs,
     #[command(flatten)]
     pub(super) text: TextArgs,
 
@@ -73,6 +75,7 @@ impl Args {
         let text = self.text.options()?;
         self.output.choose_folder(&self.input, "clusters");
         self.output.check(&self.input)?;
+        self.keep.check(&self.input)?;
         let (reads, out) = (self.reads(), &self.output.folder().to_owned());
         ResultFolder::check(out, self.output.force, FolderKind::Result, &reads)?;
         let load = |path: &Path| Checkpoint::load_within(path, &memory::of_readers());
@@ -84,13 +87,17 @@ impl Args {
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, time_limit);
         // Created now: the texts of the documents are kept in it until the result is written.
         let folder = ResultFolder::create(out, self.output.force, FolderKind::Result)?;
-        let store = folder.file(names::TEXTS);
-        let store = self.output.needs_texts().then_some(&*store);
-        let mut loaded = input::load(&self.input, text, self.cluster.threads, store, &mut progress)?;
+        let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
+        let staged = Staged {
+            texts: self.output.needs_texts().then_some(&*texts),
+            columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
+        };
+        let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
         fail_point("documents read");
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
-            Forecast::new(&loaded.rows, &params, self.output.silhouette).check(limit)?;
+            let forecast = Forecast::new(&loaded.rows, &params, self.output.silhouette);
+            forecast.with_columns(loaded.n_columns(), params.params().n_clusters).check(limit)?;
         }
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         fail_point("loop ended");
@@ -108,8 +115,9 @@ impl Args {
             progress.finish();
             let mut outcome = outcome?;
             outcome.write(folder.path(), &options, &loaded, start)?;
-            loaded.close_texts();
+            loaded.close_stores();
             folder.discard(names::TEXTS);
+            folder.discard(names::COLUMN_VALUES);
             folder.commit()?;
             anyhow::Ok(outcome)
         })??;

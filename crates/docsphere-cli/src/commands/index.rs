@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use docsphere::Corpus;
-use docsphere_result::{ClustersFile, names, read_assignments};
+use docsphere::{Corpus, Keep};
+use docsphere_result::{ClustersFile, ColumnsFile, names, read_assignments};
 
 use crate::args::{InputArgs, UsageError};
 use crate::console::People;
@@ -14,7 +14,7 @@ use crate::numbers::counted;
 use crate::output::reads::Reads;
 use crate::output::whole_file::make_whole;
 use crate::progress::Progress;
-use crate::serve::index::{self, KnownTexts, Line, Texts};
+use crate::serve::index::{self, Columns, KnownTexts, Line, Texts};
 
 /// Build the search index of a result, for docsphere serve
 #[derive(clap::Args)]
@@ -64,14 +64,21 @@ impl Args {
             *counts.entry(&line.id).or_default() += 1;
         }
         known.retain(|id, texts| counts.get(id) == Some(&texts.len()));
-        let corpus = Corpus::open(&self.input.inputs, self.input.corpus_options())?;
+        // The columns of the run are kept again.
+        let columns = ColumnsFile::read(&self.result, &memory::of_readers())?.unwrap_or_default();
+        let mut options = self.input.corpus_options();
+        if !columns.columns.is_empty() {
+            options.keep = Keep::Named(columns.columns.iter().map(|column| column.field.clone()).collect());
+        }
+        let corpus = Corpus::open(&self.input.inputs, options)?;
+        let columns = Columns { entries: &columns.columns, kept: None };
         let mut progress = Progress::new(self.quiet);
         let line = |number: usize| {
             let line = &lines[number];
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }
         };
         let written = make_whole(&path, |staging| {
-            index::write(staging, Texts::Corpus(&corpus), &mut progress, lines.len(), &known, line)
+            index::write(staging, (Texts::Corpus(&corpus), columns), &mut progress, lines.len(), &known, line)
         });
         progress.finish();
         written?;

@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail};
 use docsphere::{ClusterGrid, ErrorKind, Params, Sweep, SweepOptions, SweepStep, fail_point, on_threads};
 use docsphere_result::{Recommendation, Setting, StabilityEntry, SweepEntry, SweepFile, names};
 
-use crate::args::{ClusterArgs, InputArgs, LimitArgs, OutputArgs, PageArgs, TextArgs, settings_of};
+use crate::args::{ClusterArgs, InputArgs, KeepArgs, LimitArgs, OutputArgs, PageArgs, TextArgs, settings_of};
 use crate::console::{print_json, tell};
-use crate::input::{self, Loaded};
+use crate::input::{self, Loaded, Staged};
 use crate::interrupt;
 use crate::memory::{self, Forecast};
 use crate::numbers::grouped;
@@ -30,6 +30,8 @@ use crate::progress::Progress;
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    keep: KeepArgs,
     #[command(flatten)]
     text: TextArgs,
 
@@ -96,6 +98,7 @@ impl Args {
         let text = self.text.options()?;
         self.output.choose_folder(&self.input, "sweep");
         self.output.check(&self.input)?;
+        self.keep.check(&self.input)?;
         let mut reads = Reads::of_input(&self.input);
         reads.add("the file of --stop-words-file", self.text.file());
         reads.add("the file of --init", self.cluster.init_file());
@@ -105,9 +108,12 @@ impl Args {
         let mut progress =
             Progress::of_run(self.output.is_silent(), self.cluster.max_iter, self.limits.time_limit);
         let folder = ResultFolder::create(out, self.output.force, FolderKind::Sweep)?;
-        let store = folder.file(names::TEXTS);
-        let store = self.output.needs_texts().then_some(&*store);
-        let mut loaded = input::load(&self.input, text, self.cluster.threads, store, &mut progress)?;
+        let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
+        let staged = Staged {
+            texts: self.output.needs_texts().then_some(&*texts),
+            columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
+        };
+        let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
         fail_point("documents read");
         let grid = self.grid(&loaded)?;
         self.check_memory(&loaded, &params, &grid, &options)?;
@@ -119,8 +125,9 @@ impl Args {
         let page = folder.file(names::SWEEP_PAGE);
         fs::write(&page, file.page()).with_context(|| format!("{}: cannot write", page.display()))?;
         fail_point("sweep written");
-        loaded.close_texts();
+        loaded.close_stores();
         folder.discard(names::TEXTS);
+        folder.discard(names::COLUMN_VALUES);
         let place = self.put_in_place(folder, &file)?;
         if self.output.json {
             loaded.remarks().iter().for_each(tell);
@@ -175,7 +182,8 @@ impl Args {
         let sweep = Sweep::forecast_bytes(&loaded.rows, params, grid, options)?;
         let most = grid.as_slice()[grid.as_slice().len() - 1];
         let largest = params.clone().n_clusters(most).check()?;
-        Forecast::of_sweep(&loaded.rows, sweep, &largest, self.output.silhouette).check(limit)
+        let forecast = Forecast::of_sweep(&loaded.rows, sweep, &largest, self.output.silhouette);
+        forecast.with_columns(loaded.n_columns(), most).check(limit)
     }
 
     /// Does all numbers, or as many as there is time for, and writes the result of each.

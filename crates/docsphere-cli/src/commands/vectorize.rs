@@ -8,7 +8,7 @@ use docsphere::formats;
 
 use crate::args::{InputArgs, TextArgs};
 use crate::console::People;
-use crate::input::{self, Source};
+use crate::input::{self, Source, Staged};
 use crate::numbers::counted;
 use crate::output::folder::ResultFolder;
 use crate::output::names::{self, FolderKind};
@@ -47,7 +47,7 @@ impl Args {
         reads.add("the file of --stop-words-file", self.text.file());
         ResultFolder::check(&self.output, self.force, FolderKind::Matrix, &reads)?;
         let mut progress = Progress::new(self.quiet);
-        let loaded = input::load(&self.input, text, self.threads, None, &mut progress)?;
+        let loaded = input::load(&self.input, text, self.threads, Staged::default(), &mut progress)?;
         let folder = ResultFolder::create(&self.output, self.force, FolderKind::Matrix)?;
         formats::write(folder.file(names::MATRIX), loaded.rows.as_sparse())?;
         fs::write(folder.file(names::IDS), lines(loaded.ids.iter().map(String::as_str)))?;

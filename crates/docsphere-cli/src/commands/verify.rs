@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::model_rows::rows_for_model;
-use crate::args::InputArgs;
+use crate::args::{InputArgs, KeepArgs};
 use crate::console::{People, print_json};
 use crate::memory;
 use crate::numbers::{counted, grouped};
@@ -52,7 +52,7 @@ impl Args {
         let assignments = read_assignments(&self.result, &memory::of_readers())?;
         let min_similarity = self.min_similarity()?;
         let mut progress = Progress::new(self.json);
-        let rows = rows_for_model(&model, &self.input, &mut progress)?;
+        let rows = rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?;
         progress.finish();
         ensure!(
             rows.ids.len() == assignments.len(),

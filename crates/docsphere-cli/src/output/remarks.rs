@@ -1,6 +1,6 @@
 //! Notes about the input for the user: not reasons to stop, but worth knowing.
 
-use docsphere::CorpusStats;
+use docsphere::{Column, ColumnKind, CorpusStats, DateForm};
 
 use crate::numbers::grouped;
 
@@ -90,8 +90,61 @@ impl Remarks {
         }
     }
 
+    /// Adds the remarks of another list.
+    pub(crate) fn extend(&mut self, other: &Remarks) {
+        self.0.extend_from_slice(&other.0);
+    }
+
+    /// Adds a remark in its own words.
+    pub(crate) fn say(&mut self, remark: String) {
+        self.0.push(format!("note: {remark}"));
+    }
+
     /// All remarks, in the order in which they were added.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
+    }
+}
+
+/// Adds what was found in kept columns: what they are, how dates were read, and bad values.
+pub(crate) fn add_columns(remarks: &mut Remarks, columns: &[Column]) {
+    if !columns.is_empty() {
+        let column = |column: &Column| format!("{} ({})", column.name, column.reading.kind.name());
+        let columns: Vec<String> = columns.iter().map(column).collect();
+        remarks.say(format!("kept columns: {}", columns.join(", ")));
+    }
+    for column in columns {
+        let name = &column.name;
+        if column.n_values == 0 {
+            remarks.say(format!("no document has a value in column {name}"));
+        }
+        let dates = match column.reading.date_form {
+            Some(DateForm::DayFirst) => "day first, as in 25/12/2024",
+            Some(DateForm::MonthFirst) if column.n_undecided > 0 => {
+                "month first, as in 12/25/2024; they would also fit day first, and none of them decides"
+            }
+            Some(DateForm::MonthFirst) => "month first, as in 12/25/2024",
+            Some(DateForm::Seconds) => "seconds since 1970",
+            Some(DateForm::Milliseconds) => "milliseconds since 1970",
+            Some(DateForm::Digits) => "year, month and day, as in 20241225",
+            Some(DateForm::Years) => "years",
+            _ => "",
+        };
+        if !dates.is_empty() {
+            remarks.say(format!("column {name}: dates were read as {dates}"));
+        }
+        if column.reading.decimal_comma {
+            remarks.say(format!("column {name}: numbers were read with a decimal comma, as in 1,5"));
+        }
+        if let Some(bad) = &column.first_bad {
+            let what = if column.reading.kind == ColumnKind::Address { "an" } else { "a" };
+            let kind = column.reading.kind.name();
+            let (value, place) = (&bad.value, &bad.place);
+            remarks.add(
+                column.n_bad as usize,
+                &format!("value of column {name} is not {what} {kind} and was left out: {value:?} ({place})"),
+                &format!("values of column {name} are not {what} {kind} and were left out; the first is {value:?} ({place})"),
+            );
+        }
     }
 }

@@ -10,8 +10,8 @@ use docsphere::{
     DocId, Fit, MergeTree, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette,
 };
 use docsphere_result::{
-    Assignments, Clustering, Curve, Description, MapFile, Page, Seconds, Setting, TraceFile, names,
-    set_outliers_apart,
+    AssignedColumns, Assignments, Clustering, ColumnsFile, Curve, Description, MapFile, Page, Seconds,
+    Setting, TraceFile, names, set_outliers_apart,
 };
 
 use crate::args::{ClusterArgs, OutputArgs, PageArgs};
@@ -42,6 +42,8 @@ pub(crate) struct Outcome {
     pub(crate) description: Description,
     /// The silhouette of each document, if wanted.
     pub(crate) silhouettes: Option<Vec<f64>>,
+    /// The kept columns by cluster, if there are any.
+    pub(crate) columns: Option<ColumnsFile>,
     pub(crate) seconds: Seconds,
 }
 
@@ -98,6 +100,13 @@ impl Outcome {
             progress
                 .say(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
         }
+        let columns = match &loaded.columns {
+            Some(kept) => {
+                let n_clusters = fit.model.centroids().n_clusters();
+                Some(ColumnsFile::new(kept, &loaded.ids, &fit.labels, n_clusters, &memory::of_readers())?)
+            }
+            None => None,
+        };
         let iterations = &fit.trace.iterations;
         let seconds = Seconds {
             read: loaded.seconds.read,
@@ -109,7 +118,7 @@ impl Outcome {
             total: 0.0,
         };
         let silhouettes = silhouette.map(|silhouette| silhouette.of_rows);
-        Ok(Outcome { fit, model, description, silhouettes, seconds })
+        Ok(Outcome { fit, model, description, silhouettes, columns, seconds })
     }
 
     /// Writes everything into a folder. `run_start` is the time at which the run began.
@@ -127,17 +136,20 @@ impl Outcome {
         } else {
             None
         };
+        let names = self.columns.as_ref().map(ColumnsFile::names).unwrap_or_default();
         let assignments = Assignments {
             ids: &loaded.ids,
             labels: &fit.labels,
             similarities: &fit.similarities,
             nearest: nearest.as_ref(),
             silhouettes: self.silhouettes.as_deref(),
+            columns: loaded.columns.as_ref().map(|kept| AssignedColumns { kept, names: &names }),
         };
         assignments.write(folder, options.output.assignments)?;
         fail_point("assignments written");
         self.model.save(folder.join(names::MODEL))?;
         self.description.write(folder)?;
+        self.columns.as_ref().map_or(Ok(()), |columns| columns.write(folder))?;
         fail_point("description written");
         if let Some(map) = &self.description.map {
             self.write_page(&folder.join(names::REPORT), options, map)?;
@@ -145,7 +157,8 @@ impl Outcome {
         }
         #[cfg(feature = "serve")]
         if options.output.index {
-            write_index(&folder.join(names::DOCUMENTS), fit, loaded, options.output.is_silent());
+            let columns = self.columns.as_ref();
+            write_index(&folder.join(names::DOCUMENTS), fit, loaded, columns, options.output.is_silent());
             fail_point("index written");
         }
         self.seconds.write = start.elapsed().as_secs_f64();
@@ -176,6 +189,7 @@ impl Outcome {
             version: VERSION,
             settings: options.settings,
             trace: Curve::new(&self.fit.trace.iterations),
+            columns: self.columns.as_ref(),
         };
         let rendered = page.render(options.page.limits(), false);
         if let Some(remark) = options.page.remark(&rendered).filter(|_| !options.output.quiet) {
@@ -220,12 +234,12 @@ fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
 
 /// Writes the search index. A failure is only a warning: the index can be built later.
 #[cfg(feature = "serve")]
-fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
+fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, columns: Option<&ColumnsFile>, is_silent: bool) {
     use std::ops::ControlFlow;
 
     use docsphere::{Event, Observer};
 
-    use crate::serve::index::{self, KnownTexts, Line, Texts};
+    use crate::serve::index::{self, Columns, KnownTexts, Line, Texts};
     let Some(texts) = loaded.texts() else { return };
     let mut progress = Progress::new(is_silent);
     // The first signal asked for the result, which includes the index; a second one stops at once.
@@ -238,8 +252,10 @@ fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
         cluster: fit.labels.as_slice()[number],
         similarity: docsphere_result::rounded(fit.similarities[number]),
     };
-    let (texts, n_documents) = (Texts::Store(texts), loaded.ids.len());
-    let written = index::write(path, texts, &mut show, n_documents, &KnownTexts::new(), line);
+    let entries = columns.map_or(&[][..], |file| &file.columns);
+    let columns = Columns { entries, kept: loaded.columns.as_ref() };
+    let (source, n_documents) = ((Texts::Store(texts), columns), loaded.ids.len());
+    let written = index::write(path, source, &mut show, n_documents, &KnownTexts::new(), line);
     progress.finish();
     if let Err(error) = written {
         tell(&format!("warning: there is no search index: {error:#}; see docsphere index"));

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
@@ -28,6 +29,9 @@ const WHOLE_CHARS: usize = 1_000_000;
 
 /// Words in an excerpt around a hit.
 const EXCERPT_WORDS: usize = 60;
+
+/// Fields of a document before its kept columns.
+const OWN_FIELDS: usize = 6;
 
 /// Number of characters before the word in an excerpt of a text without spaces.
 const BEFORE_WORD: usize = 60;
@@ -69,6 +73,9 @@ pub(crate) struct Found {
     pub(crate) text: String,
     /// Whether this is a part of the text.
     pub(crate) is_part: bool,
+    /// The kept columns that have a value; long texts are cut.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub(crate) columns: serde_json::Map<String, serde_json::Value>,
 }
 
 /// Why a request failed.
@@ -104,7 +111,11 @@ struct Hits<'a> {
 }
 
 /// The index file, open for reading.
-pub(crate) struct Documents(Connection);
+pub(crate) struct Documents {
+    connection: Connection,
+    /// The names of the kept columns.
+    columns: Vec<String>,
+}
 
 impl Documents {
     /// Opens a file that was [checked](super::index::check).
@@ -117,7 +128,15 @@ impl Documents {
             ))?;
             Ok(connection)
         };
-        open().map(Documents).with_context(|| cannot_read(path))
+        let open = || -> Result<Documents> {
+            let connection = open()?;
+            let columns = connection
+                .prepare("SELECT name FROM columns ORDER BY position")?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            Ok(Documents { connection, columns })
+        };
+        open().with_context(|| cannot_read(path))
     }
 
     /// From now on queries are abandoned after a time limit, or when their client is gone.
@@ -130,18 +149,19 @@ impl Documents {
         is_unwanted: impl Fn() -> bool + Send + 'static,
     ) -> rusqlite::Result<()> {
         let deadline = Instant::now() + time_limit;
-        self.0.progress_handler(1_000, Some(move || Instant::now() > deadline || is_unwanted()))
+        self.connection.progress_handler(1_000, Some(move || Instant::now() > deadline || is_unwanted()))
     }
 
     pub(crate) fn len(&self) -> Result<usize> {
         let last: Option<i64> =
-            self.0.query_row("SELECT max(number) FROM documents", [], |row| row.get(0))?;
+            self.connection.query_row("SELECT max(number) FROM documents", [], |row| row.get(0))?;
         Ok(last.map_or(0, |last| last as usize + 1))
     }
 
     /// The number of documents of each cluster; cluster -1 holds the unassigned ones.
     pub(crate) fn sizes(&self) -> Result<HashMap<i32, usize>> {
-        let mut statement = self.0.prepare("SELECT cluster, count(*) FROM documents GROUP BY cluster")?;
+        let mut statement =
+            self.connection.prepare("SELECT cluster, count(*) FROM documents GROUP BY cluster")?;
         let sizes = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?;
         Ok(sizes.collect::<Result<_, _>>()?)
     }
@@ -192,7 +212,7 @@ impl Documents {
             ),
         };
         let count = format!("SELECT count(*) FROM ({count} LIMIT {})", MAX_COUNTED + 1);
-        let total: i64 = self.0.query_row(&count, [cluster], |row| row.get(0))?;
+        let total: i64 = self.connection.query_row(&count, [cluster], |row| row.get(0))?;
         if total as usize <= MAX_COUNTED && offset >= total as usize {
             return Ok((total as usize, Vec::new()));
         }
@@ -229,18 +249,20 @@ impl Documents {
     }
 
     fn numbers(&self, query: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<i64>> {
-        self.0.prepare_cached(query)?.query_map(values, |row| row.get(0))?.collect()
+        self.connection.prepare_cached(query)?.query_map(values, |row| row.get(0))?.collect()
     }
 
     /// One whole document, or the beginning of a huge one.
     pub(crate) fn whole(&self, number: i64) -> Result<Option<Found>, Trouble> {
-        Ok(self.0.prepare_cached(&beginning(WHOLE_CHARS))?.query_row([number], found).optional()?)
+        let query = self.beginning(WHOLE_CHARS);
+        let mut statement = self.connection.prepare_cached(&query)?;
+        Ok(statement.query_row([number], |row| self.found(row)).optional()?)
     }
 
     /// Documents, or the beginnings of long ones.
     fn beginnings(&self, numbers: &[i64]) -> rusqlite::Result<Vec<Found>> {
-        let mut statement = self.0.prepare_cached(&beginning(SHOWN_CHARS))?;
-        numbers.iter().map(|number| statement.query_row([number], found)).collect()
+        let mut statement = self.connection.prepare_cached(&self.beginning(SHOWN_CHARS))?;
+        numbers.iter().map(|number| statement.query_row([number], |row| self.found(row))).collect()
     }
 
     /// Documents; for long ones, excerpts around the words.
@@ -258,7 +280,7 @@ impl Documents {
             long.join(", ")
         );
         let ends = (numbers.iter().min(), numbers.iter().max());
-        let mut statement = self.0.prepare(&query)?;
+        let mut statement = self.connection.prepare(&query)?;
         let excerpts =
             statement.query_map(params![words, ends.0, ends.1], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut excerpts = excerpts.collect::<rusqlite::Result<HashMap<i64, String>>>()?;
@@ -272,6 +294,42 @@ impl Documents {
         Ok(documents)
     }
 
+    /// The query for one document, with at most `n_chars` characters of its text.
+    fn beginning(&self, n_chars: usize) -> String {
+        let column = |position: usize| {
+            format!(
+                ", CASE typeof(c{position}) WHEN 'text' THEN substr(c{position}, 1, {SHOWN_CHARS}) ELSE c{position} END"
+            )
+        };
+        let columns: String = (0..self.columns.len()).map(column).collect();
+        format!(
+            "SELECT number, id, cluster, similarity, substr(text, 1, {n_chars}), length(text) > {n_chars}{columns}
+             FROM documents WHERE number = ?1"
+        )
+    }
+
+    fn found(&self, row: &Row<'_>) -> rusqlite::Result<Found> {
+        let mut columns = serde_json::Map::new();
+        for (position, name) in self.columns.iter().enumerate() {
+            let value = match row.get_ref(OWN_FIELDS + position)? {
+                ValueRef::Integer(number) => number.into(),
+                ValueRef::Real(number) => number.into(),
+                ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
+                _ => continue,
+            };
+            columns.insert(name.clone(), value);
+        }
+        Ok(Found {
+            number: row.get(0)?,
+            id: row.get(1)?,
+            cluster: row.get(2)?,
+            similarity: row.get(3)?,
+            text: row.get(4)?,
+            is_part: row.get(5)?,
+            columns,
+        })
+    }
+
     /// A part of a long document around the first of the words.
     fn excerpt(&self, number: i64, words: &str) -> rusqlite::Result<String> {
         let query = format!(
@@ -280,28 +338,9 @@ impl Documents {
         );
         let part = |row: &Row<'_>| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?));
         let (is_inside, part) =
-            self.0.prepare_cached(&query)?.query_row(params![number, first_word(words)], part)?;
+            self.connection.prepare_cached(&query)?.query_row(params![number, first_word(words)], part)?;
         Ok(if is_inside { format!("… {part} …") } else { format!("{part} …") })
     }
-}
-
-/// The query for one document, with at most `n_chars` characters of its text.
-fn beginning(n_chars: usize) -> String {
-    format!(
-        "SELECT number, id, cluster, similarity, substr(text, 1, {n_chars}), length(text) > {n_chars}
-         FROM documents WHERE number = ?1"
-    )
-}
-
-fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
-    Ok(Found {
-        number: row.get(0)?,
-        id: row.get(1)?,
-        cluster: row.get(2)?,
-        similarity: row.get(3)?,
-        text: row.get(4)?,
-        is_part: row.get(5)?,
-    })
 }
 
 impl Trouble {
@@ -327,7 +366,7 @@ mod tests {
 
     use docsphere::{Corpus, CorpusOptions, Event, Observer};
 
-    use super::super::index::{KnownTexts, Line, Texts, write};
+    use super::super::index::{Columns, KnownTexts, Line, Texts, write};
     use super::*;
 
     struct Silent;
@@ -347,7 +386,8 @@ mod tests {
         let ids: Vec<String> = (1..=lines.len()).map(|number| number.to_string()).collect();
         let path = home.path().join("documents.sqlite");
         let line = |n: usize| Line { id: &ids[n], cluster: (n % 2) as i32, similarity: n as f64 / 100.0 };
-        write(&path, Texts::Corpus(&corpus), &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
+        let source = (Texts::Corpus(&corpus), Columns::default());
+        write(&path, source, &mut Silent, lines.len(), &KnownTexts::new(), line).unwrap();
         let documents = Documents::open(&path).unwrap();
         (home, documents)
     }

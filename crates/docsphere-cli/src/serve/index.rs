@@ -2,7 +2,8 @@
 //!
 //! One table in corpus order, an index by cluster and similarity, and an FTS5 index that holds
 //! words but no texts. Letters of scripts without spaces are indexed one by one: see
-//! [`spaced`].
+//! [`spaced`]. Kept columns are columns `c0`, `c1` and so on of the table; a second table has their
+//! names and kinds. Dates are ISO 8601, which sorts as time does.
 //!
 //! The header of an SQLite file has four bytes for applications (`user_version`). They hold the
 //! CRC-32 of the file with these bytes set to zero, so that a damaged file is refused as a whole
@@ -16,13 +17,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use docsphere::{Corpus, Document, Event, Observer, TextStore};
-use rusqlite::{Connection, params};
+use docsphere::{
+    Cell, ColumnValue, Corpus, Document, Event, Kept, KeptColumns, KeptRows, Observer, TextStore,
+};
+use docsphere_result::ColumnEntry;
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
 
 use super::expression::spaced;
 
 /// Magic number of our files: "DsD" and a version of the layout.
-const APPLICATION_ID: i32 = 0x4473_4403;
+const APPLICATION_ID: i32 = 0x4473_4404;
 
 /// The magic number of SQLite files.
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
@@ -36,13 +41,15 @@ const APPLICATION_ID_AT: usize = 68;
 /// Size of the header.
 const HEADER_BYTES: usize = 100;
 
+/// The columns of documents follow in the place of `{}`.
 const TABLES: &str = "
+    CREATE TABLE columns (position INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL);
     CREATE TABLE documents (
         number INTEGER PRIMARY KEY,
         id TEXT NOT NULL,
         cluster INTEGER NOT NULL,
         similarity REAL NOT NULL,
-        text TEXT NOT NULL
+        text TEXT NOT NULL{}
     );
     CREATE VIRTUAL TABLE words USING fts5(
         text, content='documents', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
@@ -58,6 +65,48 @@ pub(crate) struct Line<'a> {
 /// Known texts by document id, to detect a corpus other than that of the run. Ids may occur several
 /// times.
 pub(crate) type KnownTexts<'a> = HashMap<&'a str, Vec<&'a str>>;
+
+/// The source of the kept columns.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Columns<'a> {
+    /// What they are.
+    pub(crate) entries: &'a [ColumnEntry],
+    /// The values kept by the run; `None` if they come with the documents.
+    pub(crate) kept: Option<&'a KeptColumns>,
+}
+
+/// The values of kept columns, document by document.
+struct Values<'a> {
+    entries: &'a [ColumnEntry],
+    rows: Option<KeptRows<'a>>,
+}
+
+impl Values<'_> {
+    /// The values of the next document, one per column.
+    fn next(&mut self, kept: Kept<'_>) -> Result<Vec<Value>> {
+        let stored = |cell: Cell<'_>, entry: &ColumnEntry| match cell {
+            Cell::Good(ColumnValue::Number(number)) if entry.reading.is_integer => {
+                Value::Integer(number as i64)
+            }
+            Cell::Good(ColumnValue::Number(number)) => Value::Real(number),
+            // SQLite treats NUL as the end of a text.
+            Cell::Good(value) => Value::Text(entry.reading.written(value).replace('\0', "\u{fffd}")),
+            _ => Value::Null,
+        };
+        let entries = self.entries;
+        let Some(rows) = &mut self.rows else {
+            let value = |entry: &ColumnEntry| {
+                let found = kept.values().iter().find(|(name, _)| *name == entry.field);
+                let value = found.and_then(|(_, raw)| entry.reading.value(raw));
+                stored(value.map_or(Cell::Missing, Cell::Good), entry)
+            };
+            return Ok(entries.iter().map(value).collect());
+        };
+        let cells = rows.next_row()?.map(|row| row.cells()).unwrap_or_default();
+        let cells = cells.into_iter().chain(std::iter::repeat(Cell::Missing));
+        Ok(cells.zip(entries).map(|(cell, entry)| stored(cell, entry)).collect())
+    }
+}
 
 /// The source of the texts.
 #[derive(Clone, Copy)]
@@ -85,7 +134,7 @@ impl Texts<'_> {
 /// `n_documents` documents.
 pub(crate) fn write<'a>(
     path: &Path,
-    texts: Texts<'_>,
+    (texts, columns): (Texts<'_>, Columns<'_>),
     observer: &mut dyn Observer,
     n_documents: usize,
     known: &KnownTexts<'_>,
@@ -98,14 +147,16 @@ pub(crate) fn write<'a>(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;",
         )?;
         connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-        connection.execute_batch(TABLES)?;
+        create_tables(&connection, columns.entries)?;
         let transaction = connection.transaction()?;
         {
-            let mut insert = transaction.prepare("INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            let mut values = Values { entries: columns.entries, rows: columns.kept.map(KeptColumns::rows) };
+            let places = vec!["?"; 5 + columns.entries.len()].join(", ");
+            let mut insert = transaction.prepare(&format!("INSERT INTO documents VALUES ({places})"))?;
             let mut index = transaction.prepare("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
             let mut number = 0;
             let mut outcome = Ok(());
-            let mut add = |id: &str, text: &str| -> Result<()> {
+            let mut add = |Document { id, text, kept }: Document<'_>| -> Result<()> {
                 ensure!(number < n_documents, "the input has more documents than the result: {n_documents}");
                 let line = line(number);
                 ensure!(
@@ -123,8 +174,15 @@ pub(crate) fn write<'a>(
                 }
                 // SQLite treats NUL as the end of a text.
                 let text = text.replace('\0', "\u{fffd}");
-                insert.execute(params![number as i64, id, line.cluster, line.similarity, text])?;
                 index.execute(params![number as i64, spaced(&text)])?;
+                let own = [
+                    Value::Integer(number as i64),
+                    Value::Text(id.to_owned()),
+                    Value::Integer(line.cluster.into()),
+                    Value::Real(line.similarity),
+                    Value::Text(text),
+                ];
+                insert.execute(params_from_iter(own.into_iter().chain(values.next(kept)?)))?;
                 number += 1;
                 Ok(())
             };
@@ -140,7 +198,7 @@ pub(crate) fn write<'a>(
             };
             let read = texts.for_each(&mut until_failed, |document| {
                 if outcome.is_ok() {
-                    outcome = add(document.id, document.text);
+                    outcome = add(document);
                     has_failed.store(outcome.is_err(), Ordering::Relaxed);
                 }
             });
@@ -162,6 +220,18 @@ pub(crate) fn write<'a>(
         let _ = fs::remove_file(path);
     }
     outcome
+}
+
+/// Creates the tables, and fills that of the columns.
+fn create_tables(connection: &Connection, columns: &[ColumnEntry]) -> rusqlite::Result<()> {
+    let of_column = |position: usize| format!(",\n        c{position}");
+    let more: String = (0..columns.len()).map(of_column).collect();
+    connection.execute_batch(&TABLES.replace("{}", &more))?;
+    for (position, entry) in columns.iter().enumerate() {
+        let values = params![position as i64, entry.name, entry.reading.kind.name()];
+        connection.execute("INSERT INTO columns VALUES (?1, ?2, ?3)", values)?;
+    }
+    Ok(())
 }
 
 /// The CRC-32 of a whole SQLite file, with zeros in place of the checksum itself.
@@ -237,7 +307,8 @@ mod tests {
         let path = home.path().join("documents.sqlite");
         let message = |ids: &[&str], known: &KnownTexts<'_>| {
             let line = |n: usize| Line { id: ids[n], cluster: 0, similarity: 1.0 };
-            write(&path, Texts::Corpus(&corpus), &mut Silent, ids.len(), known, line).unwrap_err().to_string()
+            let source = (Texts::Corpus(&corpus), Columns::default());
+            write(&path, source, &mut Silent, ids.len(), known, line).unwrap_err().to_string()
         };
         let none = KnownTexts::new();
         assert!(message(&["1", "3"], &none).starts_with("document 2 is \"2\", in the result it is \"3\""));
@@ -264,8 +335,8 @@ mod tests {
         };
         let line = |_: usize| Line { id: "other", cluster: 0, similarity: 1.0 };
         let path = home.path().join("documents.sqlite");
-        let write =
-            || write(&path, Texts::Corpus(&corpus), &mut observer, n_bytes / 1000, &KnownTexts::new(), line);
+        let source = (Texts::Corpus(&corpus), Columns::default());
+        let write = || write(&path, source, &mut observer, n_bytes / 1000, &KnownTexts::new(), line);
         // The reader's batch size grows with the number of threads.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let error = pool.install(write).unwrap_err().to_string();

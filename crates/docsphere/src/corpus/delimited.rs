@@ -3,6 +3,7 @@
 //! The id of a record without an id field is its number below the header. Messages name the line on
 //! which it begins.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::dialect::{blank_bytes, header_names, separator_line};
 use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required, lossy_bytes};
 use super::format::CorpusFormat;
+use super::kept::Kept;
 use super::options::CorpusOptions;
 use super::records::{Dialect, Fields, PLAIN_QUOTES, RecordReader, RecordSpan, TableEnds};
 use super::stream::{RecordEnds, Start, TextStream, count_lines};
@@ -24,6 +26,8 @@ struct Table {
     n_columns: usize,
     text_columns: Vec<usize>,
     id_column: Option<usize>,
+    /// The kept columns with their names.
+    kept: Vec<(String, usize)>,
 }
 
 impl Table {
@@ -38,13 +42,16 @@ impl Table {
         RecordReader::new(dialect, bytes).next_record(&mut fields);
         let names = header_names(&fields);
         let required = |field: &String, option| find_required(&names, field, option);
-        let text_columns: Result<_> =
+        let text_columns: Result<Vec<usize>> =
             options.text_fields.iter().map(|field| required(field, "text_fields")).collect();
         let id_column = match &options.id_field {
             Some(field) => Some(required(field, "id_field")?),
             None => find_field(&names, "id"),
         };
-        Ok(Table { format, dialect, n_columns: names.len(), text_columns: text_columns?, id_column })
+        let text_columns = text_columns?;
+        let taken: Vec<usize> = text_columns.iter().copied().chain(id_column).collect();
+        let kept = options.keep.of_table(&names, &taken)?;
+        Ok(Table { format, dialect, n_columns: names.len(), text_columns, id_column, kept })
     }
 }
 
@@ -128,7 +135,8 @@ impl Chunk for Records {
 
     fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
         let table = &*self.table;
-        let mut tally = ChunkTally::default();
+        // A table has all fields or none.
+        let mut tally = ChunkTally { found_fields: u128::MAX, ..ChunkTally::default() };
         let mut numbered = NumberedId::new(input.id_prefix);
         let mut reader = RecordReader::new(table.dialect, &self.bytes);
         let mut fields = Fields::default();
@@ -154,7 +162,20 @@ impl Chunk for Records {
                 _ => numbered.with(number),
             };
             tally.n_documents += 1;
-            emit(Document { id, text: &text })?;
+            let place = if table.format == CorpusFormat::Sheet { number } else { self.first_line + place.line };
+            let values: Vec<Cow<'_, str>> = table
+                .kept
+                .iter()
+                .map(|&(_, column)| String::from_utf8_lossy(fields.get(column)))
+                .collect();
+            let values: Vec<(&str, &str)> = table
+                .kept
+                .iter()
+                .zip(&values)
+                .map(|((name, _), value)| (&name[..], value.trim()))
+                .filter(|(_, value)| !value.is_empty())
+                .collect();
+            emit(Document { id, text: &text, kept: Kept::new(&values, place) })?;
         }
         Ok(tally)
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::kept::Kept;
 use super::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -18,6 +19,15 @@ pub struct Document<'a> {
     pub id: &'a str,
     /// Its text.
     pub text: &'a str,
+    /// Its kept columns.
+    pub kept: Kept<'a>,
+}
+
+impl<'a> Document<'a> {
+    /// A document without kept columns.
+    pub fn new(id: &'a str, text: &'a str) -> Self {
+        Document { id, text, kept: Kept::default() }
+    }
 }
 
 /// Takes the documents of a chunk, in order.
@@ -102,6 +112,8 @@ pub(super) struct ChunkTally {
     /// Tables that were read as one document each.
     pub(super) n_whole_tables: u64,
     pub(super) skipped: SkippedFiles,
+    /// Which text fields some record has, by position: those of JSON, whose records may differ.
+    pub(super) found_fields: u128,
 }
 
 impl ChunkTally {

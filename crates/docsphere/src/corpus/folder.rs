@@ -1,5 +1,6 @@
 //! A folder as a corpus: every file in it is a document, of any kind (`extract/`).
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::{BufRead, Cursor, Read};
 use std::ops::{ControlFlow, Range};
@@ -12,6 +13,8 @@ use super::document::{ChunkTally, Document, Emit, lossy_bytes};
 use super::extract::{Kind, RawFile, SAMPLE_BYTES, count_skipped, extractor};
 use super::format::CorpusFormat;
 use super::glob::Glob;
+use super::html::title;
+use super::kept::{Kept, KnownValues};
 use super::options::CorpusOptions;
 use super::stamp::Stamp;
 use crate::compression::{open_counted, read_error, read_whole, unpack_counted, without_ending};
@@ -195,7 +198,9 @@ fn read_file(
     }
     let id = format!("{}{}", input.id_prefix, file.id);
     let mut is_of_run = false;
-    let extracted = extractor.extract(RawFile { bytes, options, guesses }, &mut |part, text| {
+    let columns = RefCell::new(KnownValues::default());
+    let raw = RawFile { bytes, options, guesses, columns: &columns };
+    let extracted = extractor.extract(raw, &mut |part, text| {
         let text = match text {
             Ok(text) => text,
             Err(error) => return tally.bad_record(options, error.at_path(&file.path)),
@@ -205,9 +210,18 @@ fn read_file(
         }
         let text = tally.text(text);
         tally.n_documents += 1;
+        let mut columns = columns.take();
+        if !options.keep.is_nothing() {
+            columns.push("path", file.id.as_str());
+            if kind == Kind::Text {
+                columns.push("title", title(&text).unwrap_or_default());
+            }
+        }
+        let values = columns.kept(&options.keep);
+        let kept = Kept::new(&values, part.unwrap_or_default());
         let emitted = match part {
-            None => emit(Document { id: &id, text: &text }),
-            Some(number) => emit(Document { id: &format!("{id}#{number}"), text: &text }),
+            None => emit(Document { id: &id, text: &text, kept }),
+            Some(number) => emit(Document { id: &format!("{id}#{number}"), text: &text, kept }),
         };
         is_of_run |= emitted.is_err();
         emitted

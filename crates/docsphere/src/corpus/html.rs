@@ -86,6 +86,26 @@ pub(super) fn plain(text: &str, html: Html) -> Cow<'_, str> {
     }
 }
 
+/// The bytes of a page in which its title is looked for.
+const TITLE_BYTES: usize = 1 << 16;
+
+/// The title of a web page, if the text is one that has a title.
+pub(super) fn title(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with('<') {
+        return None;
+    }
+    let end = (0..=TITLE_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end))?;
+    let page = text[..end].to_ascii_lowercase();
+    // An element of that name, not one whose name only begins like it.
+    let tags = page.match_indices("<title").map(|(at, tag)| at + tag.len());
+    let tag = tags.filter(|&at| page[at..].starts_with(['>', ' ', '\n', '\t', '\r'])).next()?;
+    let start = tag + page[tag..].find('>')? + 1;
+    let length = page[start..].find("</title")?;
+    let title = without_tags(&text[start..start + length]);
+    let words: Vec<&str> = title.split_whitespace().collect();
+    Some(words.join(" "))
+}
+
 /// Elements that are left out with their content.
 const LEFT_OUT: [&str; 19] = [
     "aside", "audio", "button", "canvas", "datalist", "footer", "iframe", "math", "menu", "nav", "noscript",

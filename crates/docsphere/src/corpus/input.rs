@@ -170,6 +170,9 @@ impl Corpus {
         for (path, id_prefix) in paths.into_iter().zip(prefixes) {
             let (opened, n_bytes) =
                 open_inputs(&path, id_prefix, &options).map_err(|error| error.at_path(&path))?;
+            for input in &opened {
+                options.keep.check_format(input.format).map_err(|error| error.at_path(&path))?;
+            }
             bytes_total += n_bytes;
             inputs.extend(opened);
         }

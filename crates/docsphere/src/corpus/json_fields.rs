@@ -24,13 +24,19 @@ pub(super) struct Fields<'de> {
 }
 
 impl Fields<'_> {
-    /// The text fields, in order.
+    /// The text fields, in order; empty if the record lacks one.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.found[..self.n_texts].iter().filter_map(Found::text)
+        self.found[..self.n_texts].iter().map(|found| found.text().unwrap_or_default())
     }
 
     pub(super) fn n_texts(&self) -> usize {
         self.n_texts
+    }
+
+    /// Which text fields the record has, by position.
+    pub(super) fn found_texts(&self) -> u128 {
+        let found = self.found[..self.n_texts].iter().enumerate().filter(|(_, found)| found.text().is_some());
+        found.map(|(position, _)| 1 << position).sum()
     }
 
     pub(super) fn id(&self) -> Option<&str> {
@@ -99,7 +105,11 @@ impl<'a> Wanted<'a> {
         let found = found.map_err(|error| bad_record(format, &error))?;
         let n_texts = self.paths.len() - 1;
         let fields = Fields { found, n_texts };
-        if let Some(missing) = fields.found[..n_texts].iter().position(|found| found.text().is_none()) {
+        // One of several fields is enough, unless it is not clear which one is meant.
+        let mut texts = fields.found[..n_texts].iter();
+        let ambiguous = texts.position(|found| found.is_ambiguous);
+        let missing = if fields.found_texts() == 0 { Some(0) } else { ambiguous };
+        if let Some(missing) = missing {
             return Err(missing_field(record, &self.options.text_fields[missing], "text_fields"));
         }
         match &self.options.id_field {

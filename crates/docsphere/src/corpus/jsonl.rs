@@ -15,7 +15,9 @@ use super::chunk::{Chunk, InputContext, SendChunk};
 use super::document::{ChunkTally, Document, Emit, NumberedId, lossy_bytes};
 use super::format::CorpusFormat;
 use super::json_fields::{Wanted, quoted_numbers};
+use super::json_kept::WantedColumns;
 use super::json_layout::{Layout, Sampled, Values, may_hold};
+use super::kept::Kept;
 use super::lines::{ChunkLines, Line};
 use super::options::CorpusOptions;
 use super::stream::{RecordEnds, Start, TextStream, count_lines};
@@ -107,6 +109,7 @@ impl Chunk for Records {
             input,
             format,
             wanted: Wanted::new(input.options),
+            columns: WantedColumns::new(input.options),
             tally: ChunkTally::default(),
             numbered: NumberedId::new(input.id_prefix),
             joined: String::new(),
@@ -155,6 +158,7 @@ struct Parser<'a> {
     /// The name of the format in messages.
     format: &'static str,
     wanted: Wanted<'a>,
+    columns: WantedColumns<'a>,
     tally: ChunkTally,
     numbered: NumberedId,
     joined: String,
@@ -173,6 +177,7 @@ impl Parser<'_> {
             return Ok(());
         }
         let (mended, spelled);
+        let mut whole = record;
         let mut fields = self.wanted.fields_of(record, self.format);
         if fields.is_ok() && self.wanted.has_float() {
             spelled = quoted_numbers(record);
@@ -182,7 +187,8 @@ impl Parser<'_> {
             && let Some(text) = without_lone_surrogates(record)
         {
             mended = text;
-            fields = self.wanted.fields_of(&mended, self.format);
+            whole = &mended;
+            fields = self.wanted.fields_of(whole, self.format);
             self.tally.n_invalid_utf8 = n_invalid + 1;
             self.tally.n_beyond_encoding += u64::from(fields.is_ok());
         }
@@ -207,8 +213,13 @@ impl Parser<'_> {
             }
             &self.joined[..]
         };
+        self.tally.found_fields |= fields.found_texts();
         self.tally.n_documents += 1;
-        emit(Document { id, text })
+        let columns = self.columns.columns_of(whole);
+        let values: Vec<(&str, &str)> =
+            columns.values.iter().map(|(name, value)| (&name[..], value.trim())).collect();
+        let kept = Kept::new(&values, line).with_known(&columns.known);
+        emit(Document { id, text, kept })
     }
 }
 

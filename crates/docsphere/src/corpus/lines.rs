@@ -48,7 +48,7 @@ impl Chunk for Lines {
                 Line::Unknown(bytes) => tally.text(bytes),
             };
             tally.n_documents += 1;
-            emit(Document { id: id.with(number), text: &text })?;
+            emit(Document::new(id.with(number), &text))?;
         }
         Ok(tally)
     }

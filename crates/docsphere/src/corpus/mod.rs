@@ -28,6 +28,9 @@
 //! sound, film, archives and programs are skipped and counted.
 //! Texts that are HTML lose their tags, and entities are decoded ([`CorpusOptions::html`]).
 //!
+//! Other fields of the records are kept if they are asked for ([`CorpusOptions::keep`]), as raw
+//! values beside the text.
+//!
 //! # The idea
 //!
 //! One thread decompresses the stream and cuts it into chunks of whole records. The threads of the
@@ -54,8 +57,10 @@ mod glob;
 mod html;
 mod input;
 mod json_fields;
+mod json_kept;
 mod json_layout;
 mod jsonl;
+mod kept;
 mod line_range;
 mod lines;
 mod options;
@@ -77,6 +82,8 @@ mod sheet;
 #[path = "sheet_disabled.rs"]
 mod sheet;
 #[cfg(feature = "office")]
+mod sheet_dates;
+#[cfg(feature = "office")]
 mod sheet_parts;
 mod stamp;
 mod stats;
@@ -89,6 +96,8 @@ pub use document::{Document, RecordPlace, SkippedFiles};
 pub use format::CorpusFormat;
 pub use html::Html;
 pub use input::Corpus;
+pub use kept::{Keep, Kept, MAX_COLUMNS};
+pub(crate) use kept::{check_number, decode, encode, missing};
 pub use options::CorpusOptions;
 pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;

@@ -7,6 +7,7 @@ use super::encoding;
 use super::format::CorpusFormat;
 use super::glob::Glob;
 use super::html::Html;
+use super::kept::Keep;
 use super::records::Quote;
 use crate::error::{Error, Result};
 use crate::memory::MemoryLimit;
@@ -18,6 +19,7 @@ use crate::memory::MemoryLimit;
 /// | `format` | by name | the format of all inputs |
 /// | `text_fields` | `text` | fields that hold the text, joined with line feeds |
 /// | `id_field` | `id`, where there is one | the field that holds the id |
+/// | `keep` | nothing | which other fields are kept: all, or those of some names |
 /// | `delimiter` | found from the first records | what separates the fields of CSV and TSV |
 /// | `quote` | found from the first records | what quotes the fields of CSV and TSV |
 /// | `sheet` | the first | the sheet of a spreadsheet, by name or number |
@@ -36,10 +38,13 @@ pub struct CorpusOptions {
     /// The format of all inputs; `None` to go by their names.
     pub format: Option<CorpusFormat>,
     /// The fields that hold the text, joined with line feeds. A null field is empty; a number
-    /// becomes its digits.
+    /// becomes its digits. A record of JSON may lack some of several fields, which then are empty;
+    /// each must be in some record.
     pub text_fields: Vec<String>,
     /// The field that holds the id, required in every record. `None`: `id` in records that have it.
     pub id_field: Option<String>,
+    /// Which other fields are kept: see [`Document::kept`](crate::Document::kept).
+    pub keep: Keep,
     /// The character that separates the fields of CSV and TSV, in ASCII. `None`: found from the
     /// first records; a tab in TSV.
     pub delimiter: Option<char>,
@@ -76,6 +81,7 @@ impl Default for CorpusOptions {
             format: None,
             text_fields: vec!["text".to_owned()],
             id_field: None,
+            keep: Keep::Nothing,
             delimiter: None,
             quote: None,
             sheet: None,
@@ -108,6 +114,13 @@ impl CorpusOptions {
     #[must_use]
     pub fn id_field(mut self, id_field: impl Into<String>) -> Self {
         self.id_field = Some(id_field.into());
+        self
+    }
+
+    /// Which other fields are kept.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
         self
     }
 
@@ -182,6 +195,7 @@ impl CorpusOptions {
     pub fn check(&self) -> Result<()> {
         let n_fields = self.text_fields.len();
         Error::unless((1..=100).contains(&n_fields), "text_fields", "from 1 to 100 names", n_fields)?;
+        self.keep.check()?;
         if let Some(delimiter) = self.delimiter {
             let fits = delimiter.is_ascii() && !['"', '\'', '\r', '\n'].contains(&delimiter);
             let expected = "an ASCII character, and neither a quote nor a line end";

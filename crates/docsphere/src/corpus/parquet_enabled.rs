@@ -4,14 +4,19 @@
 //! Only the wanted columns are read. The cutting thread decodes them and copies values into chunks
 //! of the usual size; the pool checks that they are UTF-8.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Write;
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+use chrono::DateTime;
 
 use super::chunk::{Chunk, InputContext, MAX_RECORD_BYTES, SendChunk};
 use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required};
 use super::format::CorpusFormat;
+use super::kept::{Keep, Kept};
 use super::options::CorpusOptions;
 use super::parquet::{Column, ColumnType, Footer, RowGroup, Value};
 use crate::error::{Error, ErrorKind, Result};
@@ -26,11 +31,31 @@ pub(super) struct Rows {
     ids: Vec<u8>,
     /// End of the text and of the id of each row.
     ends: Vec<(usize, usize)>,
+    /// The names of the kept columns.
+    kept_names: Arc<[String]>,
+    /// All values of kept columns, row by row, and the end of each.
+    kept: Vec<u8>,
+    kept_ends: Vec<usize>,
     /// The number of the first row, from 1.
     first_row: u64,
 }
 
 impl Rows {
+    /// The kept values of a row that are not empty.
+    fn kept_values(&self, row: usize) -> Vec<(&str, Cow<'_, str>)> {
+        let n_kept = self.kept_names.len();
+        let ends = &self.kept_ends[row * n_kept..(row + 1) * n_kept];
+        let mut start = (row * n_kept).checked_sub(1).map_or(0, |before| self.kept_ends[before]);
+        let mut values = Vec::with_capacity(n_kept);
+        for (name, &end) in self.kept_names.iter().zip(ends) {
+            if !self.kept[start..end].trim_ascii().is_empty() {
+                values.push((&name[..], String::from_utf8_lossy(&self.kept[start..end])));
+            }
+            start = end;
+        }
+        values
+    }
+
     #[cfg(test)]
     pub(super) fn n_rows(&self) -> usize {
         self.ends.len()
@@ -39,14 +64,15 @@ impl Rows {
 
 impl Chunk for Rows {
     fn n_bytes(&self) -> usize {
-        self.texts.len() + self.ids.len() + size_of_val(&self.ends[..])
+        let kept = self.kept.len() + size_of_val(&self.kept_ends[..]);
+        self.texts.len() + self.ids.len() + size_of_val(&self.ends[..]) + kept
     }
 
     fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
-        let mut tally = ChunkTally::default();
+        let mut tally = ChunkTally { found_fields: u128::MAX, ..ChunkTally::default() };
         let mut numbered = NumberedId::new(input.id_prefix);
         let mut start = (0, 0);
-        for (number, &end) in (self.first_row..).zip(&self.ends) {
+        for (row, (number, &end)) in (self.first_row..).zip(&self.ends).enumerate() {
             let n_invalid = tally.n_invalid_utf8;
             let text = tally.text(&self.texts[start.0..end.0]);
             let own_id = tally.text(&self.ids[start.1..end.1]);
@@ -54,7 +80,10 @@ impl Chunk for Rows {
             tally.n_invalid_utf8 = tally.n_invalid_utf8.min(n_invalid + 1);
             let id = if own_id.is_empty() { numbered.with(number) } else { &own_id };
             tally.n_documents += 1;
-            emit(Document { id, text: &text })?;
+            let values = self.kept_values(row);
+            let values: Vec<(&str, &str)> =
+                values.iter().map(|(name, value)| (*name, value.trim())).collect();
+            emit(Document { id, text: &text, kept: Kept::new(&values, number) })?;
             start = end;
         }
         tally.n_beyond_encoding = tally.n_invalid_utf8;
@@ -134,8 +163,9 @@ pub(super) fn cut_rows(
         send(rows)
     };
     let memory = &options.memory;
-    let mut cutter = Cutter { file, footer: &footer, wanted, chunk_bytes, memory, rows: Rows::default() };
-    cutter.rows.first_row = rows_before + 1;
+    let kept_names = wanted.kept.iter().map(|(name, _)| name.clone()).collect();
+    let rows = Rows { first_row: rows_before + 1, kept_names, ..Rows::default() };
+    let mut cutter = Cutter { file, footer: &footer, wanted, chunk_bytes, memory, rows };
     for group in wanted_groups {
         if cutter.cut_group(group, &mut send)?.is_break() {
             return Ok(ControlFlow::Break(()));
@@ -151,6 +181,8 @@ struct Wanted {
     /// Which of them hold the text, in joining order.
     texts: Vec<usize>,
     id: Option<usize>,
+    /// Which of them are kept, with their names.
+    kept: Vec<(String, usize)>,
 }
 
 impl Wanted {
@@ -165,19 +197,39 @@ impl Wanted {
             None => find_field(&names, "id"),
         };
         let mut columns: Vec<usize> = texts.iter().copied().chain(id).collect();
-        columns.sort_unstable();
-        columns.dedup();
+        let mut kept = options.keep.of_table(&names, &columns)?;
         for &column in &columns {
             let column = &footer.columns[column];
+            let kind = match &column.column_type {
+                ColumnType::Other(kind) => kind,
+                ColumnType::Boolean => "Boolean",
+                ColumnType::Date => "Int32 (date)",
+                ColumnType::Timestamp { .. } => "Int64 (timestamp)",
+                _ => continue,
+            };
+            let what = format!("a column of type {kind} ({})", column.name);
+            let hint = "text and ids are read from columns of strings or numbers".to_owned();
+            return Err(ErrorKind::Unsupported { what, hint }.into());
+        }
+        if options.keep == Keep::All {
+            // Lists, objects and the like.
+            kept.retain(|&(_, column)| !matches!(footer.columns[column].column_type, ColumnType::Other(_)));
+        }
+        for &(_, column) in &kept {
+            let column = &footer.columns[column];
             if let ColumnType::Other(kind) = &column.column_type {
-                let what = format!("a column of type {kind} ({})", column.name);
-                let hint = "text and ids are read from columns of strings or numbers".to_owned();
+                let what = format!("keeping a column of type {kind} ({})", column.name);
+                let hint = "kept columns are strings, numbers, truth values, dates or times".to_owned();
                 return Err(ErrorKind::Unsupported { what, hint }.into());
             }
         }
+        columns.extend(kept.iter().map(|(_, column)| column));
+        columns.sort_unstable();
+        columns.dedup();
         let place = |column: usize| columns.binary_search(&column).expect("one of the columns");
         let (texts, id) = (texts.into_iter().map(place).collect(), id.map(place));
-        Ok(Wanted { columns, texts, id })
+        let kept = kept.into_iter().map(|(name, column)| (name, place(column))).collect();
+        Ok(Wanted { columns, texts, id, kept })
     }
 }
 
@@ -233,16 +285,31 @@ impl Cutter<'_> {
             if let Some(id) = self.wanted.id {
                 rows.ids.extend_from_slice(&values[id]);
             }
+            for &(_, place) in &self.wanted.kept {
+                rows.kept.extend_from_slice(&values[place]);
+                rows.kept_ends.push(rows.kept.len());
+            }
             rows.ends.push((rows.texts.len(), rows.ids.len()));
             if rows.n_bytes() >= self.chunk_bytes {
                 let first_row = rows.first_row + rows.ends.len() as u64;
-                let full = std::mem::replace(rows, Rows { first_row, ..Rows::default() });
+                let kept_names = Arc::clone(&rows.kept_names);
+                let next = Rows { first_row, kept_names, ..Rows::default() };
+                let full = std::mem::replace(rows, next);
                 if send(full).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Writes a point in time as ISO 8601, or as a number if the calendar does not reach so far.
+fn write_moment(text: &mut Vec<u8>, seconds: i64, nanos: u32, is_date: bool) -> std::io::Result<()> {
+    let Some(moment) = DateTime::from_timestamp(seconds, nanos) else { return write!(text, "{seconds}") };
+    match is_date {
+        true => write!(text, "{:?}", moment.date_naive()),
+        false => write!(text, "{:?}", moment),
     }
 }
 
@@ -257,6 +324,12 @@ fn push_value(value: Value<'_>, text: &mut Vec<u8>) {
         Value::Integer(number) => write!(text, "{number}"),
         Value::Float(number) => write!(text, "{number}"),
         Value::Double(number) => write!(text, "{number}"),
+        Value::Boolean(value) => write!(text, "{value}"),
+        Value::Date(days) => write_moment(text, i64::from(days).saturating_mul(86_400), 0, true),
+        Value::Timestamp { count, per_second } => {
+            let nanos = count.rem_euclid(per_second) * (1_000_000_000 / per_second);
+            write_moment(text, count.div_euclid(per_second), nanos as u32, false)
+        }
     };
     written.expect("writing to memory");
 }

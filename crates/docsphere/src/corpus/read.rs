@@ -15,6 +15,7 @@ use super::extract::Messages;
 use super::format::CorpusFormat;
 use super::html::{Html, plain};
 use super::input::{Corpus, Input, Source};
+use super::kept::Kept;
 use super::piece::CorpusPiece;
 use super::stats::{CorpusStats, EncodingName};
 use super::{delimited, folder, jsonl, lines, parquet_input, sheet};
@@ -152,6 +153,7 @@ impl Corpus {
             // A piece is only a part: whoever has all counts checks them.
             if self.inputs.iter().all(|input| input.piece().is_none()) {
                 stats.check_encoding(&self.options)?;
+                stats.check_fields(&self.options)?;
             }
             Ok(stats)
         })
@@ -210,6 +212,7 @@ impl Corpus {
         let mut output = work.start();
         let memory = &self.options.memory;
         let first_line = chunk.first_line();
+        let name = input.path.to_string_lossy();
         let html = self.options.html;
         let bytes_per_byte = work.bytes_per_byte() + if html == Html::Keep { 0 } else { HTML_COPIES };
         // The memory of a long record is reserved while it is processed: other threads have long
@@ -230,7 +233,8 @@ impl Corpus {
                 None
             };
             let text = plain(document.text, html);
-            work.document(&mut output, Document { id: document.id, text: &text })
+            let kept = document.kept.of_input(&name, input.format);
+            work.document(&mut output, Document { text: &text, kept, ..document })
         });
         let tally = tally.map_err(|error| error.at_path(&input.path))?;
         work.finish(&mut output)?;
@@ -258,15 +262,18 @@ impl Corpus {
         observer: &mut dyn Observer,
         mut document: impl FnMut(Document<'_>),
     ) -> Result<CorpusStats> {
-        self.map_chunks(observer, &Copied, |chunk| {
-            chunk.iter().for_each(&mut document);
+        let work = Copied { keeps_columns: !self.options.keep.is_nothing() };
+        self.map_chunks(observer, &work, |chunk| {
+            chunk.for_each(&mut document);
             Ok(ControlFlow::Continue(()))
         })
     }
 }
 
 /// Copies the documents of a chunk unchanged.
-struct Copied;
+struct Copied {
+    keeps_columns: bool,
+}
 
 /// Documents concatenated in two strings.
 #[derive(Default)]
@@ -275,6 +282,8 @@ struct CopiedChunk {
     texts: String,
     /// End of each document's id and text.
     ends: Vec<(usize, usize)>,
+    /// The kept values of each document, if columns are kept.
+    kept: Vec<Vec<(String, String)>>,
 }
 
 impl ChunkWork for Copied {
@@ -288,6 +297,10 @@ impl ChunkWork for Copied {
         chunk.ids.push_str(document.id);
         chunk.texts.push_str(document.text);
         chunk.ends.push((chunk.ids.len(), chunk.texts.len()));
+        if self.keeps_columns {
+            let values = document.kept.values().iter();
+            chunk.kept.push(values.map(|&(name, value)| (name.to_owned(), value.to_owned())).collect());
+        }
         Ok(())
     }
 
@@ -308,10 +321,19 @@ impl CopiedChunk {
     fn document(&self, index: usize) -> Document<'_> {
         let start = if index == 0 { (0, 0) } else { self.ends[index - 1] };
         let end = self.ends[index];
-        Document { id: &self.ids[start.0..end.0], text: &self.texts[start.1..end.1] }
+        Document::new(&self.ids[start.0..end.0], &self.texts[start.1..end.1])
     }
 
-    fn iter(&self) -> impl Iterator<Item = Document<'_>> {
-        (0..self.n_documents()).map(|index| self.document(index))
+    fn for_each(&self, mut each: impl FnMut(Document<'_>)) {
+        for index in 0..self.n_documents() {
+            let document = self.document(index);
+            let Some(values) = self.kept.get(index) else {
+                each(document);
+                continue;
+            };
+            let values: Vec<(&str, &str)> =
+                values.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+            each(Document { kept: Kept::new(&values, 0), ..document });
+        }
     }
 }

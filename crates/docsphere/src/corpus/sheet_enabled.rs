@@ -3,8 +3,8 @@
 //!
 //! A sheet is turned into CSV as it is read, so its records are found, numbered and parsed like
 //! those of any table. The first row is the header. Cells are their values as the file stores them:
-//! texts, the results of formulas, and numbers; dates are numbers of days in XLSX, as they are
-//! stored there. Error values are empty.
+//! texts, the results of formulas, and numbers; dates are written as ISO 8601 (`sheet_dates.rs`).
+//! Error values are empty.
 //!
 //! Archive and XML are streamed: only the shared texts of an XLSX file are held in memory, which is
 //! checked. Rows and columns beyond the size of a sheet (1,048,576 and 16,384) are left out, and so
@@ -21,6 +21,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::document::{field_list, same_but_case};
 use super::options::CorpusOptions;
+use super::sheet_dates::DateStyles;
 use super::sheet_parts::{Parts, Xml, attribute, bad, bad_xml, each_element, push_text, with_password};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{MemoryLimit, PIECE_BYTES};
@@ -145,7 +146,7 @@ struct Sheet {
 
 /// Which kind of file a sheet is from.
 enum Kind {
-    Xlsx(SharedTexts),
+    Xlsx(SharedTexts, DateStyles),
     Ods,
 }
 
@@ -159,6 +160,9 @@ struct Row {
     column: usize,
     n_columns: usize,
     cell_type: String,
+    /// Whether an open cell of XLSX is a date, and the date of one of ODS.
+    is_date: bool,
+    date: Option<String>,
     /// Bytes of all cells.
     n_bytes: usize,
     /// The text of the open cell.
@@ -205,7 +209,9 @@ impl Sheet {
             true => SharedTexts::read(parts.xml("xl/sharedStrings.xml")?, &options.memory)?,
             false => SharedTexts::default(),
         };
-        Ok(Sheet::new(parts.xml(&path)?, Kind::Xlsx(texts)))
+        // Without styles, which no text depends on, dates stay numbers.
+        let dates = DateStyles::read(parts).unwrap_or_default();
+        Ok(Sheet::new(parts.xml(&path)?, Kind::Xlsx(texts, dates)))
     }
 
     fn of_ods(parts: &mut Parts, options: &CorpusOptions) -> Result<Self> {
@@ -245,7 +251,7 @@ impl Sheet {
                 error => io::Error::new(io::ErrorKind::InvalidData, error.to_string()),
             })?;
             let ends_row = match &self.kind {
-                Kind::Xlsx(texts) => self.row.on_xlsx(&event, texts, &mut self.is_over),
+                Kind::Xlsx(texts, dates) => self.row.on_xlsx(&event, (texts, dates), &mut self.is_over),
                 Kind::Ods => self.row.on_ods(&event, &mut self.is_over),
             };
             if matches!(event, Event::Eof) && !self.is_over {
@@ -321,7 +327,12 @@ impl Row {
     }
 
     /// Takes an event of XLSX; returns whether it ends a row.
-    fn on_xlsx(&mut self, event: &Event<'_>, texts: &SharedTexts, is_over: &mut bool) -> bool {
+    fn on_xlsx(
+        &mut self,
+        event: &Event<'_>,
+        (texts, dates): (&SharedTexts, &DateStyles),
+        is_over: &mut bool,
+    ) -> bool {
         match event {
             Event::Start(element) => match element.local_name().as_ref() {
                 "row" => self.begin(1),
@@ -330,6 +341,7 @@ impl Row {
                     self.column = place.and_then(|place| column_of(&place)).unwrap_or(self.column);
                     self.n_columns = 1;
                     self.cell_type = attribute(element, "t").unwrap_or_default();
+                    self.is_date = dates.is_date(attribute(element, "s").as_deref());
                     self.text.clear();
                 }
                 "v" | "t" => self.in_value = !self.in_aside,
@@ -344,6 +356,9 @@ impl Row {
                         "s" => unescaped(texts.get(&self.text)),
                         "e" => String::new(),
                         "b" => if self.text.trim() == "1" { "true" } else { "false" }.to_owned(),
+                        "" | "n" if self.is_date => {
+                            dates.date(&self.text).unwrap_or_else(|| self.text.clone())
+                        }
                         _ => unescaped(&self.text),
                     };
                     self.end_cell(value);
@@ -381,6 +396,7 @@ impl Row {
                     let times = repeated(element, "number-columns-repeated");
                     self.n_columns = usize::try_from(times).unwrap_or(MAX_COLUMNS).min(MAX_COLUMNS);
                     self.text.clear();
+                    self.date = attribute(element, "date-value");
                     if matches!(event, Event::Empty(_)) {
                         self.end_cell(String::new());
                     }
@@ -400,6 +416,7 @@ impl Row {
                 "p" => self.in_value = false,
                 "table-cell" | "covered-table-cell" => {
                     let value = std::mem::take(&mut self.text);
+                    let value = self.date.take().unwrap_or(value);
                     self.end_cell(value);
                 }
                 "table-row" => return std::mem::take(&mut self.is_open),

@@ -45,6 +45,8 @@ pub struct CorpusStats {
     pub skipped: SkippedFiles,
     /// Bytes read from the files, before decompression.
     pub bytes_read: u64,
+    /// Which text fields records of JSON have, by position.
+    pub(crate) found_fields: u128,
 }
 
 impl CorpusStats {
@@ -62,6 +64,7 @@ impl CorpusStats {
         self.n_stray_quotes += tally.n_stray_quotes;
         self.n_whole_tables += tally.n_whole_tables;
         self.skipped += tally.skipped;
+        self.found_fields |= tally.found_fields;
     }
 
     /// Refuses a corpus of which more than a small share is damaged, unless the caller has named
@@ -74,6 +77,22 @@ impl CorpusStats {
             return Err(ErrorKind::Encoding { n_damaged, n_documents: self.n_documents }.into());
         }
         Ok(())
+    }
+}
+
+impl CorpusStats {
+    /// Refuses a text field that no record of JSON has, although each has another one.
+    pub(crate) fn check_fields(&self, options: &CorpusOptions) -> Result<()> {
+        let is_missing = |position: &usize| self.found_fields >> position & 1 == 0;
+        match (0..options.text_fields.len()).find(is_missing).filter(|_| self.found_fields != 0) {
+            Some(position) => Err(ErrorKind::Mismatch {
+                what: "text_fields",
+                expected: "fields that some record has".to_owned(),
+                got: format!("\"{}\", which none has", options.text_fields[position]),
+            }
+            .into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -92,6 +111,7 @@ impl AddAssign for CorpusStats {
         self.guessed_encoding = guessed.into_iter().flatten().min_by_key(|name| name.0.name());
         self.skipped += other.skipped;
         self.bytes_read += other.bytes_read;
+        self.found_fields |= other.found_fields;
     }
 }
 

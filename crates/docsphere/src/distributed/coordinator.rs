@@ -6,7 +6,7 @@ use super::packed::{Packed, damaged};
 use super::remote::{DELTA_ENTRIES, RemoteShards};
 use super::team::Team;
 use crate::corpus::{Corpus, CorpusOptions, CorpusPiece, CorpusStats};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fit::{Finished, FitOptions, LoopOptions, Params, ValidParams, restore, run_all};
 use crate::ids::DocId;
 use crate::model::Model;
@@ -86,9 +86,11 @@ impl<'a> Coordinator<'a> {
         text: &DistributedText,
         observer: &mut dyn Observer,
     ) -> Result<DistributedRead> {
+        let options = corpus.options();
+        let expected = "nothing: workers keep no columns";
+        Error::unless(options.keep.is_nothing(), "keep", expected, "some")?;
         self.team.shapes()?;
         let groups = self.pieces(corpus)?;
-        let options = corpus.options();
         let reading = |pieces: &Vec<CorpusPiece>| {
             text.reading(Documents::Pieces { pieces: to_json(pieces)?, options: to_json(options)? })
         };
@@ -184,6 +186,7 @@ impl<'a> Coordinator<'a> {
             Ok(())
         })?;
         stats.check_encoding(options)?;
+        stats.check_fields(options)?;
         let vectorizer = Vectorizer::new().text(text.text.clone()).tfidf(text.tfidf);
         let model = vectorizer.model(counts.total())?;
         self.shapes = Some(self.team.vectorize(Packed(model.to_bytes()))?);

@@ -86,7 +86,7 @@ impl Own {
                     None => vectorizer.count_texts(&given.texts, *first_number)?,
                     Some(ids) => {
                         let documents: Vec<Document<'_>> =
-                            ids.iter().zip(&given.texts).map(|(id, text)| Document { id, text }).collect();
+                            ids.iter().zip(&given.texts).map(|(id, text)| Document::new(id, text)).collect();
                         vectorizer.count_documents(&documents)?
                     }
                 }

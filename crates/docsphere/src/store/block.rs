@@ -61,7 +61,7 @@ impl Packer {
 
     /// Adds a document. Returns the previous block if the document did not fit into it.
     pub(super) fn push(&mut self, document: Document<'_>) -> Result<Option<PackedBlock>> {
-        let Document { id, text } = document;
+        let Document { id, text, .. } = document;
         let n_bytes = id.len() + text.len() + LENGTHS_BYTES;
         let is_full = self.content.len() + self.lengths.len() + n_bytes > self.block_bytes;
         let full = if is_full { self.finish()? } else { None };
@@ -145,7 +145,7 @@ impl OpenBlock {
         let text = |range| {
             std::str::from_utf8(&self.content[range]).map_err(|_| damaged("text in UTF-8", "other bytes"))
         };
-        Ok(Document { id: text(start..id_end)?, text: text(id_end..end)? })
+        Ok(Document::new(text(start..id_end)?, text(id_end..end)?))
     }
 
     pub(super) fn n_docs(&self) -> usize {

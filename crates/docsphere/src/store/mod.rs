@@ -37,12 +37,16 @@
 //! file, and no size is trusted before its bytes have been read.
 
 mod block;
+mod columns;
 mod reader;
+mod storing;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub use columns::{ColumnRows, ColumnStore, ColumnStoreWriter, StoredRow};
 pub use reader::{DocumentText, TextStore};
-pub(crate) use writer::Storing;
+pub use storing::Stores;
+pub(crate) use storing::Storing;
 pub use writer::TextStoreWriter;

@@ -166,7 +166,7 @@ impl TextStore {
             let mut texts = Vec::with_capacity(group.len());
             for &(_, place) in group {
                 let number = u64::from(docs[place].number());
-                let Document { id, text } = block.document((number - first_doc) as usize)?;
+                let Document { id, text, .. } = block.document((number - first_doc) as usize)?;
                 texts.push((place, DocumentText { number, id: id.to_owned(), text: text.to_owned() }));
             }
             Ok(texts)
@@ -232,8 +232,12 @@ impl TextStore {
         Ok(())
     }
 
+    pub(super) fn n_blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Reads and decompresses a block.
-    fn block(&self, number: usize) -> Result<OpenBlock> {
+    pub(super) fn block(&self, number: usize) -> Result<OpenBlock> {
         let entry = &self.blocks[number];
         let packed = {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,7 +21,7 @@ fn write(folder: &Path, pairs: &[(String, String)], block_bytes: usize) -> TextS
     let mut writer = TextStoreWriter::create(folder.join("texts.store")).unwrap();
     writer.block_bytes = block_bytes;
     for (id, text) in pairs {
-        writer.push(Document { id, text }).unwrap();
+        writer.push(Document::new(id, text)).unwrap();
     }
     writer.finish().unwrap()
 }

@@ -1,14 +1,13 @@
-//! Writing: in order, compressed on all threads.
+//! Writing, in order.
 
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use super::block::{BLOCK_BYTES, END, HEADER_BYTES, MARK, PackedBlock, Packer, VERSION};
 use super::reader::{BlockEntry, TextStore};
-use crate::corpus::{ChunkWork, Document};
+use crate::corpus::Document;
 use crate::error::{Error, Result};
 
 /// Writes the texts of a corpus to a new file, in order.
@@ -21,8 +20,8 @@ use crate::error::{Error, Result};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// let mut writer = TextStoreWriter::create(folder.path().join("texts.store"))?;
-/// writer.push(Document { id: "a", text: "cats purr" })?;
-/// writer.push(Document { id: "b", text: "dogs bark" })?;
+/// writer.push(Document::new("a", "cats purr"))?;
+/// writer.push(Document::new("b", "dogs bark"))?;
 /// let texts = writer.finish()?;
 /// assert_eq!(texts.get(DocId::new(1))?.text, "dogs bark");
 /// # Ok::<(), docsphere::Error>(())
@@ -145,59 +144,8 @@ fn write_error(error: std::io::Error, path: &Path) -> Error {
 #[derive(Default)]
 pub(crate) struct StoredBlocks(Vec<PackedBlock>);
 
-/// Does other work with the documents of a chunk, and compresses them on the same thread.
-pub(crate) struct Storing<'a, W> {
-    work: &'a W,
-    /// Idle packers, to be reused.
-    idle: Mutex<Vec<Packer>>,
-}
-
-/// A chunk whose texts are being compressed.
-pub(crate) struct StoringChunk<O> {
-    output: O,
-    blocks: StoredBlocks,
-    packer: Option<Packer>,
-}
-
-impl<O> StoringChunk<O> {
-    /// The result of the other work, and the texts.
-    pub(crate) fn into_parts(self) -> (O, StoredBlocks) {
-        (self.output, self.blocks)
-    }
-}
-
-impl<'a, W: ChunkWork> Storing<'a, W> {
-    pub(crate) fn new(work: &'a W) -> Self {
-        Storing { work, idle: Mutex::default() }
-    }
-}
-
-impl<W: ChunkWork> ChunkWork for Storing<'_, W> {
-    type Output = StoringChunk<W::Output>;
-
-    fn start(&self) -> Self::Output {
-        let packer = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        StoringChunk { output: self.work.start(), blocks: StoredBlocks::default(), packer }
-    }
-
-    fn document(&self, chunk: &mut Self::Output, document: Document<'_>) -> Result<()> {
-        let packer = match &mut chunk.packer {
-            Some(packer) => packer,
-            none => none.insert(Packer::new(BLOCK_BYTES)?),
-        };
-        chunk.blocks.0.extend(packer.push(document)?);
-        self.work.document(&mut chunk.output, document)
-    }
-
-    fn finish(&self, chunk: &mut Self::Output) -> Result<()> {
-        if let Some(mut packer) = chunk.packer.take() {
-            chunk.blocks.0.extend(packer.finish()?);
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(packer);
-        }
-        self.work.finish(&mut chunk.output)
-    }
-
-    fn bytes_per_byte(&self) -> u64 {
-        self.work.bytes_per_byte() + 2 // a copy, and room for its compressed form
+impl StoredBlocks {
+    pub(super) fn extend(&mut self, blocks: impl IntoIterator<Item = PackedBlock>) {
+        self.0.extend(blocks);
     }
 }

@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ids::TermId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
+use crate::store::{Stores, Storing};
 use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
 
 /// Name of the format in messages.
@@ -122,7 +123,7 @@ impl TextModel {
         let chunk = |texts: &[S]| {
             let mut chunk = work.start();
             for text in texts {
-                work.document(&mut chunk, Document { id: "", text: text.as_ref() })?;
+                work.document(&mut chunk, Document::new("", text.as_ref()))?;
             }
             work.finish(&mut chunk).map(|()| chunk)
         };
@@ -150,9 +151,25 @@ impl TextModel {
         corpus: &Corpus,
         observer: &mut dyn Observer,
     ) -> Result<TransformedCorpus> {
+        self.transform_corpus_stored(corpus, Stores::default(), observer)
+    }
+
+    /// Like [`transform_corpus_watched`](Self::transform_corpus_watched), and keeps texts or
+    /// columns for later.
+    ///
+    /// # Errors
+    /// As [`transform_corpus_watched`](Self::transform_corpus_watched), and a store that cannot be
+    /// written.
+    pub fn transform_corpus_stored(
+        &self,
+        corpus: &Corpus,
+        mut stores: Stores<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<TransformedCorpus> {
         let mut chunks = Vec::new();
-        let stats = corpus.map_chunks(observer, &Transforming(self), |chunk| {
-            chunks.push(chunk);
+        let work = Transforming(self);
+        let stats = corpus.map_chunks(observer, &Storing::new(&work, &stores), |chunk| {
+            chunks.push(stores.write(chunk)?);
             Ok(ControlFlow::Continue(()))
         })?;
         let (transformed, ids) = self.assemble(chunks, &corpus.options().memory)?;

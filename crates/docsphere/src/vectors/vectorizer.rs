@@ -26,7 +26,7 @@ use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
 use crate::error::Result;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
-use crate::store::{Storing, TextStoreWriter};
+use crate::store::{Stores, Storing, TextStoreWriter};
 use crate::text::{TextOptions, Tokenizer};
 use crate::threads::on_threads;
 
@@ -116,7 +116,7 @@ impl Vectorizer {
     /// As [`fit`](Self::fit), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer
     /// stops the reading.
     pub fn fit_watched(&self, corpus: &Corpus, observer: &mut dyn Observer) -> Result<Vectorized> {
-        self.run(&corpus.options().memory, |counting| read(counting, corpus, None, observer))
+        self.run(&corpus.options().memory, |counting| read(counting, corpus, Stores::default(), observer))
     }
 
     /// Like [`fit`](Self::fit), but also writes the texts to a store, so that the corpus need not
@@ -139,7 +139,20 @@ impl Vectorizer {
         texts: &mut TextStoreWriter,
         observer: &mut dyn Observer,
     ) -> Result<Vectorized> {
-        self.run(&corpus.options().memory, |counting| read(counting, corpus, Some(texts), observer))
+        self.fit_stored(corpus, Stores { texts: Some(texts), columns: None }, observer)
+    }
+
+    /// Like [`fit_watched`](Self::fit_watched), and keeps texts or columns for later.
+    ///
+    /// # Errors
+    /// As [`fit_watched`](Self::fit_watched), and a store that cannot be written.
+    pub fn fit_stored(
+        &self,
+        corpus: &Corpus,
+        stores: Stores<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Vectorized> {
+        self.run(&corpus.options().memory, |counting| read(counting, corpus, stores, observer))
     }
 
     /// Turns texts into rows. Their ids are their numbers, from 1.
@@ -163,7 +176,8 @@ impl Vectorizer {
         texts: Option<&mut TextStoreWriter>,
         observer: &mut dyn Observer,
     ) -> Result<CountedDocuments> {
-        self.run_count(&corpus.options().memory, |counting| read(counting, corpus, texts, observer))
+        let stores = Stores { texts, columns: None };
+        self.run_count(&corpus.options().memory, |counting| read(counting, corpus, stores, observer))
     }
 
     /// Like [`count`](Self::count), for given texts. Their ids are their numbers, from
@@ -276,22 +290,14 @@ type Counts = (Vec<ChunkCounts>, CorpusStats);
 fn read(
     counting: &Counting<'_>,
     corpus: &Corpus,
-    texts: Option<&mut TextStoreWriter>,
+    mut stores: Stores<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Counts> {
     let mut chunks = Vec::new();
-    let stats = match texts {
-        None => corpus.map_chunks(observer, counting, |chunk| {
-            chunks.push(chunk);
-            Ok(ControlFlow::Continue(()))
-        })?,
-        Some(texts) => corpus.map_chunks(observer, &Storing::new(counting), |chunk| {
-            let (counts, blocks) = chunk.into_parts();
-            texts.write_chunk(blocks)?;
-            chunks.push(counts);
-            Ok(ControlFlow::Continue(()))
-        })?,
-    };
+    let stats = corpus.map_chunks(observer, &Storing::new(counting, &stores), |chunk| {
+        chunks.push(stores.write(chunk)?);
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok((chunks, stats))
 }
 
@@ -305,7 +311,7 @@ fn count_all<'a, T: Sync>(
         let mut chunk = counting.start();
         for (position, item) in items.iter().enumerate() {
             let (id, text) = id_and_text(group * TEXTS_PER_CHUNK + position, item);
-            counting.document(&mut chunk, Document { id: &id, text })?;
+            counting.document(&mut chunk, Document::new(&id, text))?;
         }
         counting.finish(&mut chunk).map(|()| chunk)
     };

@@ -21,6 +21,7 @@ use super::{Extract, RawFile, Take, damaged};
 use crate::compression::read_error;
 use crate::corpus::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES, SendChunk};
 use crate::corpus::document::{ChunkTally, Document, Emit, NumberedId};
+use crate::corpus::kept::{Kept, KnownValues};
 use crate::corpus::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -28,7 +29,9 @@ pub(super) struct Message;
 
 impl Extract for Message {
     fn extract(&self, file: RawFile<'_>, take: Take<'_>) -> Result<()> {
-        take(None, Ok(text_of(&file.bytes, file.options)?.as_bytes()))
+        let (text, columns) = read(&file.bytes, file.options)?;
+        file.columns.replace(columns);
+        take(None, Ok(text.as_bytes()))
     }
 }
 
@@ -37,8 +40,11 @@ pub(super) struct Mailbox;
 impl Extract for Mailbox {
     fn extract(&self, file: RawFile<'_>, take: Take<'_>) -> Result<()> {
         for (number, message) in (1..).zip(messages(&file.bytes)) {
-            match text_of(message, file.options) {
-                Ok(text) => take(Some(number), Ok(text.as_bytes()))?,
+            match read(message, file.options) {
+                Ok((text, columns)) => {
+                    file.columns.replace(columns);
+                    take(Some(number), Ok(text.as_bytes()))?;
+                }
                 Err(error) => take(Some(number), Err(error))?,
             }
         }
@@ -46,8 +52,8 @@ impl Extract for Mailbox {
     }
 }
 
-/// The text of a message.
-fn text_of(message: &[u8], options: &CorpusOptions) -> Result<String> {
+/// The text of a message, and its columns if any are kept.
+fn read(message: &[u8], options: &CorpusOptions) -> Result<(String, KnownValues)> {
     let parsed = MessageParser::default().parse(message).filter(|parsed| !parsed.parts.is_empty());
     let Some(parsed) = parsed else {
         return Err(damaged("mail", "a message with fields", "none"));
@@ -62,7 +68,26 @@ fn text_of(message: &[u8], options: &CorpusOptions) -> Result<String> {
             push_unquoted(body, &mut text);
         }
     }
-    Ok(text)
+    let columns = if options.keep.is_nothing() { KnownValues::default() } else { columns_of(&parsed) };
+    Ok((text, columns))
+}
+
+/// The fields of a message that are columns.
+fn columns_of(message: &mail_parser::Message<'_>) -> KnownValues {
+    let people = |address: Option<&mail_parser::Address<'_>>| {
+        let person = |person: &mail_parser::Addr<'_>| match (person.name(), person.address()) {
+            (Some(name), Some(address)) => format!("{name} <{address}>"),
+            (name, address) => name.or(address).unwrap_or_default().to_owned(),
+        };
+        let people: Vec<String> = address.into_iter().flat_map(|all| all.iter().map(person)).collect();
+        people.join("; ")
+    };
+    let mut columns = KnownValues::default();
+    columns.push("date", message.date().map_or_else(String::new, mail_parser::DateTime::to_rfc3339));
+    columns.push("from", people(message.from()));
+    columns.push("to", people(message.to()));
+    columns.push("subject", message.subject().unwrap_or_default());
+    columns
 }
 
 /// Adds what the author of a message wrote.
@@ -220,10 +245,12 @@ impl Chunk for Messages {
         let mut tally = ChunkTally::default();
         let mut id = NumberedId::new(input.id_prefix);
         for (number, message) in (self.first_message..).zip(messages(&self.bytes)) {
-            match text_of(message, input.options) {
-                Ok(text) => {
+            match read(message, input.options) {
+                Ok((text, columns)) => {
                     tally.n_documents += 1;
-                    emit(Document { id: id.with(number), text: &text })?;
+                    let values = columns.kept(&input.options.keep);
+                    let kept = Kept::new(&values, number);
+                    emit(Document { id: id.with(number), text: &text, kept })?;
                 }
                 Err(error) => tally.bad_record(input.options, error.at_line(self.first_line))?,
             }
@@ -236,8 +263,27 @@ impl Chunk for Messages {
 mod tests {
     use super::*;
 
+    fn text_of(message: &[u8], options: &CorpusOptions) -> Result<String> {
+        read(message, options).map(|(text, _)| text)
+    }
+
     fn text(message: &str) -> String {
         text_of(message.as_bytes(), &CorpusOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn fields_are_columns() {
+        let message = "From: =?utf-8?Q?J=C3=B6rg?= <j@x.org>\nTo: a@x.org, B <b@x.org>\nSubject:  cats \n\
+            Date: Mon, 4 Mar 2024 10:00:00 +0100\n\nbody\n";
+        let options = CorpusOptions::default().keep(crate::corpus::Keep::All);
+        let (_, columns) = read(message.as_bytes(), &options).unwrap();
+        let expected = [
+            ("date", "2024-03-04T10:00:00+01:00"),
+            ("from", "J\u{f6}rg <j@x.org>"),
+            ("to", "a@x.org; B <b@x.org>"),
+            ("subject", "cats"),
+        ];
+        assert_eq!(columns.kept(&options.keep), expected);
     }
 
     #[test]

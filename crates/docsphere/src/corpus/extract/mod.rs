@@ -28,10 +28,12 @@ mod office;
 mod office;
 mod plain;
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use super::document::ChunkTally;
 use super::encoding::Guesses;
+use super::kept::KnownValues;
 use super::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};
 pub(super) use kind::{Kind, SAMPLE_BYTES, Skipped, is_single_document};
@@ -46,11 +48,13 @@ pub(super) struct RawFile<'a> {
     pub(super) bytes: Vec<u8>,
     pub(super) options: &'a CorpusOptions,
     pub(super) guesses: &'a std::sync::Arc<Guesses>,
+    /// The columns of the text that is passed on next; without its path.
+    pub(super) columns: &'a RefCell<KnownValues>,
 }
 
 /// Turns files of one kind into text.
 pub(super) trait Extract {
-    /// Passes on the texts of a file, in order.
+    /// Passes on the texts of a file, in order. Before each, adds the columns that it has.
     ///
     /// # Errors
     /// [`ErrorKind::Record`] for a damaged or encrypted file, [`ErrorKind::Unsupported`] for a kind

@@ -35,6 +35,7 @@ impl Extract for Docx {
                 text.push_str(&archive.text(notes, &WORD)?);
             }
         }
+        archive.push_title("docProps/core.xml", &file);
         take(None, Ok(text.trim().as_bytes()))
     }
 }
@@ -44,7 +45,9 @@ pub(super) struct Odt;
 impl Extract for Odt {
     fn extract(&self, file: RawFile<'_>, take: Take<'_>) -> Result<()> {
         let mut archive = Archive::open(&file.bytes, "ODT", file.options)?;
-        take(None, Ok(archive.text("content.xml", &OPEN_DOCUMENT)?.trim().as_bytes()))
+        let text = archive.text("content.xml", &OPEN_DOCUMENT)?;
+        archive.push_title("meta.xml", &file);
+        take(None, Ok(text.trim().as_bytes()))
     }
 }
 
@@ -62,6 +65,7 @@ impl Extract for Epub {
         })?;
         let package =
             package.ok_or_else(|| damaged("EPUB", "a rootfile in META-INF/container.xml", "none"))?;
+        archive.push_title(&package, &file);
         let mut text = String::new();
         for chapter in chapters(&archive.part(&package)?, &package)? {
             // Books often name parts that they do not have.
@@ -147,6 +151,10 @@ const OPEN_DOCUMENT: Markup = Markup {
     within: Some("text"),
 };
 
+/// The title of a document, in what describes it. (A book may have several; they are joined.)
+const TITLE: Markup =
+    Markup { text: &["title"], paragraphs: &["title"], blanks: &[], left_out: &[], within: None };
+
 /// An archive of parts.
 struct Archive<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
@@ -166,6 +174,16 @@ impl<'a> Archive<'a> {
 
     fn has(&self, name: &str) -> bool {
         self.archive.index_for_name(name).is_some()
+    }
+
+    /// Adds the title of a document as a column. It is in this part, if there is one.
+    /// Damage there is no reason to refuse the document.
+    fn push_title(&mut self, name: &str, file: &RawFile<'_>) {
+        let part = if file.options.keep.is_nothing() { None } else { self.part(name).ok() };
+        if let Some(title) = part.and_then(|part| text_of(&part, &TITLE).ok()) {
+            let words: Vec<&str> = title.split_whitespace().collect();
+            file.columns.borrow_mut().push("title", words.join(" "));
+        }
     }
 
     /// The bytes of a part.
@@ -307,6 +325,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
     use std::io::Write;
     use std::sync::Arc;
 
@@ -327,7 +346,8 @@ mod tests {
     fn extracted(kind: &dyn Extract, bytes: Vec<u8>) -> Result<String, String> {
         let mut text = String::new();
         let options = CorpusOptions::default();
-        let file = RawFile { bytes, options: &options, guesses: &Arc::default() };
+        let columns = RefCell::default();
+        let file = RawFile { bytes, options: &options, guesses: &Arc::default(), columns: &columns };
         let done = kind.extract(file, &mut |_, found| {
             text.push_str(&String::from_utf8_lossy(found?));
             Ok(())

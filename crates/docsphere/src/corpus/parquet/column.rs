@@ -7,6 +7,7 @@ use super::pages::{DataPage, PLAIN, PLAIN_DICTIONARY, Page, Pages};
 use super::values::{Deltas, Runs};
 use super::{Result, damaged, unsupported};
 
+const RLE: i64 = 3;
 const DELTA_BINARY_PACKED: i64 = 5;
 const DELTA_LENGTH_BYTE_ARRAY: i64 = 6;
 const DELTA_BYTE_ARRAY: i64 = 7;
@@ -24,6 +25,14 @@ pub(in crate::corpus) enum Value<'a> {
     Integer(i128),
     Float(f32),
     Double(f64),
+    Boolean(bool),
+    /// Days since 1970.
+    Date(i32),
+    /// Parts of a second since the beginning of 1970.
+    Timestamp {
+        count: i64,
+        per_second: i64,
+    },
 }
 
 /// A column of a row group.
@@ -51,7 +60,13 @@ enum Values {
     Plain {
         at: usize,
     },
+    /// One bit per value.
+    Bits {
+        next: usize,
+    },
     Keys(Runs),
+    /// True and false in runs.
+    BitRuns(Runs),
     /// Lengths, then all texts.
     Lengths {
         lengths: Deltas,
@@ -111,6 +126,14 @@ impl<'a> Column<'a> {
         let end = self.page.values.end;
         match values {
             Values::Plain { at } => plain(content, at, end, &self.column.column_type),
+            Values::Bits { next } => {
+                let byte = content[self.page.values.start..end].get(*next / 8);
+                let byte = byte.ok_or_else(|| damaged("more values in a page", "its end"))?;
+                let value = byte >> (*next % 8) & 1 == 1;
+                *next += 1;
+                Ok(Value::Boolean(value))
+            }
+            Values::BitRuns(runs) => Ok(Value::Boolean(runs.next(content)? == 1)),
             Values::Keys(keys) => match &self.dictionary {
                 Some(dictionary) => dictionary.value(keys.next(content)?, &self.column.column_type),
                 None => Err(damaged("a dictionary before its keys", "none")),
@@ -184,7 +207,22 @@ impl Values {
     fn new(page: &DataPage, column_type: &ColumnType) -> Result<Self> {
         let (content, at, end) = (&page.content[..], page.values.start, page.values.end);
         let is_text = *column_type == ColumnType::Text;
-        let is_integer = matches!(column_type, ColumnType::Int32 { .. } | ColumnType::Int64 { .. });
+        let is_integer = matches!(
+            column_type,
+            ColumnType::Int32 { .. }
+                | ColumnType::Int64 { .. }
+                | ColumnType::Date
+                | ColumnType::Timestamp { .. }
+        );
+        if *column_type == ColumnType::Boolean {
+            return match page.encoding {
+                PLAIN => Ok(Values::Bits { next: 0 }),
+                // The length of the runs comes first.
+                RLE if end - at >= 4 => Ok(Values::BitRuns(Runs::new(at + 4, end, 1)?)),
+                RLE => Err(damaged("the length of runs", "the end of the page")),
+                other => Err(unsupported(format!("encoding {other} of this type of column"))),
+            };
+        }
         Ok(match page.encoding {
             PLAIN => Values::Plain { at },
             PLAIN_DICTIONARY | RLE_DICTIONARY => match content[at..end].first() {
@@ -291,8 +329,10 @@ impl ColumnType {
     /// Width of a number in bytes.
     fn width(&self) -> usize {
         match self {
-            ColumnType::Int32 { .. } | ColumnType::Float => 4,
-            ColumnType::Int64 { .. } | ColumnType::Double => 8,
+            ColumnType::Int32 { .. } | ColumnType::Float | ColumnType::Date => 4,
+            ColumnType::Int64 { .. } | ColumnType::Double | ColumnType::Timestamp { .. } => 8,
+            // In a dictionary, which columns of this type do not have.
+            ColumnType::Boolean => 1,
             ColumnType::Text | ColumnType::Other(_) => unreachable!("not a column of numbers"),
         }
     }
@@ -306,6 +346,11 @@ impl ColumnType {
             ColumnType::Int64 { is_signed: false } => Value::Integer(i128::from(bits)),
             ColumnType::Float => Value::Float(f32::from_bits(bits as u32)),
             ColumnType::Double => Value::Double(f64::from_bits(bits)),
+            ColumnType::Boolean => Value::Boolean(bits & 1 == 1),
+            ColumnType::Date => Value::Date(bits as u32 as i32),
+            ColumnType::Timestamp { per_second } => {
+                Value::Timestamp { count: bits as i64, per_second: *per_second }
+            }
             ColumnType::Text | ColumnType::Other(_) => unreachable!("not a column of numbers"),
         }
     }

@@ -58,6 +58,14 @@ pub(in crate::corpus) enum ColumnType {
     },
     Float,
     Double,
+    /// True or false.
+    Boolean,
+    /// Days since 1970.
+    Date,
+    /// Parts of a second since the beginning of 1970, so many per second.
+    Timestamp {
+        per_second: i64,
+    },
     /// Any other type, by name.
     Other(String),
 }
@@ -200,8 +208,9 @@ impl ColumnType {
     /// The number of the physical type of the values.
     fn physical_type(&self) -> Option<i64> {
         match self {
-            ColumnType::Int32 { .. } => Some(1),
-            ColumnType::Int64 { .. } => Some(2),
+            ColumnType::Boolean => Some(0),
+            ColumnType::Int32 { .. } | ColumnType::Date => Some(1),
+            ColumnType::Int64 { .. } | ColumnType::Timestamp { .. } => Some(2),
             ColumnType::Float => Some(4),
             ColumnType::Double => Some(5),
             ColumnType::Text => Some(6),
@@ -259,6 +268,8 @@ struct Node {
     /// The meaning of the values, as stated by newer files; for integers also whether they are
     /// signed.
     logical_type: Option<(i16, bool)>,
+    /// For points in time: parts per second, as stated by newer files.
+    per_second: Option<i64>,
 }
 
 fn read_node(reader: &mut Reader<'_>) -> Result<Node> {
@@ -276,17 +287,25 @@ fn read_node(reader: &mut Reader<'_>) -> Result<Node> {
                 node.n_children = Some(n_children);
             }
             6 => node.converted_type = Some(reader.integer(field)?),
-            10 => node.logical_type = read_logical_type(reader, field)?,
+            10 => (node.logical_type, node.per_second) = read_logical_type(reader, field)?,
             _ => reader.skip(field)?,
         }
     }
     Ok(node)
 }
 
-fn read_logical_type(reader: &mut Reader<'_>, field: Field) -> Result<Option<(i16, bool)>> {
-    let mut found = None;
+/// The meaning of values, whether integers are signed, and the parts per second of points in time.
+type LogicalType = (Option<(i16, bool)>, Option<i64>);
+
+fn read_logical_type(reader: &mut Reader<'_>, field: Field) -> Result<LogicalType> {
+    let (mut found, mut per_second) = (None, None);
     let mut fields = reader.structure(field)?;
     while let Some(field) = reader.next_field(&mut fields)? {
+        if field.id == LOGICAL_TIMESTAMP {
+            found = Some((LOGICAL_TIMESTAMP, true));
+            per_second = read_unit(reader, field)?;
+            continue;
+        }
         if field.id != LOGICAL_INTEGER {
             found = Some((field.id, true));
             reader.skip(field)?;
@@ -302,8 +321,33 @@ fn read_logical_type(reader: &mut Reader<'_>, field: Field) -> Result<Option<(i1
         }
         found = Some((LOGICAL_INTEGER, is_signed));
     }
-    Ok(found)
+    Ok((found, per_second))
 }
+
+/// The unit of points in time.
+fn read_unit(reader: &mut Reader<'_>, field: Field) -> Result<Option<i64>> {
+    let mut per_second = None;
+    let mut fields = reader.structure(field)?;
+    while let Some(field) = reader.next_field(&mut fields)? {
+        if field.id != 2 {
+            reader.skip(field)?;
+            continue;
+        }
+        let mut unit = reader.structure(field)?;
+        while let Some(field) = reader.next_field(&mut unit)? {
+            per_second = match field.id {
+                1 => Some(1_000),
+                2 => Some(1_000_000),
+                3 => Some(1_000_000_000),
+                _ => None,
+            };
+            reader.skip(field)?;
+        }
+    }
+    Ok(per_second)
+}
+
+const LOGICAL_TIMESTAMP: i16 = 8;
 
 const LOGICAL_INTEGER: i16 = 10;
 const LOGICAL_NAMES: [&str; 17] = [
@@ -371,11 +415,24 @@ impl Node {
         };
         let physical = self.physical_type.and_then(|kind| usize::try_from(kind).ok());
         let name = physical.and_then(|kind| PHYSICAL_NAMES.get(kind)).unwrap_or(&"unknown");
+        let per_second = match (self.logical_type, self.converted_type) {
+            (Some(_), _) => self.per_second,
+            (None, Some(9)) => Some(1_000),
+            (None, Some(10)) => Some(1_000_000),
+            _ => None,
+        };
+        if let (Some(0 | 1), "Int64", "timestamp", Some(per_second)) =
+            (self.repetition, *name, meaning, per_second)
+        {
+            return ColumnType::Timestamp { per_second };
+        }
         match (self.repetition, *name, meaning) {
             (Some(2), ..) => ColumnType::Other(format!("list of {name}")),
             (_, "Binary", "string" | "enum" | "JSON") => ColumnType::Text,
             (_, "Int32", "" | "integer") => ColumnType::Int32 { is_signed },
             (_, "Int64", "" | "integer") => ColumnType::Int64 { is_signed },
+            (_, "Int32", "date") => ColumnType::Date,
+            (_, "Boolean", "") => ColumnType::Boolean,
             (_, "Float", "") => ColumnType::Float,
             (_, "Double", "") => ColumnType::Double,
             (_, name, "") => ColumnType::Other(name.to_owned()),

@@ -60,9 +60,17 @@ fn fields_are_found_by_path_and_lists_joined() {
     let message =
         |record: &str| folder.strip(&read(&folder.file("d.jsonl", record), options.clone()).unwrap_err());
     assert_eq!(
-        message("{\"doc\":{\"tags\":[]},\"authors\":[{\"name\":\"\"}],\"key\":{\"n\":1}}"),
+        message("{\"doc\":{\"day\":[]},\"authors\":[{}],\"key\":{\"n\":1}}"),
         "d.jsonl:1: there is no field \"doc.title\"; the fields are authors, doc, key; text_fields names the field to take"
     );
+    // A record may lack some of several fields, but not all records the same one.
+    let some = "{\"doc\":{\"tags\":[]},\"authors\":[{\"name\":\"A\"}],\"key\":{\"n\":1}}";
+    assert_eq!(
+        message(some),
+        "text_fields must be fields that some record has, got \"doc.title\", which none has"
+    );
+    let (found, _) = read(&folder.file("d.jsonl", format!("{some}\n{jsonl}")), options.clone()).unwrap();
+    assert_eq!(found[0], ("1".to_owned(), "\n\nA".to_owned()));
     // Depth is bounded, and so is the stack.
     let deep = format!("{{\"text\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let deep = folder.strip(&read(&folder.file("d.jsonl", deep), CorpusOptions::default()).unwrap_err());

@@ -215,7 +215,7 @@ fn a_corpus_counted_in_pieces_is_the_corpus_fitted() {
 
 #[test]
 fn given_documents_keep_their_ids() {
-    let documents = [Document { id: "x", text: "cats purr" }, Document { id: "x", text: "dogs bark" }];
+    let documents = [Document::new("x", "cats purr"), Document::new("x", "dogs bark")];
     let counted = Vectorizer::new().count_documents(&documents).unwrap();
     assert_eq!(format!("{:?}", counted.term_counts()), "TermCounts(4 terms of 2 documents)");
     let model = Vectorizer::new().model(counted.term_counts()).unwrap();

@@ -1,0 +1,289 @@
+//! The raw values of kept columns in a file, written while documents are read.
+//!
+//! The file is a text store of its own: for each document, its place in the input as the id, and
+//! its values as the text (`corpus/kept.rs`). So texts can be read without columns, and columns
+//! without texts.
+//!
+//! Threads number the names of columns as they meet them. The order of the columns is that of the
+//! options, or in which they first occur in the documents: it does not depend on threads.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::block::{OpenBlock, Packer};
+use super::reader::TextStore;
+use super::writer::{StoredBlocks, TextStoreWriter};
+use crate::corpus::{Document, Keep, Kept, check_number, decode, encode, missing};
+use crate::error::{ErrorKind, Result};
+use crate::memory::MemoryLimit;
+
+/// The numbers of the columns, by name, as threads meet them.
+#[derive(Debug, Default)]
+pub(super) struct Registry(Mutex<HashMap<Box<str>, u32>>);
+
+impl Registry {
+    fn number(&self, name: &str) -> Result<u32> {
+        let mut numbers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&number) = numbers.get(name) {
+            return Ok(number);
+        }
+        let number = numbers.len() as u32;
+        check_number(numbers.len() + 1)?;
+        numbers.insert(name.into(), number);
+        Ok(number)
+    }
+}
+
+/// Writes the kept columns of a corpus to a new file, in order.
+///
+/// [`Vectorizer::fit_stored`](crate::Vectorizer::fit_stored) fills it while it reads.
+pub struct ColumnStoreWriter {
+    texts: TextStoreWriter,
+    pub(super) registry: Arc<Registry>,
+    /// The columns that have occurred, in order.
+    order: Vec<u32>,
+    /// The fields of the first record, for a message.
+    known: String,
+    /// The names that were given.
+    named: Vec<String>,
+}
+
+impl ColumnStoreWriter {
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// If the file already exists, or cannot be created.
+    pub fn create(path: impl AsRef<Path>, keep: &Keep) -> Result<Self> {
+        let (texts, registry) = (TextStoreWriter::create(path)?, Registry::default());
+        for name in keep.names() {
+            registry.number(name)?;
+        }
+        let (registry, named) = (Arc::new(registry), keep.names().to_vec());
+        Ok(ColumnStoreWriter { texts, registry, order: Vec::new(), known: String::new(), named })
+    }
+
+    /// Adds the values of a document.
+    ///
+    /// # Errors
+    /// If they cannot be written, or there are too many columns.
+    pub fn push(&mut self, document: Document<'_>) -> Result<()> {
+        let mut chunk = ColumnChunk::new(&self.registry);
+        let text = chunk.encoded(document.kept)?.to_owned();
+        self.note(&chunk);
+        self.texts.push(Document::new(&document.kept.place(document.id), &text))
+    }
+
+    pub(super) fn write_chunk(&mut self, chunk: ColumnChunk) -> Result<()> {
+        self.note(&chunk);
+        self.texts.write_chunk(chunk.blocks)
+    }
+
+    fn note(&mut self, chunk: &ColumnChunk) {
+        if self.known.is_empty() {
+            self.known.clone_from(&chunk.known);
+        }
+        for number in &chunk.order {
+            if !self.order.contains(number) {
+                self.order.push(*number);
+            }
+        }
+    }
+
+    /// Finishes the file, and opens it for reading.
+    ///
+    /// # Errors
+    /// If it cannot be written; [`ErrorKind::MissingField`] if no record has a named column.
+    pub fn finish(self) -> Result<ColumnStore> {
+        let registry = self.registry.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_number = vec![String::new(); registry.len()];
+        for (name, &number) in registry.iter() {
+            by_number[number as usize] = name.to_string();
+        }
+        drop(registry);
+        let is_known = |path: &str| {
+            let same = |field: &str| {
+                let start = path.get(..field.len()).filter(|start| start.eq_ignore_ascii_case(field));
+                start.is_some_and(|_| path.len() == field.len() || path[field.len()..].starts_with('.'))
+            };
+            self.known.is_empty() || self.known.split(", ").any(same)
+        };
+        let is_missing = |(number, name): &(u32, &String)| !self.order.contains(number) && !is_known(name);
+        if let Some((_, name)) = (0..).zip(&self.named).find(is_missing) {
+            return Err(missing(name, &self.known));
+        }
+        // Those that were named come first, by their numbers.
+        let n_named = self.named.len() as u32;
+        let order: Vec<u32> = (0..n_named).chain(self.order.into_iter().filter(|&n| n >= n_named)).collect();
+        let mut places = vec![0; by_number.len()];
+        for (place, &number) in order.iter().enumerate() {
+            places[number as usize] = place;
+        }
+        let names = order.iter().map(|&number| std::mem::take(&mut by_number[number as usize])).collect();
+        Ok(ColumnStore { texts: self.texts.finish()?, names, places })
+    }
+}
+
+impl fmt::Debug for ColumnStoreWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColumnStoreWriter").field("texts", &self.texts).finish_non_exhaustive()
+    }
+}
+
+/// The columns of a chunk, compressed.
+pub(super) struct ColumnChunk {
+    registry: Arc<Registry>,
+    /// The numbers of the columns that the chunk has, and the columns in order.
+    numbers: HashMap<Box<str>, u32>,
+    order: Vec<u32>,
+    known: String,
+    text: String,
+    pub(super) packer: Option<Packer>,
+    pub(super) blocks: StoredBlocks,
+}
+
+impl ColumnChunk {
+    pub(super) fn new(registry: &Arc<Registry>) -> Self {
+        ColumnChunk {
+            registry: Arc::clone(registry),
+            numbers: HashMap::new(),
+            order: Vec::new(),
+            known: String::new(),
+            text: String::new(),
+            packer: None,
+            blocks: StoredBlocks::default(),
+        }
+    }
+
+    /// The values of a document as one text.
+    fn encoded(&mut self, kept: Kept<'_>) -> Result<&str> {
+        if self.known.is_empty() {
+            kept.known().clone_into(&mut self.known);
+        }
+        self.text.clear();
+        for &(name, value) in kept.values() {
+            let number = match self.numbers.get(name) {
+                Some(&number) => number,
+                None => {
+                    let number = self.registry.number(name)?;
+                    self.numbers.insert(name.into(), number);
+                    self.order.push(number);
+                    number
+                }
+            };
+            encode([(number, value)].into_iter(), &mut self.text);
+        }
+        Ok(&self.text)
+    }
+
+    pub(super) fn push(&mut self, document: Document<'_>, mut packer: Packer) -> Result<()> {
+        self.encoded(document.kept)?;
+        let full = packer.push(Document::new(&document.kept.place(document.id), &self.text))?;
+        self.blocks.extend(full);
+        self.packer = Some(packer);
+        Ok(())
+    }
+}
+
+/// The raw values of kept columns in a file, open for reading.
+#[derive(Debug)]
+pub struct ColumnStore {
+    texts: TextStore,
+    /// In order.
+    names: Vec<String>,
+    /// The place in order of each number.
+    places: Vec<usize>,
+}
+
+impl ColumnStore {
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The number of documents.
+    pub fn n_documents(&self) -> u64 {
+        self.texts.n_documents()
+    }
+
+    /// The store with a memory limit for reads.
+    #[must_use]
+    pub fn within(mut self, memory: &MemoryLimit) -> Self {
+        self.texts = self.texts.within(memory);
+        self
+    }
+
+    /// The place of a column; `option` says who asks for it.
+    pub(crate) fn find(&self, name: &str, option: &'static str) -> Result<usize> {
+        let found = self.names.iter().position(|other| other == name);
+        let found = found.or_else(|| self.names.iter().position(|other| other.eq_ignore_ascii_case(name)));
+        found.ok_or_else(|| {
+            let found = self.names.join(", ");
+            ErrorKind::MissingField { field: name.to_owned(), option, found }.into()
+        })
+    }
+
+    /// The values of all documents, in order.
+    pub fn rows(&self) -> ColumnRows<'_> {
+        ColumnRows { store: self, next_block: 0, block: None, next: 0 }
+    }
+}
+
+/// The raw values of all documents, in order. Holds one block of the file.
+pub struct ColumnRows<'a> {
+    store: &'a ColumnStore,
+    next_block: usize,
+    block: Option<OpenBlock>,
+    next: usize,
+}
+
+impl ColumnRows<'_> {
+    /// The values of the next document; `None` after the last.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is damaged.
+    pub fn next_row(&mut self) -> Result<Option<StoredRow<'_>>> {
+        let texts = &self.store.texts;
+        while self.block.as_ref().is_none_or(|block| self.next == block.n_docs()) {
+            if self.next_block == texts.n_blocks() {
+                return Ok(None);
+            }
+            let block = texts.block(self.next_block).map_err(|error| error.at_path(texts.path()))?;
+            (self.block, self.next) = (Some(block), 0);
+            self.next_block += 1;
+        }
+        let Some(block) = &self.block else { return Ok(None) };
+        let document = block.document(self.next).map_err(|error| error.at_path(texts.path()))?;
+        self.next += 1;
+        Ok(Some(StoredRow { place: document.id, text: document.text, places: &self.store.places }))
+    }
+}
+
+impl fmt::Debug for ColumnRows<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ColumnRows").field("store", self.store).finish_non_exhaustive()
+    }
+}
+
+/// The raw values of a document.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRow<'a> {
+    place: &'a str,
+    text: &'a str,
+    places: &'a [usize],
+}
+
+impl<'a> StoredRow<'a> {
+    /// Column and value, for each column that has one.
+    pub fn values(&self) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
+        let (mut text, places) = (self.text, self.places);
+        std::iter::from_fn(move || decode(&mut text))
+            .filter_map(|(number, value)| Some((*places.get(number as usize)?, value)))
+    }
+
+    /// Where the document is in the input, for a message: `notes.csv:17`.
+    pub fn place(&self) -> &'a str {
+        self.place
+    }
+}
