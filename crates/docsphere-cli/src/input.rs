@@ -8,6 +8,7 @@ use docsphere::{
     Corpus, CorpusStats, TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows,
     Vectorizer, formats,
 };
+use docsphere_result::PassagesEntry;
 use docsphere_result::files::Reading;
 
 use crate::args::{InputArgs, UsageError};
@@ -71,6 +72,17 @@ impl Loaded {
             );
         }
         Ok(())
+    }
+
+    /// How documents were cut into passages, if they were.
+    pub(crate) fn passages(&self) -> Option<PassagesEntry> {
+        match &self.source {
+            Source::Documents { model, stats, .. } => {
+                let n_documents = stats.n_documents;
+                model.split().map(|split| PassagesEntry { split, n_documents })
+            }
+            Source::Matrix { .. } => None,
+        }
     }
 
     /// The texts of the documents, if they were kept.
@@ -165,6 +177,7 @@ pub(crate) fn load_matrix(
         let message = "a matrix cannot be read from standard input; put it into a file and name that";
         return Err(UsageError(message.to_owned()).into());
     }
+    input.check_for_matrix()?;
     let start = Instant::now();
     let term_names = input.vocabulary.as_deref().map(read_names).transpose()?;
     let memory = memory::of_readers();

@@ -33,6 +33,8 @@ mod pipes;
 mod parquet_files;
 // Results whose assignments are in parts.
 mod parts;
+// Long documents, cut into passages.
+mod passages;
 // What every output file holds.
 mod results;
 // Several numbers of clusters in one run.

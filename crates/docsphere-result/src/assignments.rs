@@ -61,6 +61,15 @@ impl AssignmentsFormat {
         }
     }
 
+    /// The name of the file of whole documents; see [`documents`](crate::documents).
+    pub const fn documents_name(self) -> &'static str {
+        match self {
+            AssignmentsFormat::Csv => "documents.csv",
+            AssignmentsFormat::Jsonl => "documents.jsonl",
+            AssignmentsFormat::Parquet => "documents.parquet",
+        }
+    }
+
     /// The name of a part in the folder [`names::ASSIGNMENT_PARTS`].
     pub fn part_name(self, number: u32) -> String {
         format!("{PART_PREFIX}{number:05}.{}", self.name())

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use docsphere::{ClusterSummary, Keyword, MemoryLimit, Model, Representative, TermId};
+use docsphere::{ClusterSummary, Keyword, MemoryLimit, Model, Representative, Split, TermId};
 use serde::{Deserialize, Serialize};
 
 use crate::assignments::rounded;
@@ -26,7 +26,7 @@ pub struct ShownDocument {
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClustersFile {
-    /// The number of documents.
+    /// The number of documents; of passages, if documents were cut into them.
     pub n_documents: usize,
     /// The number of terms.
     pub n_terms: usize,
@@ -55,8 +55,21 @@ pub struct ClustersFile {
     pub silhouette: Option<f64>,
     /// Clusters without a document.
     pub n_empty_clusters: usize,
+    /// How documents were cut into passages, which are then the documents of the result. Absent if
+    /// they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passages: Option<PassagesEntry>,
     /// The clusters, in the order of their numbers.
     pub clusters: Vec<ClusterEntry>,
+}
+
+/// The passages of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassagesEntry {
+    /// How documents were cut.
+    pub split: Split,
+    /// The number of documents that were cut.
+    pub n_documents: u64,
 }
 
 /// One cluster.

@@ -9,7 +9,7 @@ use docsphere::{
 };
 
 use crate::assignments::rounded;
-use crate::clusters::{self, ClustersFile, ShownDocument};
+use crate::clusters::{self, ClustersFile, PassagesEntry, ShownDocument};
 use crate::error::Result;
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
@@ -139,6 +139,7 @@ impl Description {
             min_similarity: None,
             silhouette: None,
             n_empty_clusters: summaries.iter().filter(|summary| summary.size == 0).count(),
+            passages: None,
             clusters: clusters::entries(summaries, model, &shown, &cluster_names),
         };
         drop(shown);
@@ -159,6 +160,13 @@ impl Description {
     #[must_use]
     pub fn with_min_similarity(mut self, min_similarity: f64) -> Self {
         self.clusters.min_similarity = Some(min_similarity);
+        self
+    }
+
+    /// Adds how documents were cut into the passages that are clustered.
+    #[must_use]
+    pub fn with_passages(mut self, passages: PassagesEntry) -> Self {
+        self.clusters.passages = Some(passages);
         self
     }
 

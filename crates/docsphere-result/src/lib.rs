@@ -60,6 +60,7 @@
 mod assignments;
 mod clusters;
 mod description;
+pub mod documents;
 mod error;
 pub mod files;
 mod folder;
@@ -81,7 +82,8 @@ pub use assignments::{
     Assignment, Assignments, AssignmentsFormat, ReadAssignment, read_assignments, rounded,
 };
 pub use clusters::{
-    ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, ShownDocument, term_name,
+    ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, PassagesEntry, ShownDocument,
+    term_name,
 };
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};

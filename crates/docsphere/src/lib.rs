@@ -172,7 +172,8 @@ pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, wri
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
 pub use corpus::{
-    Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document, EncodingName, Html, SkippedFiles,
+    Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document, EncodingName, Html,
+    SkippedFiles, Split,
 };
 #[cfg(feature = "distributed")]
 pub use distributed::{

@@ -64,7 +64,8 @@ impl Args {
             *counts.entry(&line.id).or_default() += 1;
         }
         known.retain(|id, texts| counts.get(id) == Some(&texts.len()));
-        let corpus = Corpus::open(&self.input.inputs, self.input.corpus_options())?;
+        let split = clusters.passages.map(|passages| passages.split);
+        let corpus = Corpus::open(&self.input.inputs, self.input.corpus_options_of_result(split))?;
         let mut progress = Progress::new(self.quiet);
         let line = |number: usize| {
             let line = &lines[number];

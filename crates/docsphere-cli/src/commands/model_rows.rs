@@ -1,7 +1,7 @@
 //! Reads new input as rows over a model's terms.
 
 use anyhow::{Result, bail, ensure};
-use docsphere::{Corpus, Model, UnitRows};
+use docsphere::{Corpus, Model, Split, UnitRows};
 
 use crate::args::InputArgs;
 use crate::input::load_matrix;
@@ -14,6 +14,8 @@ pub(super) struct ModelRows {
     pub(super) ids: Vec<String>,
     /// Remarks collected while reading.
     pub(super) remarks: Remarks,
+    /// How documents were cut into passages.
+    pub(super) split: Option<Split>,
     /// The share of each document's words that the model does not know; empty for a matrix.
     unknown_shares: Vec<f32>,
 }
@@ -39,6 +41,7 @@ pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Pr
             rows: loaded.rows,
             ids: loaded.ids,
             remarks: Remarks::default(),
+            split: None,
             unknown_shares: Vec::new(),
         });
     }
@@ -46,12 +49,13 @@ pub(super) fn rows_for_model(model: &Model, input: &InputArgs, progress: &mut Pr
     let Some(text) = model.text() else {
         bail!("this model was made from a matrix and does not know how to read text; give it a matrix file");
     };
-    let corpus = Corpus::open(&input.inputs, input.corpus_options())?;
+    let corpus = Corpus::open(&input.inputs, input.corpus_options_of_result(text.split()))?;
     let read = text.transform_corpus_watched(&corpus, progress)?;
     Ok(ModelRows {
         rows: read.transformed.rows,
         ids: read.ids,
         remarks: Remarks::of_reading(&read.stats),
+        split: corpus.options().split,
         unknown_shares: read.transformed.unknown_shares,
     })
 }

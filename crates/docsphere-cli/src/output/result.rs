@@ -91,6 +91,9 @@ impl Outcome {
         if let Some(least) = min_similarity {
             description = description.with_min_similarity(least);
         }
+        if let Some(passages) = loaded.passages() {
+            description = description.with_passages(passages);
+        }
         if let Some(silhouette) = &silhouette {
             description = description.with_silhouette(silhouette);
         }
@@ -135,6 +138,9 @@ impl Outcome {
             silhouettes: self.silhouettes.as_deref(),
         };
         assignments.write(folder, options.output.assignments)?;
+        if loaded.passages().is_some() {
+            assignments.write_documents(folder, options.output.assignments)?;
+        }
         fail_point("assignments written");
         self.model.save(folder.join(names::MODEL))?;
         self.description.write(folder)?;

@@ -48,6 +48,8 @@ impl AddAssign for SkippedFiles {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ChunkTally {
     pub(super) n_documents: u64,
+    /// Texts handed on; as many as documents, unless these are split.
+    pub(super) n_passages: u64,
     pub(super) n_bad_records: u64,
     pub(super) n_invalid_utf8: u64,
     /// Those of them that no encoding would mend.

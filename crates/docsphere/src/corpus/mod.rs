@@ -24,6 +24,8 @@
 //! The files of a folder are text, web pages, mail or office documents, by their content; images,
 //! sound, film, archives and programs are skipped and counted.
 //! Texts that are HTML lose their tags, and entities are decoded ([`CorpusOptions::html`]).
+//! Long documents can be cut into passages, which then take the place of documents
+//! ([`CorpusOptions::split`]).
 //!
 //! # The idea
 //!
@@ -74,6 +76,7 @@ mod sheet;
 mod sheet;
 #[cfg(feature = "office")]
 mod sheet_parts;
+mod split;
 mod stamp;
 mod stats;
 mod stream;
@@ -88,4 +91,5 @@ pub use input::Corpus;
 pub use options::CorpusOptions;
 pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;
+pub use split::Split;
 pub use stats::{CorpusStats, EncodingName};

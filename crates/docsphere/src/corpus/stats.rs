@@ -22,6 +22,9 @@ const FEW_DAMAGED: u64 = 10;
 pub struct CorpusStats {
     /// Documents read.
     pub n_documents: u64,
+    /// Their passages: as many as documents, unless these are split
+    /// ([`CorpusOptions::split`]).
+    pub n_passages: u64,
     /// Records left out because they could not be read.
     pub n_bad_records: u64,
     /// Documents with bytes that were not text in their encoding and have been replaced.
@@ -42,6 +45,7 @@ pub struct CorpusStats {
 impl CorpusStats {
     pub(super) fn add(&mut self, tally: &ChunkTally) {
         self.n_documents += tally.n_documents;
+        self.n_passages += tally.n_passages;
         self.n_bad_records += tally.n_bad_records;
         self.n_invalid_utf8 += tally.n_invalid_utf8;
         self.n_beyond_encoding += tally.n_beyond_encoding;
@@ -65,6 +69,7 @@ impl CorpusStats {
 impl AddAssign for CorpusStats {
     fn add_assign(&mut self, other: CorpusStats) {
         self.n_documents += other.n_documents;
+        self.n_passages += other.n_passages;
         self.n_bad_records += other.n_bad_records;
         self.n_invalid_utf8 += other.n_invalid_utf8;
         self.n_beyond_encoding += other.n_beyond_encoding;
