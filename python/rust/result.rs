@@ -87,6 +87,7 @@ impl Input<'_> {
             labels: &self.labels,
             similarities: self.similarities,
             model,
+            n_copies: None,
             objective: self.objective,
         };
         // The first exception; later calls return no texts.
@@ -160,7 +161,8 @@ pub(crate) fn write_result(
         let summarize = start.elapsed().as_secs_f64();
         let write = |folder: &std::path::Path| {
             let (ids, labels, similarities) = (input.ids, &input.labels, input.similarities);
-            let assignments = Assignments { ids, labels, similarities, nearest: None, silhouettes: None };
+            let assignments =
+                Assignments { ids, labels, similarities, nearest: None, silhouettes: None, copies: None };
             assignments.write(folder, AssignmentsFormat::Csv)?;
             model.save(folder.join(names::MODEL))?;
             description.write(folder)?;

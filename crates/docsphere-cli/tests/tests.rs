@@ -5,6 +5,8 @@ mod command;
 
 // Names of clusters and groups, outliers, silhouettes.
 mod descriptions;
+// Copies of documents.
+mod duplicates;
 // The same assignments whatever the strategy and the number of threads.
 mod exactness;
 // The page that people look at, and the server behind it.

@@ -220,8 +220,14 @@ mod tests {
         let ids = ["a,b#1", "a,b#2", "a,b#3", "c#1"].map(str::to_owned);
         let labels = Labels::from(vec![7, 7, 2, -1]);
         let similarities = &[0.5; 4];
-        let passages =
-            Assignments { ids: &ids, labels: &labels, similarities, nearest: None, silhouettes: None };
+        let passages = Assignments {
+            ids: &ids,
+            labels: &labels,
+            similarities,
+            nearest: None,
+            silhouettes: None,
+            copies: None,
+        };
         for &format in AssignmentsFormat::ALL {
             let folder = tempfile::tempdir().unwrap();
             let written = passages.write_documents(folder.path(), format);

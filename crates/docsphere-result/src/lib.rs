@@ -35,6 +35,7 @@
 //!     labels: &fit.labels,
 //!     similarities: &fit.similarities,
 //!     model: &fit.model.with_text(text.model)?,
+//!     n_copies: None,
 //!     objective: fit.objective,
 //! };
 //! let texts_of = |numbers: &[u64]| {
@@ -79,11 +80,11 @@ mod sweep_page;
 mod trace;
 
 pub use assignments::{
-    Assignment, Assignments, AssignmentsFormat, ReadAssignment, read_assignments, rounded,
+    Assignment, Assignments, AssignmentsFormat, Copies, ReadAssignment, read_assignments, rounded,
 };
 pub use clusters::{
-    ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, PassagesEntry, ShownDocument,
-    term_name,
+    ClusterEntry, ClustersFile, DocumentEntry, DuplicatesEntry, KeywordEntry, NeighbourEntry, PassagesEntry,
+    ShownDocument, term_name,
 };
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};

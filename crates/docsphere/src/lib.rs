@@ -221,4 +221,6 @@ pub use vectors::{
     CountedDocuments, DocumentBound, IdfKind, TermCounts, TextModel, TfidfOptions, Transformed,
     TransformedCorpus, Vectorized, VectorizedPart, Vectorizer, Vocabulary,
 };
-pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};
+pub use vectors::{
+    Duplicates, MAX_ROWS, MAX_TERMS, NEAR_DUPLICATE, Row, SparseRows, UNIT_TOLERANCE, UnitRows,
+};

@@ -2,6 +2,7 @@
 //! defaults are the library's.
 
 mod cluster;
+mod duplicates;
 mod input;
 mod long_run;
 mod output;
@@ -10,6 +11,7 @@ mod settings;
 mod text;
 
 pub(crate) use cluster::{ClusterArgs, ClusterNumber};
+pub(crate) use duplicates::{DuplicateArgs, DuplicateUse};
 pub(crate) use input::InputArgs;
 pub(crate) use long_run::{LimitArgs, LongRunArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};

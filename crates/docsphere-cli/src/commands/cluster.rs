@@ -12,8 +12,8 @@ use docsphere::{
 use docsphere_result::{Setting, names};
 
 use crate::args::{
-    ClusterArgs, ClusterNumber, InputArgs, LongRunArgs, OutputArgs, PageArgs, TextArgs, UsageError,
-    settings_of,
+    ClusterArgs, ClusterNumber, DuplicateArgs, InputArgs, LongRunArgs, OutputArgs, PageArgs, TextArgs,
+    UsageError, settings_of,
 };
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded};
@@ -35,6 +35,8 @@ use crate::progress::Progress;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) input: InputArgs,
+    #[command(flatten)]
+    pub(super) duplicates: DuplicateArgs,
     #[command(flatten)]
     pub(super) text: TextArgs,
 
@@ -88,6 +90,7 @@ impl Args {
         let store = self.output.needs_texts().then_some(&*store);
         let mut loaded = input::load(&self.input, text, self.cluster.threads, store, &mut progress)?;
         fail_point("documents read");
+        loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
             Forecast::new(&loaded.rows, &params, self.output.silhouette).check(limit)?;
@@ -244,6 +247,9 @@ impl Args {
             "finishing this iteration, then writing the result; press Ctrl-C again to stop at once",
         );
         let mut options = FitOptions::default().observer(progress);
+        if let Some(weights) = loaded.weights() {
+            options = options.weights(weights);
+        }
         if let Some(path) = &self.long_run.checkpoint {
             options = options.checkpoint(path, self.long_run.checkpoint_every);
         }

@@ -8,7 +8,10 @@ use anyhow::{Context, Result, bail};
 use docsphere::{ClusterGrid, ErrorKind, Params, Sweep, SweepOptions, SweepStep, fail_point, on_threads};
 use docsphere_result::{Recommendation, Setting, StabilityEntry, SweepEntry, SweepFile, names};
 
-use crate::args::{ClusterArgs, InputArgs, LimitArgs, OutputArgs, PageArgs, TextArgs, settings_of};
+use crate::args::{
+    ClusterArgs, DuplicateArgs, DuplicateUse, InputArgs, LimitArgs, OutputArgs, PageArgs, TextArgs,
+    UsageError, settings_of,
+};
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded};
 use crate::interrupt;
@@ -29,6 +32,8 @@ use crate::progress::Progress;
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
+    #[command(flatten)]
+    duplicates: DuplicateArgs,
     #[command(flatten)]
     text: TextArgs,
 
@@ -92,6 +97,10 @@ impl Args {
         let options =
             SweepOptions::default().stability(self.stability).stability_sample(self.stability_sample);
         options.check()?;
+        if self.duplicates.duplicates == DuplicateUse::Weight {
+            let message = "--duplicates must be keep or drop in a sweep, whose measures know no weights; docsphere cluster takes weight";
+            return Err(UsageError(message.to_owned()).into());
+        }
         let text = self.text.options()?;
         self.output.choose_folder(&self.input, "sweep");
         self.output.check(&self.input)?;
@@ -108,6 +117,7 @@ impl Args {
         let store = self.output.needs_texts().then_some(&*store);
         let mut loaded = input::load(&self.input, text, self.cluster.threads, store, &mut progress)?;
         fail_point("documents read");
+        loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         let grid = self.grid(&loaded)?;
         self.check_memory(&loaded, &params, &grid, &options)?;
         let mut done = self.all_steps(&loaded, params, &grid, options, &folder, &mut progress)?;

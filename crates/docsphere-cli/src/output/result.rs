@@ -16,6 +16,7 @@ use docsphere_result::{
 
 use crate::args::{ClusterArgs, OutputArgs, PageArgs};
 use crate::console::tell;
+use crate::copies::FoundCopies;
 use crate::input::{Loaded, Source};
 use crate::memory;
 use crate::progress::Progress;
@@ -74,6 +75,7 @@ impl Outcome {
             labels: &fit.labels,
             similarities: &fit.similarities,
             model: &model,
+            n_copies: loaded.copies.as_ref().map(FoundCopies::n_copies),
             objective: fit.objective,
         };
         let mut has_warned = false;
@@ -93,6 +95,9 @@ impl Outcome {
         }
         if let Some(passages) = loaded.passages() {
             description = description.with_passages(passages);
+        }
+        if let Some(copies) = &loaded.copies {
+            description = description.with_duplicates(copies.entry.clone());
         }
         if let Some(silhouette) = &silhouette {
             description = description.with_silhouette(silhouette);
@@ -136,6 +141,7 @@ impl Outcome {
             similarities: &fit.similarities,
             nearest: nearest.as_ref(),
             silhouettes: self.silhouettes.as_deref(),
+            copies: loaded.copies.as_ref().map(FoundCopies::of_lines),
         };
         assignments.write(folder, options.output.assignments)?;
         if loaded.passages().is_some() {
@@ -214,12 +220,13 @@ fn silhouette_of(
 fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     let Some(texts) = loaded.texts() else { return Ok(BTreeMap::new()) };
     // Numbers of rows, so they fit.
-    let docs: Vec<DocId> = numbers.iter().map(|&number| DocId::new(number as u32)).collect();
+    let docs: Vec<DocId> =
+        numbers.iter().map(|&number| DocId::new(loaded.document_of(number) as u32)).collect();
     let documents = texts.get_many(&docs)?;
     // They are copied into the output.
     let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
     memory::of_readers().check("the documents", n_bytes as u64)?;
-    Ok(documents.into_iter().map(|document| (document.number, document.text)).collect())
+    Ok(numbers.iter().copied().zip(documents.into_iter().map(|document| document.text)).collect())
 }
 
 /// Writes the search index. A failure is only a warning: the index can be built later.
@@ -237,12 +244,13 @@ fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, is_silent: bool) {
         let _ = progress.observe(event);
         ControlFlow::Continue(())
     };
+    let ids = loaded.document_ids();
     let line = |number: usize| Line {
-        id: &loaded.ids[number],
-        cluster: fit.labels.as_slice()[number],
-        similarity: docsphere_result::rounded(fit.similarities[number]),
+        id: &ids[number],
+        cluster: fit.labels.as_slice()[loaded.row_of(number)],
+        similarity: docsphere_result::rounded(fit.similarities[loaded.row_of(number)]),
     };
-    let (texts, n_documents) = (Texts::Store(texts), loaded.ids.len());
+    let (texts, n_documents) = (Texts::Store(texts), ids.len());
     let written = index::write(path, texts, &mut show, n_documents, &KnownTexts::new(), line);
     progress.finish();
     if let Err(error) = written {
