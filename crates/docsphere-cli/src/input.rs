@@ -78,11 +78,13 @@ impl Loaded {
     }
 
     /// The ids of all documents, with and without a row.
+    #[cfg(feature = "serve")]
     pub(crate) fn document_ids(&self) -> &[String] {
         self.copies.as_ref().map_or(&self.ids, |copies| copies.of_lines().ids)
     }
 
     /// The row of a document: its own, or that of its original.
+    #[cfg(feature = "serve")]
     pub(crate) fn row_of(&self, document: usize) -> usize {
         self.copies.as_ref().map_or(document, |copies| copies.of_lines().lines[document] as usize)
     }
