@@ -106,6 +106,7 @@ fn extended(view: ShardView<'_>, task: &[u8]) -> Result<Vec<u8>, String> {
                 nearest: nearest.as_ref(),
                 silhouettes: None,
                 columns: None,
+                copies: None,
             };
             let format: AssignmentsFormat = format.parse()?;
             // Not created here: a worker that does not see the folder must not make one of its own.

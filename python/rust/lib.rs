@@ -6,6 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `matrix.rs` | compressed sparse rows from and to NumPy arrays, without a copy where the types allow it |
+//! | `duplicates.rs` | rows that are copies of others |
 //! | `fit.rs` | clustering, with the interpreter's lock released, and a callback |
 //! | `distributed.rs` | workers and the coordinator of a cluster; Python carries their messages |
 //! | `model.rs` | the class `Model` |
@@ -17,6 +18,7 @@
 //! | `errors.rs` | errors of the library as exceptions |
 
 mod distributed;
+mod duplicates;
 mod errors;
 mod fit;
 mod matrix;
@@ -36,6 +38,8 @@ mod _docsphere {
 
     #[pymodule_export]
     use crate::distributed::{CoordinatedFit, ShardWorker, coordinate};
+    #[pymodule_export]
+    use crate::duplicates::duplicates;
     #[pymodule_export]
     use crate::fit::{Fitted, algorithms, fit};
     #[pymodule_export]

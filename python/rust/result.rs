@@ -87,6 +87,7 @@ impl Input<'_> {
             labels: &self.labels,
             similarities: self.similarities,
             model,
+            n_copies: None,
             objective: self.objective,
         };
         // The first exception; later calls return no texts.
@@ -161,8 +162,9 @@ pub(crate) fn write_result(
         let summarize = start.elapsed().as_secs_f64();
         let write = |folder: &std::path::Path| {
             let (ids, labels, similarities) = (input.ids, &input.labels, input.similarities);
-            let (nearest, silhouettes, columns) = (None, None, None);
-            let assignments = Assignments { ids, labels, similarities, nearest, silhouettes, columns };
+            let (nearest, silhouettes, copies, columns) = (None, None, None, None);
+            let assignments =
+                Assignments { ids, labels, similarities, nearest, silhouettes, copies, columns };
             assignments.write(folder, AssignmentsFormat::Csv)?;
             model.save(folder.join(names::MODEL))?;
             description.write(folder)?;

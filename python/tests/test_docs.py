@@ -62,7 +62,7 @@ def test_every_language_is_documented(name):
         assert re.search(rf"\b{language}\b", described), language
 
 
-@pytest.mark.parametrize("module", ["", "._kmeans", "._result", "._summary", "._sweep", "._text"])
+@pytest.mark.parametrize("module", ["", "._duplicates", "._kmeans", "._result", "._summary", "._sweep", "._text"])
 def test_examples_run(module):
     result = doctest.testmod(importlib.import_module(f"docsphere{module}"))
     assert result.attempted > 0 and result.failed == 0

@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{
-    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Stores, TextModel, TextOptions, TextStore,
-    TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats,
+    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, Stores, TextModel, TextOptions, TextStore,
+    TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
 };
 use docsphere_result::files::Reading;
+use docsphere_result::{DuplicatesEntry, PassagesEntry};
 
-use crate::args::{InputArgs, KeepArgs, UsageError};
+use crate::args::{DuplicateArgs, InputArgs, KeepArgs, UsageError};
+use crate::copies::FoundCopies;
 use crate::memory;
 use crate::numbers::grouped;
 use crate::output::remarks::{Remarks, add_columns};
@@ -34,6 +36,8 @@ pub(crate) struct Loaded {
     /// The id of each row.
     pub(crate) ids: Vec<String>,
     pub(crate) source: Source,
+    /// Documents that are copies of others, if they were looked for. They have no rows.
+    pub(crate) copies: Option<FoundCopies>,
     pub(crate) seconds: LoadSeconds,
     /// The kept columns, if there are any.
     pub(crate) columns: Option<KeptColumns>,
@@ -64,8 +68,56 @@ impl Loaded {
                 "documents have an id that an earlier one has too",
             );
         }
+        if let Some(copies) = &self.copies {
+            let DuplicatesEntry { n_copies, n_equal, similarity, .. } = copies.entry;
+            let how = format!(
+                "({} with the same terms, the others with a similarity of {similarity} or more); assignments have the cluster of that one",
+                grouped(n_equal)
+            );
+            remarks.add(
+                n_copies,
+                &format!("document is a copy of an earlier one and was not clustered {how}"),
+                &format!("documents are copies of an earlier one and were not clustered {how}"),
+            );
+        }
         remarks.extend(&self.column_remarks);
         remarks
+    }
+
+    /// Finds copies of documents, and takes them out of the rows, unless they are kept.
+    pub(crate) fn set_copies_apart(&mut self, args: &DuplicateArgs, threads: Option<usize>) -> Result<()> {
+        let start = Instant::now();
+        let Loaded { rows, ids, copies, .. } = self;
+        *copies = on_threads(threads, || FoundCopies::remove(args, rows, ids))??;
+        self.seconds.vectorize += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// The ids of all documents, with and without a row.
+    pub(crate) fn document_ids(&self) -> &[String] {
+        self.copies.as_ref().map_or(&self.ids, |copies| copies.of_lines().ids)
+    }
+
+    /// The row of a document: its own, or that of its original.
+    pub(crate) fn row_of(&self, document: usize) -> usize {
+        self.copies.as_ref().map_or(document, |copies| copies.of_lines().lines[document] as usize)
+    }
+
+    /// The labels of all documents, copies included, from those of the rows.
+    pub(crate) fn document_labels(&self, labels: &Labels) -> Labels {
+        let of_row = |document| labels.as_slice()[self.row_of(document)];
+        (0..self.document_ids().len()).map(of_row).collect::<Vec<i32>>().into()
+    }
+
+    /// The document of a row.
+    pub(crate) fn document_of(&self, row: u64) -> u64 {
+        let original = |copies: &FoundCopies| u64::from(copies.of_lines().originals[row as usize]);
+        self.copies.as_ref().map_or(row, original)
+    }
+
+    /// How often each row counts, unless all count once.
+    pub(crate) fn weights(&self) -> Option<&[f64]> {
+        self.copies.as_ref().and_then(FoundCopies::weights)
     }
 
     /// The number of documents that have a term.
@@ -101,6 +153,17 @@ impl Loaded {
             );
         }
         Ok(())
+    }
+
+    /// How documents were cut into passages, if they were.
+    pub(crate) fn passages(&self) -> Option<PassagesEntry> {
+        match &self.source {
+            Source::Documents { model, stats, .. } => {
+                let n_documents = stats.n_documents;
+                model.split().map(|split| PassagesEntry { split, n_documents })
+            }
+            Source::Matrix { .. } => None,
+        }
     }
 
     /// The texts of the documents, if they were kept.
@@ -195,6 +258,7 @@ pub(crate) fn load(
             stats: Box::new(vectorized.stats),
             n_repeated_ids: vectorized.n_repeated_ids,
         },
+        copies: None,
         seconds: LoadSeconds { read, vectorize: total - read },
         columns,
         column_remarks,
@@ -215,6 +279,7 @@ pub(crate) fn load_matrix(
         let message = "a matrix cannot be read from standard input; put it into a file and name that";
         return Err(UsageError(message.to_owned()).into());
     }
+    input.check_for_matrix()?;
     let start = Instant::now();
     let term_names = input.vocabulary.as_deref().map(read_names).transpose()?;
     let memory = memory::of_readers();
@@ -238,6 +303,7 @@ pub(crate) fn load_matrix(
         ids: (1..=rows.n_rows()).map(|number| number.to_string()).collect(),
         rows,
         source: Source::Matrix { term_names },
+        copies: None,
         seconds: LoadSeconds { read, vectorize: start.elapsed().as_secs_f64() - read },
         columns: None,
         column_remarks: Remarks::default(),

@@ -7,6 +7,7 @@
 mod args;
 mod commands;
 mod console;
+mod copies;
 #[cfg(debug_assertions)]
 mod fail_points;
 mod failure;

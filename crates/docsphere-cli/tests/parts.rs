@@ -28,8 +28,15 @@ fn write_part(folder: &Path, format: AssignmentsFormat, number: u32, lines: &[Re
     let labels = Labels::from(lines.iter().map(|line| line.cluster).collect::<Vec<_>>());
     let similarities: Vec<f64> = lines.iter().map(|line| line.similarity).collect();
     let similarities = &similarities[..];
-    let (nearest, silhouettes, columns) = (None, None, None);
-    let lines = Assignments { ids: &ids, labels: &labels, similarities, nearest, silhouettes, columns };
+    let lines = Assignments {
+        ids: &ids,
+        labels: &labels,
+        similarities,
+        nearest: None,
+        silhouettes: None,
+        copies: None,
+        columns: None,
+    };
     lines.write_part(folder, format, number).unwrap();
 }
 

@@ -7,6 +7,8 @@ mod command;
 mod columns;
 // Names of clusters and groups, outliers, silhouettes.
 mod descriptions;
+// Copies of documents.
+mod duplicates;
 // The same assignments whatever the strategy and the number of threads.
 mod exactness;
 // The page that people look at, and the server behind it.
@@ -35,6 +37,8 @@ mod pipes;
 mod parquet_files;
 // Results whose assignments are in parts.
 mod parts;
+// Long documents, cut into passages.
+mod passages;
 // What every output file holds.
 mod results;
 // Several numbers of clusters in one run.

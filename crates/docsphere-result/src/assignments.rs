@@ -63,6 +63,15 @@ impl AssignmentsFormat {
         }
     }
 
+    /// The name of the file of whole documents; see [`documents`](crate::documents).
+    pub const fn documents_name(self) -> &'static str {
+        match self {
+            AssignmentsFormat::Csv => "documents.csv",
+            AssignmentsFormat::Jsonl => "documents.jsonl",
+            AssignmentsFormat::Parquet => "documents.parquet",
+        }
+    }
+
     /// The name of a part in the folder [`names::ASSIGNMENT_PARTS`].
     pub fn part_name(self, number: u32) -> String {
         format!("{PART_PREFIX}{number:05}.{}", self.name())
@@ -124,6 +133,20 @@ pub struct Assignments<'a> {
     pub silhouettes: Option<&'a [f64]>,
     /// The kept columns, if there are any.
     pub columns: Option<AssignedColumns<'a>>,
+    /// The documents that were clustered as copies of those above, if they were looked for.
+    pub copies: Option<Copies<'a>>,
+}
+
+/// All documents of a result, of which some are copies of others and were not clustered. A copy has
+/// the line of its original, with its own id.
+#[derive(Clone, Copy, Debug)]
+pub struct Copies<'a> {
+    /// The ids of all documents, in the order of the input.
+    pub ids: &'a [String],
+    /// For each of them the number of its line among those that were clustered.
+    pub lines: &'a [u32],
+    /// For each line the number of its document.
+    pub originals: &'a [u32],
 }
 
 /// Kept columns, and their [names](crate::column_names) in the files.
@@ -212,6 +235,9 @@ pub struct Assignment<'a> {
     /// The silhouette, if wanted; without a value for a document without a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silhouette: Option<Option<f64>>,
+    /// The id of the document that it is a copy of. Absent if it is no copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<&'a str>,
 }
 
 /// A line and the kept columns of its document.
@@ -233,6 +259,10 @@ pub struct ReadAssignment {
     pub cluster: i32,
     /// Its similarity to the centroid, rounded.
     pub similarity: f64,
+    /// The id of the document that it is a copy of. Absent if it is no copy, and in results of
+    /// older versions.
+    #[serde(default)]
+    pub duplicate_of: Option<String>,
 }
 
 /// The name of the file's content in messages.
@@ -240,7 +270,7 @@ const WHAT: &str = "the assignments";
 
 /// Memory of an assignment per byte of a short line: its own id, and its slot in a list that grows
 /// by doubling.
-const LINE_COPIES: u64 = 20;
+const LINE_COPIES: u64 = 30;
 
 /// Maximum length of a line.
 const MAX_LINE_BYTES: usize = 1 << 30;
@@ -415,8 +445,12 @@ impl<'a> Assignments<'a> {
     pub fn iter(&self) -> impl Iterator<Item = Assignment<'a>> {
         let (ids, labels, nearest) = (self.ids, self.labels.as_slice(), self.nearest);
         let silhouettes = self.silhouettes;
-        self.similarities.iter().enumerate().map(move |(doc, &similarity)| {
-            let cluster = labels[doc];
+        let (similarities, copies) = (self.similarities, self.copies);
+        let n_lines = copies.map_or(similarities.len(), |copies| copies.ids.len());
+        (0..n_lines).map(move |document| {
+            let doc = copies.map_or(document, |copies| copies.lines[document] as usize);
+            let original = copies.map_or(document, |copies| copies.originals[doc] as usize);
+            let (cluster, similarity) = (labels[doc], similarities[doc]);
             let other = nearest.map(|nearest| {
                 let found = nearest.of(DocId::new(doc as u32));
                 // A document without a cluster has no second-nearest one.
@@ -425,13 +459,14 @@ impl<'a> Assignments<'a> {
                 other.map_or((-1, 0.0), |n| (n.cluster.number() as i32, rounded(n.similarity)))
             });
             Assignment {
-                id: &ids[doc],
+                id: copies.map_or(&ids[doc], |copies| &copies.ids[document]),
                 cluster,
                 similarity,
                 runner_up: other.map(|other| other.0),
                 runner_up_similarity: other.map(|other| other.1),
                 silhouette: silhouettes
                     .map(|all| Some(all[doc]).filter(|value| !value.is_nan()).map(rounded)),
+                duplicate_of: (original != document).then_some(&ids[doc]),
             }
         })
     }
@@ -446,6 +481,9 @@ impl<'a> Assignments<'a> {
         if self.silhouettes.is_some() {
             header.push("silhouette");
         }
+        if self.copies.is_some() {
+            header.push("duplicate_of");
+        }
         header.extend(self.columns.iter().flat_map(|columns| columns.names).map(String::as_str));
         writer.write_record(&header).map_err(failed_csv)?;
         let mut values = self.columns.map(AssignedColumns::values);
@@ -457,6 +495,9 @@ impl<'a> Assignments<'a> {
             }
             if let Some(silhouette) = line.silhouette {
                 record.push(silhouette.map_or_else(String::new, |value| format!("{value:.6}")));
+            }
+            if self.copies.is_some() {
+                record.push(line.duplicate_of.unwrap_or_default().to_owned());
             }
             if let Some(values) = &mut values {
                 record.extend(values.next_texts()?);
@@ -496,8 +537,14 @@ mod tests {
             nearest: None,
             silhouettes: Some(&silhouettes),
             columns: None,
+            copies: None,
         };
-        let line = |id: &String, cluster, similarity| ReadAssignment { id: id.clone(), cluster, similarity };
+        let line = |id: &String, cluster, similarity| ReadAssignment {
+            id: id.clone(),
+            cluster,
+            similarity,
+            duplicate_of: None,
+        };
         let expected = [line(&ids[0], 3, 0.123_457), line(&ids[1], -1, 0.0)];
         for &format in AssignmentsFormat::ALL {
             assert_eq!(format.name().parse(), Ok(format));
@@ -530,14 +577,56 @@ mod tests {
         assert_eq!("xml".parse::<AssignmentsFormat>(), Err(problem.to_owned()));
     }
 
+    #[test]
+    fn copies_have_the_lines_of_their_originals_in_every_format_of_this_build() {
+        let [ids, all] = [&["a", "b"][..], &["a", "a2", "b", "b2", "a3"]];
+        let owned = |ids: &[&str]| ids.iter().map(|&id| id.to_owned()).collect::<Vec<String>>();
+        let (ids, all) = (owned(ids), owned(all));
+        let lines = Assignments {
+            ids: &ids,
+            labels: &Labels::from(vec![3, 4]),
+            similarities: &[0.5, 0.25],
+            nearest: None,
+            silhouettes: None,
+            copies: Some(Copies { ids: &all, lines: &[0, 0, 1, 1, 0], originals: &[0, 2] }),
+            columns: None,
+        };
+        for &format in AssignmentsFormat::ALL.iter().filter(|format| format.check_build().is_ok()) {
+            let folder = tempfile::tempdir().unwrap();
+            lines.write(folder.path(), format).unwrap();
+            let found = read_assignments(folder.path(), &MemoryLimit::default()).unwrap();
+            let facts = |line: &ReadAssignment| {
+                (line.id.clone(), line.cluster, line.similarity, line.duplicate_of.clone())
+            };
+            let line = |id: &str, cluster, similarity, of: Option<&str>| {
+                (id.to_owned(), cluster, similarity, of.map(str::to_owned))
+            };
+            let expected = [
+                line("a", 3, 0.5, None),
+                line("a2", 3, 0.5, Some("a")),
+                line("b", 4, 0.25, None),
+                line("b2", 4, 0.25, Some("b")),
+                line("a3", 3, 0.5, Some("a")),
+            ];
+            assert_eq!(found.iter().map(facts).collect::<Vec<_>>(), expected, "{format}");
+        }
+    }
+
     /// The lines of some documents, of which each is in the cluster of its number.
     fn written(folder: &Path, format: AssignmentsFormat, number: u32, docs: std::ops::Range<i32>) {
         let ids: Vec<String> = docs.clone().map(|doc| format!("d{doc}")).collect();
         let labels = Labels::from(docs.collect::<Vec<_>>());
         let similarities = vec![0.5; ids.len()];
         let similarities = &similarities[..];
-        let (nearest, silhouettes, columns) = (None, None, None);
-        let lines = Assignments { ids: &ids, labels: &labels, similarities, nearest, silhouettes, columns };
+        let lines = Assignments {
+            ids: &ids,
+            labels: &labels,
+            similarities,
+            nearest: None,
+            silhouettes: None,
+            copies: None,
+            columns: None,
+        };
         lines.write_part(folder, format, number).unwrap();
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use docsphere::{ClusterSummary, Keyword, MemoryLimit, Model, Representative, TermId};
+use docsphere::{ClusterSummary, Keyword, MemoryLimit, Model, Representative, Split, TermId};
 use serde::{Deserialize, Serialize};
 
 use crate::assignments::rounded;
@@ -26,7 +26,7 @@ pub struct ShownDocument {
 /// The whole file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClustersFile {
-    /// The number of documents.
+    /// The number of documents; of passages, if documents were cut into them.
     pub n_documents: usize,
     /// The number of terms.
     pub n_terms: usize,
@@ -55,8 +55,39 @@ pub struct ClustersFile {
     pub silhouette: Option<f64>,
     /// Clusters without a document.
     pub n_empty_clusters: usize,
+    /// How documents were cut into passages, which are then the documents of the result. Absent if
+    /// they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passages: Option<PassagesEntry>,
+    /// The copies of documents, which are in no count of this file but the near-duplicates of their
+    /// originals. Absent if they were not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<DuplicatesEntry>,
     /// The clusters, in the order of their numbers.
     pub clusters: Vec<ClusterEntry>,
+}
+
+/// The passages of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassagesEntry {
+    /// How documents were cut.
+    pub split: Split,
+    /// The number of documents that were cut.
+    pub n_documents: u64,
+}
+
+/// The copies among the documents of a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DuplicatesEntry {
+    /// What was done with them: `drop` (only the first document of each set was clustered) or
+    /// `weight` (the first document counts as often as there are copies).
+    pub kept_as: String,
+    /// The similarity from which on a document is a copy of an earlier one.
+    pub similarity: f64,
+    /// The number of copies.
+    pub n_copies: usize,
+    /// Those of them that have the same terms, equally often, as their originals.
+    pub n_equal: usize,
 }
 
 /// One cluster.
@@ -70,6 +101,10 @@ pub struct ClusterEntry {
     pub name: String,
     /// The number of its documents.
     pub size: usize,
+    /// The number of copies of its documents, which do not count in its size. Absent if there are
+    /// none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub copies: u64,
     /// The mean similarity of its documents to its centroid.
     pub cohesion: f64,
     /// Whether it is a heap: its cohesion is below 0.7 times the median of the clusters of at least
@@ -173,6 +208,12 @@ impl KeywordEntry {
 const NEIGHBOURS: usize = 5;
 
 impl ClustersFile {
+    /// The number of documents in the assignments and in the search index: those that were
+    /// clustered, and their copies.
+    pub fn n_assigned(&self) -> usize {
+        self.n_documents + self.duplicates.as_ref().map_or(0, |duplicates| duplicates.n_copies)
+    }
+
     /// Reads the clusters of a result.
     ///
     /// # Errors
@@ -208,6 +249,7 @@ pub(crate) fn entries(
         id: summary.cluster.number(),
         name: cluster_names.of_clusters[summary.cluster.index()].clone(),
         size: summary.size,
+        copies: 0,
         cohesion: rounded(summary.cohesion),
         heap: heaps[summary.cluster.index()],
         silhouette: None,

@@ -35,13 +35,14 @@ const LABEL_CHARS: usize = 100;
 const WHAT: &str = "the kept columns";
 
 /// Names that the files of a result use themselves, in any letter case.
-const RESERVED: [&str; 11] = [
+const RESERVED: [&str; 12] = [
     "id",
     "cluster",
     "similarity",
     "runner_up",
     "runner_up_similarity",
     "silhouette",
+    "duplicate_of",
     "unknown_share",
     "nearest",
     "group",

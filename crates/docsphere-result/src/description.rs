@@ -9,7 +9,7 @@ use docsphere::{
 };
 
 use crate::assignments::rounded;
-use crate::clusters::{self, ClustersFile, ShownDocument};
+use crate::clusters::{self, ClustersFile, DuplicatesEntry, PassagesEntry, ShownDocument};
 use crate::error::Result;
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
@@ -28,6 +28,9 @@ pub struct Clustering<'a> {
     pub similarities: &'a [f64],
     /// The centroids, with the names of terms if they are known.
     pub model: &'a Model,
+    /// The number of copies of each document that were not clustered; they count as its
+    /// near-duplicates. `None` if there are none.
+    pub n_copies: Option<&'a [u32]>,
     /// The sum of the similarities, weighted if the rows were.
     pub objective: f64,
 }
@@ -67,9 +70,17 @@ impl Description {
         wants_map: bool,
         mut texts: impl FnMut(&[u64]) -> BTreeMap<u64, String>,
     ) -> docsphere::Result<Self> {
-        let Clustering { rows, ids, labels, similarities, model, objective } = *clustering;
+        let Clustering { rows, ids, labels, similarities, model, n_copies, objective } = *clustering;
         let options = Self::summary_options(options, model.centroids().n_clusters(), wants_map);
-        let summaries = summarize(rows, labels, similarities, model, options)?;
+        let mut summaries = summarize(rows, labels, similarities, model, options)?;
+        if let Some(n_copies) = n_copies {
+            let documents = summaries
+                .iter_mut()
+                .flat_map(|summary| summary.representatives.iter_mut().chain(&mut summary.least_typical));
+            for document in documents {
+                document.n_duplicates += u64::from(n_copies[document.doc.index()]);
+            }
+        }
         let totals =
             Totals { n_documents: rows.n_rows(), n_without_terms: rows.zero_rows().len(), objective };
         let documents = |numbers: &[u64]| {
@@ -80,7 +91,13 @@ impl Description {
             };
             Ok::<_, docsphere::Error>(numbers.iter().map(document).collect())
         };
-        Self::from_summaries(&summaries, model, totals, wants_map, documents)
+        let mut description = Self::from_summaries(&summaries, model, totals, wants_map, documents)?;
+        for (&label, &n_copies) in labels.as_slice().iter().zip(n_copies.unwrap_or_default()) {
+            if let Ok(cluster) = usize::try_from(label) {
+                description.clusters.clusters[cluster].copies += u64::from(n_copies);
+            }
+        }
+        Ok(description)
     }
 
     /// The options of the summaries from which [`Description::from_summaries`] makes a description:
@@ -139,6 +156,8 @@ impl Description {
             min_similarity: None,
             silhouette: None,
             n_empty_clusters: summaries.iter().filter(|summary| summary.size == 0).count(),
+            passages: None,
+            duplicates: None,
             clusters: clusters::entries(summaries, model, &shown, &cluster_names),
         };
         drop(shown);
@@ -159,6 +178,20 @@ impl Description {
     #[must_use]
     pub fn with_min_similarity(mut self, min_similarity: f64) -> Self {
         self.clusters.min_similarity = Some(min_similarity);
+        self
+    }
+
+    /// Adds how documents were cut into the passages that are clustered.
+    #[must_use]
+    pub fn with_passages(mut self, passages: PassagesEntry) -> Self {
+        self.clusters.passages = Some(passages);
+        self
+    }
+
+    /// Adds the number of copies that were not clustered.
+    #[must_use]
+    pub fn with_duplicates(mut self, duplicates: DuplicatesEntry) -> Self {
+        self.clusters.duplicates = Some(duplicates);
         self
     }
 
@@ -267,6 +300,7 @@ mod tests {
             labels: &fit.labels,
             similarities: &fit.similarities,
             model: &fit.model,
+            n_copies: None,
             objective: fit.objective,
         };
         let text = |number: &u64| (*number != 2).then(|| format!("text {number}"));

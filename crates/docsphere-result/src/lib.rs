@@ -35,6 +35,7 @@
 //!     labels: &fit.labels,
 //!     similarities: &fit.similarities,
 //!     model: &fit.model.with_text(text.model)?,
+//!     n_copies: None,
 //!     objective: fit.objective,
 //! };
 //! let texts_of = |numbers: &[u64]| {
@@ -61,6 +62,7 @@ mod assignments;
 mod clusters;
 mod columns;
 mod description;
+pub mod documents;
 mod error;
 pub mod files;
 mod folder;
@@ -79,10 +81,12 @@ mod sweep_page;
 mod trace;
 
 pub use assignments::{
-    AssignedColumns, Assignment, Assignments, AssignmentsFormat, ReadAssignment, read_assignments, rounded,
+    AssignedColumns, Assignment, Assignments, AssignmentsFormat, Copies, ReadAssignment, read_assignments,
+    rounded,
 };
 pub use clusters::{
-    ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, ShownDocument, term_name,
+    ClusterEntry, ClustersFile, DocumentEntry, DuplicatesEntry, KeywordEntry, NeighbourEntry, PassagesEntry,
+    ShownDocument, term_name,
 };
 pub use columns::{
     BadValue, Bins, ColumnEntry, ColumnsFile, MAX_BINS, MAX_CELLS, column_names,

@@ -59,6 +59,9 @@ pub const ALL: &[&str] = &[
     CLUSTERS,
     COLUMNS,
     COLUMN_VALUES,
+    "documents.csv",
+    "documents.jsonl",
+    "documents.parquet",
     DOCUMENTS,
     GROUPS,
     GROUP_TABLE,
@@ -77,6 +80,7 @@ mod tests {
     fn every_format_of_the_assignments_has_its_name_in_the_list() {
         for format in AssignmentsFormat::ALL {
             assert!(ALL.contains(&format.file_name()), "{format}");
+            assert!(ALL.contains(&format.documents_name()), "{format}");
         }
     }
 

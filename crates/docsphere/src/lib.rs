@@ -181,7 +181,7 @@ pub use columns::{
 #[cfg(feature = "text")]
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document, EncodingName, Html, Keep, Kept,
-    MAX_COLUMNS, Quote, RecordPlace, SkippedFiles,
+    MAX_COLUMNS, Quote, RecordPlace, SkippedFiles, Split,
 };
 #[cfg(feature = "distributed")]
 pub use distributed::{
@@ -231,4 +231,6 @@ pub use vectors::{
     CountedDocuments, DocumentBound, IdfKind, TermCounts, TextModel, TfidfOptions, Transformed,
     TransformedCorpus, Vectorized, VectorizedPart, Vectorizer, Vocabulary,
 };
-pub use vectors::{MAX_ROWS, MAX_TERMS, Row, SparseRows, UNIT_TOLERANCE, UnitRows};
+pub use vectors::{
+    Duplicates, MAX_ROWS, MAX_TERMS, NEAR_DUPLICATE, Row, SparseRows, UNIT_TOLERANCE, UnitRows,
+};

@@ -96,6 +96,23 @@ fn topics() -> UnitRows<'static> {
 }
 
 #[test]
+fn rounds_do_not_change_the_stability_over_seeds() {
+    // The sample is all rows: with rounds, the fits of the sweep are not those of its seed alone.
+    let rows = ZipfText { n_docs: 800, n_terms: 600, n_topics: 12, mean_terms: 8, seed: 3 }.rows();
+    let found = |rounds| {
+        let params = SphericalKMeans::params(2).seed(1).rounds(rounds);
+        let found = steps(&rows, params, &grid(&[8, 20]), SweepOptions::default().stability(1));
+        found.into_iter().map(|step| (step.measures.seeds, step.fit.objective)).collect::<Vec<_>>()
+    };
+    let (without, with) = (found(0), found(4));
+    assert!(without.iter().zip(&with).any(|(without, with)| without.1 < with.1), "rounds gain");
+    for (without, with) in without.iter().zip(&with) {
+        assert!(without.0.is_some());
+        assert_eq!(without.0, with.0);
+    }
+}
+
+#[test]
 fn many_small_clusters_have_good_cuts_at_few_clusters() {
     // 3,300 small clusters: partners down to the first cut, then all pairs.
     let rows = topics();

@@ -39,6 +39,7 @@ from ._errors import (
 )
 
 if TYPE_CHECKING:
+    from ._duplicates import find_duplicates
     from ._files import load, save
     from ._kmeans import SphericalKMeans
     from ._result import Result, load_result, report, write_result
@@ -61,6 +62,7 @@ __all__ = [
     "TextVectorizer",
     "TooLargeError",
     "__version__",
+    "find_duplicates",
     "keyword_shares",
     "keywords",
     "load",
@@ -81,6 +83,7 @@ _MODULES = {
     "SphericalKMeans": "_kmeans",
     "SweepResult": "_sweep",
     "TextVectorizer": "_text",
+    "find_duplicates": "_duplicates",
     "keyword_shares": "_summary",
     "keywords": "_summary",
     "load": "_files",

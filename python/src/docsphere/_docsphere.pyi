@@ -14,6 +14,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "coordinate",
+    "duplicates",
     "fit",
     "fit_texts",
     "read_result",
@@ -48,6 +49,7 @@ def fit(
     callback: Callable[[str], object] | None,
 ) -> Fitted: ...
 def fit_texts(texts: Sequence[str], options: dict[str, Any], n_threads: int) -> tuple[_CsrParts, TextModel]: ...
+def duplicates(matrix: _CsrArrays, similarity: float, n_threads: int) -> NDArray[np.int64]: ...
 def read_result(path: str | PathLike[str]) -> _Loaded: ...
 def silhouette(
     matrix: _CsrArrays, labels: NDArray[np.int32], n_clusters: int, n_threads: int

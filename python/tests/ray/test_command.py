@@ -15,6 +15,9 @@ from docsphere.ray._options import arguments, parser, seconds, size
 # What a cluster does not do, and why it cannot.
 LEFT_OUT = {
     "vocabulary",  # Matrix files are not divided.
+    "split",  # Documents are not counted by their passages there.
+    "duplicates",  # Rows are compared with rows of other shards.
+    "duplicate-similarity",
     "lambdas",
     "index-min-changed",
     "index",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use docsphere::{CorpusFormat, CorpusOptions, Html, Quote, formats};
+use docsphere::{CorpusFormat, CorpusOptions, Html, Quote, Split, formats};
 
 use super::UsageError;
 use crate::memory;
@@ -56,6 +56,11 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) html: Html,
 
+    /// Cut documents into passages: paragraphs, sentences, words:300 (300 words each), or none
+    /// [default: none; of assign, index and verify: as in the result]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) split: Option<SplitChoice>,
+
     /// Keep quoted replies and signatures of mail
     #[arg(long)]
     pub(crate) keep_quotes: bool,
@@ -95,6 +100,23 @@ impl std::str::FromStr for AnyFormat {
     }
 }
 
+/// How documents are cut into passages, or that they are not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SplitChoice(Option<Split>);
+
+impl std::str::FromStr for SplitChoice {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "none" => Ok(SplitChoice(None)),
+            _ => name.parse().map(|split| SplitChoice(Some(split))).map_err(|_: docsphere::Error| {
+                "give paragraphs, sentences, words: with a number (words:300), or none".to_owned()
+            }),
+        }
+    }
+}
+
 impl InputArgs {
     /// The matrix format, if the input is a matrix.
     pub(crate) fn matrix_format(&self) -> Option<formats::Format> {
@@ -113,6 +135,22 @@ impl InputArgs {
         }
     }
 
+    /// Refuses options that apply only to documents.
+    pub(crate) fn check_for_matrix(&self) -> Result<()> {
+        match self.split {
+            Some(SplitChoice(Some(_))) => {
+                Err(UsageError("--split: a matrix has no texts to cut".to_owned()).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The library's options for the documents of a result, which were cut into passages like this.
+    pub(crate) fn corpus_options_of_result(&self, split: Option<Split>) -> CorpusOptions {
+        let options = self.corpus_options();
+        if self.split.is_none() { options.split(split) } else { options }
+    }
+
     /// The library's options.
     pub(crate) fn corpus_options(&self) -> CorpusOptions {
         let mut options = CorpusOptions::default();
@@ -128,6 +166,7 @@ impl InputArgs {
         options.sheet.clone_from(&self.sheet);
         options.encoding.clone_from(&self.encoding);
         options.html = self.html;
+        options.split = self.split.and_then(|choice| choice.0);
         options.keep_quotes = self.keep_quotes;
         options.glob.clone_from(&self.glob);
         options.skip_bad_records = self.skip_bad_records;

@@ -2,6 +2,7 @@
 //! defaults are the library's.
 
 mod cluster;
+mod duplicates;
 mod input;
 mod keep;
 mod long_run;
@@ -11,6 +12,7 @@ mod settings;
 mod text;
 
 pub(crate) use cluster::{ClusterArgs, ClusterNumber};
+pub(crate) use duplicates::{DuplicateArgs, DuplicateUse};
 pub(crate) use input::InputArgs;
 pub(crate) use keep::KeepArgs;
 pub(crate) use long_run::{LimitArgs, LongRunArgs};

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::ValueEnum;
 use docsphere::{DocId, Model, Nearest};
-use docsphere_result::{AssignedColumns, rounded};
+use docsphere_result::{AssignedColumns, documents, rounded};
 use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
-use crate::args::{InputArgs, KeepArgs, parse_similarity};
+use crate::args::{InputArgs, KeepArgs, UsageError, parse_similarity};
 use crate::console::{data, tell};
 use crate::memory;
 use crate::output::reads::Reads;
@@ -41,6 +41,11 @@ pub(crate) struct Args {
     #[arg(long = "as", value_name = "FORMAT", default_value = "csv", help_heading = "Output")]
     lines: LineFormat,
 
+    /// Of documents that are cut into passages (--split), write one line per document: the cluster
+    /// of most of its passages, its share, and the other clusters
+    #[arg(long, help_heading = "Output")]
+    by_document: bool,
+
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -70,6 +75,10 @@ impl Args {
         let mut progress = Progress::new(self.quiet);
         let mut rows = rows_for_model(&model, &self.input, &self.keep, &mut progress)?;
         progress.finish();
+        if self.by_document && rows.split.is_none() {
+            let message = "--by-document goes with passages: the documents were not split, and the model's were not; give --split";
+            return Err(UsageError(message.to_owned()).into());
+        }
         let nearest = model.predictor().nearest(&rows.rows, self.top)?;
         match &self.output {
             None => self.write(&rows, &nearest, data())?,
@@ -103,7 +112,17 @@ impl Args {
     }
 
     fn write(&self, rows: &ModelRows, nearest: &Nearest, out: impl Write) -> Result<()> {
-        let out = BufWriter::new(out);
+        let mut out = BufWriter::new(out);
+        if self.by_document {
+            let cluster = |doc| self.found(nearest, doc).first().map_or(-1, |&(cluster, _)| cluster as i32);
+            let passages = rows.ids.iter().enumerate().map(|(doc, id)| (&id[..], cluster(doc)));
+            let documents = documents::by_document(passages);
+            match self.lines {
+                LineFormat::Csv => documents::write_csv(documents, &mut out)?,
+                LineFormat::Jsonl => documents::write_jsonl(documents, &mut out)?,
+            };
+            return Ok(out.flush()?);
+        }
         match self.lines {
             LineFormat::Csv => self.write_csv(rows, nearest, out),
             LineFormat::Jsonl => self.write_jsonl(rows, nearest, out),

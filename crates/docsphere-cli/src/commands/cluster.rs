@@ -12,8 +12,8 @@ use docsphere::{
 use docsphere_result::{Setting, names};
 
 use crate::args::{
-    ClusterArgs, ClusterNumber, InputArgs, KeepArgs, LongRunArgs, OutputArgs, PageArgs, TextArgs, UsageError,
-    settings_of,
+    ClusterArgs, ClusterNumber, DuplicateArgs, InputArgs, KeepArgs, LongRunArgs, OutputArgs, PageArgs,
+    TextArgs, UsageError, settings_of,
 };
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded, Staged};
@@ -37,6 +37,8 @@ pub(crate) struct Args {
     pub(super) input: InputArgs,
     #[command(flatten)]
     pub(super) keep: KeepArgs,
+    #[command(flatten)]
+    pub(super) duplicates: DuplicateArgs,
     #[command(flatten)]
     pub(super) text: TextArgs,
 
@@ -94,6 +96,7 @@ impl Args {
         };
         let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
         fail_point("documents read");
+        loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
             let forecast = Forecast::new(&loaded.rows, &params, self.output.silhouette);
@@ -252,6 +255,9 @@ impl Args {
             "finishing this iteration, then writing the result; press Ctrl-C again to stop at once",
         );
         let mut options = FitOptions::default().observer(progress);
+        if let Some(weights) = loaded.weights() {
+            options = options.weights(weights);
+        }
         if let Some(path) = &self.long_run.checkpoint {
             options = options.checkpoint(path, self.long_run.checkpoint_every);
         }

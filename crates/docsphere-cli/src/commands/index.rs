@@ -66,7 +66,8 @@ impl Args {
         known.retain(|id, texts| counts.get(id) == Some(&texts.len()));
         // The columns of the run are kept again.
         let columns = ColumnsFile::read(&self.result, &memory::of_readers())?.unwrap_or_default();
-        let mut options = self.input.corpus_options();
+        let split = clusters.passages.map(|passages| passages.split);
+        let mut options = self.input.corpus_options_of_result(split);
         if !columns.columns.is_empty() {
             options.keep = Keep::Named(columns.columns.iter().map(|column| column.field.clone()).collect());
         }

@@ -59,11 +59,11 @@ impl Args {
         let assignments = read_assignments(&self.result, limit)?;
         // The last of several parts may be missing.
         ensure!(
-            assignments.len() == clusters.n_documents,
+            assignments.len() == clusters.n_assigned(),
             "{}: the assignments are of {}, clusters.json is of {}: they do not belong together",
             self.result.display(),
             counted(assignments.len(), "document"),
-            grouped(clusters.n_documents)
+            grouped(clusters.n_assigned())
         );
         write_together(
             &FileToWrite { path: &groups_path, write: &|out| Ok(file.write_to(out)?) },

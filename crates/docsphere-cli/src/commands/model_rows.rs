@@ -1,7 +1,7 @@
 //! Reads new input as rows over a model's terms.
 
 use anyhow::{Context, Result, bail, ensure};
-use docsphere::{ColumnStoreWriter, Corpus, KeptColumns, Model, Stores, UnitRows};
+use docsphere::{ColumnStoreWriter, Corpus, KeptColumns, Model, Split, Stores, UnitRows};
 use docsphere_result::{AssignedColumns, column_names};
 use tempfile::TempDir;
 
@@ -17,6 +17,8 @@ pub(super) struct ModelRows {
     pub(super) ids: Vec<String>,
     /// Remarks collected while reading.
     pub(super) remarks: Remarks,
+    /// How documents were cut into passages.
+    pub(super) split: Option<Split>,
     /// The share of each document's words that the model does not know; empty for a matrix.
     unknown_shares: Vec<f32>,
     /// The kept columns, if there are any, and the folder of their file.
@@ -61,6 +63,7 @@ pub(super) fn rows_for_model(
             rows: loaded.rows,
             ids: loaded.ids,
             remarks: Remarks::default(),
+            split: None,
             unknown_shares: Vec::new(),
             columns: None,
         });
@@ -69,7 +72,7 @@ pub(super) fn rows_for_model(
     let Some(text) = model.text() else {
         bail!("this model was made from a matrix and does not know how to read text; give it a matrix file");
     };
-    let mut options = input.corpus_options();
+    let mut options = input.corpus_options_of_result(text.split());
     options.keep = keep.keep();
     let corpus = Corpus::open(&input.inputs, options)?;
     let mut columns = match corpus.options().keep.is_nothing() {
@@ -97,6 +100,7 @@ pub(super) fn rows_for_model(
         rows: read.transformed.rows,
         ids: read.ids,
         remarks,
+        split: corpus.options().split,
         unknown_shares: read.transformed.unknown_shares,
         columns,
     })

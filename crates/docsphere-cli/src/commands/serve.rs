@@ -105,15 +105,15 @@ impl Args {
         let documents = Documents::open(path)?;
         let (clusters, n_indexed) = (stored.clusters(), documents.len()?);
         ensure!(
-            n_indexed == clusters.n_documents,
+            n_indexed == clusters.n_assigned(),
             "{}: holds {}, the result {}; make it again with docsphere index",
             path.display(),
             counted(n_indexed, "document"),
-            grouped(clusters.n_documents)
+            grouped(clusters.n_assigned())
         );
         let sizes = documents.sizes()?;
         for entry in &clusters.clusters {
-            let (cluster, size) = (entry.id as i32, entry.size);
+            let (cluster, size) = (entry.id as i32, entry.size + entry.copies as usize);
             let indexed = sizes.get(&cluster).copied().unwrap_or(0);
             ensure!(
                 indexed == size,

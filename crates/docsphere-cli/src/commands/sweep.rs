@@ -9,7 +9,10 @@ use anyhow::{Context, Result, bail};
 use docsphere::{ClusterGrid, ErrorKind, Params, Sweep, SweepOptions, SweepStep, fail_point, on_threads};
 use docsphere_result::{Recommendation, Setting, StabilityEntry, SweepEntry, SweepFile, names};
 
-use crate::args::{ClusterArgs, InputArgs, KeepArgs, LimitArgs, OutputArgs, PageArgs, TextArgs, settings_of};
+use crate::args::{
+    ClusterArgs, DuplicateArgs, DuplicateUse, InputArgs, KeepArgs, LimitArgs, OutputArgs, PageArgs, TextArgs,
+    UsageError, settings_of,
+};
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded, Staged};
 use crate::interrupt;
@@ -32,6 +35,8 @@ pub(crate) struct Args {
     input: InputArgs,
     #[command(flatten)]
     keep: KeepArgs,
+    #[command(flatten)]
+    duplicates: DuplicateArgs,
     #[command(flatten)]
     text: TextArgs,
 
@@ -95,6 +100,10 @@ impl Args {
         let options =
             SweepOptions::default().stability(self.stability).stability_sample(self.stability_sample);
         options.check()?;
+        if self.duplicates.duplicates == DuplicateUse::Weight {
+            let message = "--duplicates must be keep or drop in a sweep, whose measures know no weights; docsphere cluster takes weight";
+            return Err(UsageError(message.to_owned()).into());
+        }
         let text = self.text.options()?;
         self.output.choose_folder(&self.input, "sweep");
         self.output.check(&self.input)?;
@@ -115,6 +124,7 @@ impl Args {
         };
         let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
         fail_point("documents read");
+        loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         let grid = self.grid(&loaded)?;
         self.check_memory(&loaded, &params, &grid, &options)?;
         let mut done = self.all_steps(&loaded, params, &grid, options, &folder, &mut progress)?;

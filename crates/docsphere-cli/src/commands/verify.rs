@@ -1,6 +1,7 @@
 //! `docsphere verify`: checks by brute force, without the engine's search, that every document is
 //! in its nearest cluster.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
@@ -40,6 +41,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Similarities that a result was made with.
+struct Limits {
+    /// Below it, documents are outliers; 0 if it was not given.
+    min_similarity: f64,
+    /// From it on, documents are copies.
+    duplicate_similarity: f64,
+}
+
 /// A document that is not in its nearest cluster, or whose stored similarity is wrong.
 struct Mismatch {
     doc: usize,
@@ -50,7 +59,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
         let assignments = read_assignments(&self.result, &memory::of_readers())?;
-        let min_similarity = self.min_similarity()?;
+        let Limits { min_similarity, duplicate_similarity } = self.limits()?;
         let mut progress = Progress::new(self.json);
         let rows = rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?;
         progress.finish();
@@ -69,20 +78,25 @@ impl Args {
             );
         }
         let docs = self.chosen(rows.ids.len());
-        let mut mismatches = Vec::new();
-        for batch in docs.chunks(BATCH_DOCS) {
+        let (copies, clustered): (Vec<usize>, Vec<usize>) =
+            docs.iter().partition(|&&doc| assignments[doc].duplicate_of.is_some());
+        let mut mismatches = check_copies(&rows.rows, &copies, &assignments, duplicate_similarity);
+        for batch in clustered.chunks(BATCH_DOCS) {
             mismatches.extend(check(&model, &rows.rows, batch, &assignments, min_similarity));
         }
+        mismatches.sort_by_key(|mismatch| mismatch.doc);
         self.report(&model, &rows.ids, docs.len(), &mismatches)
     }
 
-    /// The similarity below which the result has outliers; 0 if it was not given.
-    fn min_similarity(&self) -> Result<f64> {
+    fn limits(&self) -> Result<Limits> {
         if !self.result.join(names::CLUSTERS).exists() {
-            return Ok(0.0);
+            return Ok(Limits { min_similarity: 0.0, duplicate_similarity: 1.0 });
         }
         let clusters = ClustersFile::read(&self.result, &memory::of_readers())?;
-        Ok(clusters.min_similarity.unwrap_or(0.0))
+        Ok(Limits {
+            min_similarity: clusters.min_similarity.unwrap_or(0.0),
+            duplicate_similarity: clusters.duplicates.map_or(1.0, |duplicates| duplicates.similarity),
+        })
     }
 
     /// The numbers of the documents to check.
@@ -121,6 +135,49 @@ impl Args {
         );
         Ok(())
     }
+}
+
+/// Compares copies with their originals: they must be similar enough, and have the same line.
+fn check_copies(
+    rows: &UnitRows<'_>,
+    copies: &[usize],
+    assignments: &[ReadAssignment],
+    least: f64,
+) -> Vec<Mismatch> {
+    // An id may occur several times.
+    let mut originals: HashMap<&str, Vec<usize>> = HashMap::new();
+    for original in copies.iter().filter_map(|&doc| assignments[doc].duplicate_of.as_deref()) {
+        originals.entry(original).or_default();
+    }
+    for (doc, line) in assignments.iter().enumerate().filter(|(_, line)| line.duplicate_of.is_none()) {
+        if let Some(docs) = originals.get_mut(line.id.as_str()) {
+            docs.push(doc);
+        }
+    }
+    let mismatch = |&doc: &usize| {
+        let (copy, row) = (&assignments[doc], rows.row(doc));
+        let original = copy.duplicate_of.as_deref().unwrap_or_default();
+        let is_copy = |&&other: &&usize| {
+            let other_row = rows.row(other);
+            other < doc && row.nnz() > 0 && (row == other_row || row.dot(other_row) >= least)
+        };
+        let mut found = originals[original].iter().filter(is_copy).peekable();
+        let same_line = |&other: &usize| {
+            let other = &assignments[other];
+            (other.cluster, other.similarity) == (copy.cluster, copy.similarity)
+        };
+        let what = if found.peek().is_none() {
+            format!(
+                "is written as a copy of {original:?}, but no earlier document of this id is similar enough"
+            )
+        } else if !found.any(same_line) {
+            format!("is a copy of {original:?}, but has another cluster or similarity")
+        } else {
+            return None;
+        };
+        Some(Mismatch { doc, what })
+    };
+    copies.iter().filter_map(mismatch).collect()
 }
 
 /// Compares some documents with every centroid: one dense centroid at a time, one multiplication

@@ -16,6 +16,7 @@ use docsphere_result::{
 
 use crate::args::{ClusterArgs, OutputArgs, PageArgs};
 use crate::console::tell;
+use crate::copies::FoundCopies;
 use crate::input::{Loaded, Source};
 use crate::memory;
 use crate::progress::Progress;
@@ -76,6 +77,7 @@ impl Outcome {
             labels: &fit.labels,
             similarities: &fit.similarities,
             model: &model,
+            n_copies: loaded.copies.as_ref().map(FoundCopies::n_copies),
             objective: fit.objective,
         };
         let mut has_warned = false;
@@ -93,6 +95,12 @@ impl Outcome {
         if let Some(least) = min_similarity {
             description = description.with_min_similarity(least);
         }
+        if let Some(passages) = loaded.passages() {
+            description = description.with_passages(passages);
+        }
+        if let Some(copies) = &loaded.copies {
+            description = description.with_duplicates(copies.entry.clone());
+        }
         if let Some(silhouette) = &silhouette {
             description = description.with_silhouette(silhouette);
         }
@@ -103,7 +111,8 @@ impl Outcome {
         let columns = match &loaded.columns {
             Some(kept) => {
                 let n_clusters = fit.model.centroids().n_clusters();
-                Some(ColumnsFile::new(kept, &loaded.ids, &fit.labels, n_clusters, &memory::of_readers())?)
+                let (ids, labels) = (loaded.document_ids(), loaded.document_labels(&fit.labels));
+                Some(ColumnsFile::new(kept, ids, &labels, n_clusters, &memory::of_readers())?)
             }
             None => None,
         };
@@ -144,8 +153,12 @@ impl Outcome {
             nearest: nearest.as_ref(),
             silhouettes: self.silhouettes.as_deref(),
             columns: loaded.columns.as_ref().map(|kept| AssignedColumns { kept, names: &names }),
+            copies: loaded.copies.as_ref().map(FoundCopies::of_lines),
         };
         assignments.write(folder, options.output.assignments)?;
+        if loaded.passages().is_some() {
+            assignments.write_documents(folder, options.output.assignments)?;
+        }
         fail_point("assignments written");
         self.model.save(folder.join(names::MODEL))?;
         self.description.write(folder)?;
@@ -224,12 +237,13 @@ fn silhouette_of(
 fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     let Some(texts) = loaded.texts() else { return Ok(BTreeMap::new()) };
     // Numbers of rows, so they fit.
-    let docs: Vec<DocId> = numbers.iter().map(|&number| DocId::new(number as u32)).collect();
+    let docs: Vec<DocId> =
+        numbers.iter().map(|&number| DocId::new(loaded.document_of(number) as u32)).collect();
     let documents = texts.get_many(&docs)?;
     // They are copied into the output.
     let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
     memory::of_readers().check("the documents", n_bytes as u64)?;
-    Ok(documents.into_iter().map(|document| (document.number, document.text)).collect())
+    Ok(numbers.iter().copied().zip(documents.into_iter().map(|document| document.text)).collect())
 }
 
 /// Writes the search index. A failure is only a warning: the index can be built later.
@@ -247,14 +261,15 @@ fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, columns: Option<&Columns
         let _ = progress.observe(event);
         ControlFlow::Continue(())
     };
+    let ids = loaded.document_ids();
     let line = |number: usize| Line {
-        id: &loaded.ids[number],
-        cluster: fit.labels.as_slice()[number],
-        similarity: docsphere_result::rounded(fit.similarities[number]),
+        id: &ids[number],
+        cluster: fit.labels.as_slice()[loaded.row_of(number)],
+        similarity: docsphere_result::rounded(fit.similarities[loaded.row_of(number)]),
     };
     let entries = columns.map_or(&[][..], |file| &file.columns);
     let columns = Columns { entries, kept: loaded.columns.as_ref() };
-    let (source, n_documents) = ((Texts::Store(texts), columns), loaded.ids.len());
+    let (source, n_documents) = ((Texts::Store(texts), columns), ids.len());
     let written = index::write(path, source, &mut show, n_documents, &KnownTexts::new(), line);
     progress.finish();
     if let Err(error) = written {

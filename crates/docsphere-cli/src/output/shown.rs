@@ -21,9 +21,15 @@ pub(crate) fn show(
 ) -> Result<()> {
     let file = &outcome.description.clusters;
     let mut out = People::new();
+    let documents = match file.passages {
+        Some(passages) => {
+            let n_documents = counted(passages.n_documents as usize, "document");
+            format!("{} of {n_documents}", counted(file.n_documents, "passage"))
+        }
+        None => counted(file.n_documents, "document"),
+    };
     out.line(format_args!(
-        "{}, {}, {}",
-        counted(file.n_documents, "document"),
+        "{documents}, {}, {}",
         counted(file.n_terms, "term"),
         counted(file.n_clusters - file.n_empty_clusters, "cluster")
     ))?;

@@ -11,8 +11,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use docsphere::{
-    Cell, ColumnKind, ColumnReading, ColumnValue, Corpus, CorpusFormat, CorpusOptions, Document, MemoryLimit,
-    Moment,
+    Cell, ColumnKind, ColumnReading, ColumnValue, Corpus, CorpusFormat, CorpusOptions, Document, Html,
+    MemoryLimit, Moment,
 };
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -46,6 +46,9 @@ pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
         if assignments.silhouettes.is_some() {
             fields.push(Field::new("silhouette", DataType::Float64, true));
         }
+        if assignments.copies.is_some() {
+            fields.push(Field::new("duplicate_of", DataType::Utf8, true));
+        }
         if let Some(columns) = assignments.columns {
             let field =
                 |(name, reading): (&String, &ColumnReading)| Field::new(name, data_type(reading), true);
@@ -73,6 +76,9 @@ pub(super) fn write(path: &Path, assignments: &Assignments<'_>) -> Result<()> {
             if assignments.silhouettes.is_some() {
                 let silhouettes = batch.iter().map(|line| line.silhouette.flatten());
                 columns.push(Arc::new(Float64Array::from_iter(silhouettes)));
+            }
+            if assignments.copies.is_some() {
+                columns.push(Arc::new(StringArray::from_iter(batch.iter().map(|line| line.duplicate_of))));
             }
             if let Some(values) = &mut values {
                 let kept = kept_columns(values, batch.len());
@@ -165,9 +171,30 @@ fn kept_columns(values: &mut AssignedValues<'_>, n_docs: usize) -> Result<Vec<Ar
 
 /// Adds the lines of a file, with the reader of documents, which trusts nothing in the file.
 pub(super) fn read(path: &Path, limit: &MemoryLimit, lines: &mut Vec<ReadAssignment>) -> Result<()> {
+    // The last column is there only if copies were looked for.
+    match read_columns(path, limit, lines, &["cluster", "similarity", "duplicate_of"]) {
+        Err(error) if is_without_copies(&error) => {
+            read_columns(path, limit, lines, &["cluster", "similarity"])
+        }
+        outcome => outcome,
+    }
+}
+
+fn is_without_copies(error: &Error) -> bool {
+    let kind = error.library().map(docsphere::Error::kind);
+    matches!(kind, Some(docsphere::ErrorKind::MissingField { field, .. }) if field == "duplicate_of")
+}
+
+fn read_columns(
+    path: &Path,
+    limit: &MemoryLimit,
+    lines: &mut Vec<ReadAssignment>,
+    columns: &[&str],
+) -> Result<()> {
     let options = CorpusOptions::default()
         .format(CorpusFormat::Parquet)
-        .text_fields(["cluster", "similarity"])
+        .text_fields(columns.iter().copied())
+        .html(Html::Keep)
         .id_field("id")
         .memory(limit.clone());
     let n_before = lines.len();
@@ -179,7 +206,7 @@ pub(super) fn read(path: &Path, limit: &MemoryLimit, lines: &mut Vec<ReadAssignm
         let n_read = lines.len() - n_before;
         let room = if n_read.is_multiple_of(BATCH_ROWS) {
             // An id for each document, and a list that grows by doubling.
-            limit.check(WHAT, (100 * BATCH_ROWS + 40 * lines.len()) as u64)
+            limit.check(WHAT, (150 * BATCH_ROWS + 64 * lines.len()) as u64)
         } else {
             Ok(())
         };
@@ -195,10 +222,12 @@ pub(super) fn read(path: &Path, limit: &MemoryLimit, lines: &mut Vec<ReadAssignm
 }
 
 fn line(document: Document<'_>) -> Result<ReadAssignment, String> {
-    let (cluster, similarity) = document.text.split_once('\n').ok_or("two columns")?;
+    let (cluster, rest) = document.text.split_once('\n').ok_or("two columns")?;
+    let (similarity, original) = rest.split_once('\n').unwrap_or((rest, ""));
     Ok(ReadAssignment {
         id: document.id.to_owned(),
         cluster: cluster.parse().map_err(|error| format!("cluster \"{cluster}\": {error}"))?,
         similarity: similarity.parse().map_err(|error| format!("similarity \"{similarity}\": {error}"))?,
+        duplicate_of: (!original.is_empty()).then(|| original.to_owned()),
     })
 }

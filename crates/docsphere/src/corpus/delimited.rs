@@ -162,12 +162,10 @@ impl Chunk for Records {
                 _ => numbered.with(number),
             };
             tally.n_documents += 1;
-            let place = if table.format == CorpusFormat::Sheet { number } else { self.first_line + place.line };
-            let values: Vec<Cow<'_, str>> = table
-                .kept
-                .iter()
-                .map(|&(_, column)| String::from_utf8_lossy(fields.get(column)))
-                .collect();
+            let place =
+                if table.format == CorpusFormat::Sheet { number } else { self.first_line + place.line };
+            let values: Vec<Cow<'_, str>> =
+                table.kept.iter().map(|&(_, column)| String::from_utf8_lossy(fields.get(column))).collect();
             let values: Vec<(&str, &str)> = table
                 .kept
                 .iter()

@@ -101,6 +101,8 @@ impl AddAssign for SkippedFiles {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ChunkTally {
     pub(super) n_documents: u64,
+    /// Texts handed on; as many as documents, unless these are split.
+    pub(super) n_passages: u64,
     pub(super) n_bad_records: u64,
     /// The places of the first bad records; without a path, they are in the chunk's own file.
     pub(super) bad_records: Vec<(Option<PathBuf>, Option<u64>)>,

@@ -27,6 +27,8 @@
 //! The files of a folder are text, web pages, mail or office documents, by their content; images,
 //! sound, film, archives and programs are skipped and counted.
 //! Texts that are HTML lose their tags, and entities are decoded ([`CorpusOptions::html`]).
+//! Long documents can be cut into passages, which then take the place of documents
+//! ([`CorpusOptions::split`]).
 //!
 //! Other fields of the records are kept if they are asked for ([`CorpusOptions::keep`]), as raw
 //! values beside the text.
@@ -85,6 +87,7 @@ mod sheet;
 mod sheet_dates;
 #[cfg(feature = "office")]
 mod sheet_parts;
+mod split;
 mod stamp;
 mod stats;
 mod stream;
@@ -102,4 +105,5 @@ pub use options::CorpusOptions;
 pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;
 pub use records::Quote;
+pub use split::Split;
 pub use stats::{CorpusStats, EncodingName};

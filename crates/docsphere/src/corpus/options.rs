@@ -9,6 +9,7 @@ use super::glob::Glob;
 use super::html::Html;
 use super::kept::Keep;
 use super::records::Quote;
+use super::split::Split;
 use crate::error::{Error, Result};
 use crate::memory::MemoryLimit;
 
@@ -25,6 +26,7 @@ use crate::memory::MemoryLimit;
 /// | `sheet` | the first | the sheet of a spreadsheet, by name or number |
 /// | `encoding` | found from the bytes | the encoding of all text |
 /// | `html` | auto | whether tags are removed from texts, and entities decoded |
+/// | `split` | whole documents | whether documents are cut into passages, and where |
 /// | `keep_quotes` | no | whether quoted replies and signatures of mail stay |
 /// | `glob` | all files | which files of a folder are read; hidden ones never |
 /// | `skip_bad_records` | no | whether records that cannot be read are left out and counted, or an error |
@@ -61,6 +63,9 @@ pub struct CorpusOptions {
     /// Whether tags are removed from texts, and entities decoded. With [`Html::Auto`], tags are
     /// removed from texts that certainly are HTML.
     pub html: Html,
+    /// Whether documents are cut into passages, each with the id of its document, `#` and a number;
+    /// and where. `None`: documents stay whole.
+    pub split: Option<Split>,
     /// Whether quoted replies and signatures of mail stay.
     pub keep_quotes: bool,
     /// Which files of a folder are read. `*` matches anything but a slash, `**` anything, `?` one
@@ -87,6 +92,7 @@ impl Default for CorpusOptions {
             sheet: None,
             encoding: None,
             html: Html::Auto,
+            split: None,
             keep_quotes: false,
             glob: None,
             skip_bad_records: false,
@@ -156,6 +162,13 @@ impl CorpusOptions {
     #[must_use]
     pub fn html(mut self, html: Html) -> Self {
         self.html = html;
+        self
+    }
+
+    /// Whether documents are cut into passages, and where; `None` to leave them whole.
+    #[must_use]
+    pub fn split(mut self, split: impl Into<Option<Split>>) -> Self {
+        self.split = split.into();
         self
     }
 

@@ -9,7 +9,7 @@ use std::thread;
 use rayon::prelude::*;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
-use super::document::{ChunkTally, Document};
+use super::document::{ChunkTally, Document, NumberedId};
 use super::encoding::Guesses;
 use super::extract::Messages;
 use super::format::CorpusFormat;
@@ -17,6 +17,7 @@ use super::html::{Html, plain};
 use super::input::{Corpus, Input, Source};
 use super::kept::Kept;
 use super::piece::CorpusPiece;
+use super::split::for_each_passage;
 use super::stats::{CorpusStats, EncodingName};
 use super::{delimited, folder, jsonl, lines, parquet_input, sheet};
 use crate::error::{ErrorKind, Result};
@@ -214,7 +215,10 @@ impl Corpus {
         let first_line = chunk.first_line();
         let name = input.path.to_string_lossy();
         let html = self.options.html;
-        let bytes_per_byte = work.bytes_per_byte() + if html == Html::Keep { 0 } else { HTML_COPIES };
+        let mut n_passages = 0;
+        let bytes_per_byte = work.bytes_per_byte()
+            + if html == Html::Keep { 0 } else { HTML_COPIES }
+            + u64::from(self.options.split.is_some()); // a paragraph without line ends
         // The memory of a long record is reserved while it is processed: other threads have long
         // ones, too.
         let _parsing = match first_line {
@@ -234,9 +238,21 @@ impl Corpus {
             };
             let text = plain(document.text, html);
             let kept = document.kept.of_input(&name, input.format);
-            work.document(&mut output, Document { text: &text, kept, ..document })
+            let Some(split) = self.options.split else {
+                n_passages += 1;
+                return work.document(&mut output, Document { text: &text, kept, ..document });
+            };
+            let mut id = NumberedId::new(&format!("{}#", document.id));
+            let mut number = 0;
+            let passages = for_each_passage(&text, split, &mut |passage| {
+                number += 1;
+                work.document(&mut output, Document { id: id.with(number), text: passage, kept })
+            });
+            n_passages += number;
+            passages
         });
-        let tally = tally.map_err(|error| error.at_path(&input.path))?;
+        let mut tally = tally.map_err(|error| error.at_path(&input.path))?;
+        tally.n_passages = n_passages;
         work.finish(&mut output)?;
         Ok((output, tally))
     }

@@ -23,6 +23,9 @@ const FEW_DAMAGED: u64 = 10;
 pub struct CorpusStats {
     /// Documents read.
     pub n_documents: u64,
+    /// Their passages: as many as documents, unless these are split
+    /// ([`CorpusOptions::split`]).
+    pub n_passages: u64,
     /// Records left out because they could not be read.
     pub n_bad_records: u64,
     /// The first of these, at most five.
@@ -58,6 +61,7 @@ impl CorpusStats {
         };
         add_named(&mut self.bad_records, tally.bad_records.into_iter().map(place).collect());
         self.n_documents += tally.n_documents;
+        self.n_passages += tally.n_passages;
         self.n_bad_records += tally.n_bad_records;
         self.n_invalid_utf8 += tally.n_invalid_utf8;
         self.n_beyond_encoding += tally.n_beyond_encoding;
@@ -100,6 +104,7 @@ impl CorpusStats {
 impl AddAssign for CorpusStats {
     fn add_assign(&mut self, other: CorpusStats) {
         self.n_documents += other.n_documents;
+        self.n_passages += other.n_passages;
         self.n_bad_records += other.n_bad_records;
         add_named(&mut self.bad_records, other.bad_records);
         self.n_invalid_utf8 += other.n_invalid_utf8;

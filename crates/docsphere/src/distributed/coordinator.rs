@@ -188,7 +188,7 @@ impl<'a> Coordinator<'a> {
         stats.check_encoding(options)?;
         stats.check_fields(options)?;
         let vectorizer = Vectorizer::new().text(text.text.clone()).tfidf(text.tfidf);
-        let model = vectorizer.model(counts.total())?;
+        let model = vectorizer.model(counts.total())?.with_split(options.split);
         self.shapes = Some(self.team.vectorize(Packed(model.to_bytes()))?);
         Ok(DistributedRead { model, stats })
     }

@@ -15,7 +15,7 @@ use crate::simd::Simd;
 use crate::vectors::{WeightScale, WeightTotal};
 
 /// The version of all messages. Coordinator and workers must have the same.
-pub(super) const PROTOCOL: u32 = 4;
+pub(super) const PROTOCOL: u32 = 5;
 
 /// The part of a request for one worker.
 #[derive(Debug, Serialize, Deserialize)]

@@ -23,9 +23,7 @@ use crate::centroids::Centroid;
 use crate::error::Result;
 use crate::ids::DocId;
 use crate::update::Fitting;
-
-/// Two documents with this similarity or more are near-duplicates.
-pub(super) const NEAR_DUPLICATE: f64 = 0.9;
+use crate::vectors::NEAR_DUPLICATE;
 
 /// The weight of relevance; the rest is that of difference.
 pub(super) const RELEVANCE: f64 = 0.7;

@@ -298,12 +298,12 @@ impl RowTable {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::representatives::{N_COVERED, NEAR_DUPLICATE, PER_ROUND, RELEVANCE};
+    use super::super::representatives::{N_COVERED, PER_ROUND, RELEVANCE};
     use super::super::{Representative, SummaryOptions, summarize, summarize_source};
     use super::*;
     use crate::fit::SphericalKMeans;
     use crate::ids::DocId;
-    use crate::vectors::SparseRows;
+    use crate::vectors::{NEAR_DUPLICATE, SparseRows};
 
     /// Several sources as one.
     struct Shards<'a>(Vec<LocalSource<'a>>);

@@ -7,8 +7,8 @@
 //!
 //! **Cost.** One tree per half and per seed, once. Then for each number of clusters and pair of
 //! halves two fits of half the sample, and for each other seed one of the whole sample; for a
-//! sample that is not all documents, one more. Memory: a copy of the sample, and one more per pair
-//! of halves; per tree, that of [`Starts`].
+//! sample that is not all documents, or a sweep with further rounds, one more. Memory: a copy of
+//! the sample, and one more per pair of halves; per tree, that of [`Starts`].
 
 use super::SweepOptions;
 use super::agreement::{Agreement, agreement};
@@ -62,9 +62,11 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 pub(super) struct Resampling<'a> {
     /// All rows, or a sample.
     sample: UnitRows<'a>,
-    is_all: bool,
+    /// Whether the fits of the sweep are those of the sample with the sweep's seed: it is all rows,
+    /// and the sweep has no further rounds.
+    takes_fits: bool,
     halves: Vec<[Half; 2]>,
-    /// Trees of the sample, one per seed; without the seed of the sweep if the sample is all rows.
+    /// Trees of the sample, one per seed; without the seed of the sweep if its fits are taken.
     seeds: Vec<(u64, Starts)>,
     params: Params,
 }
@@ -98,9 +100,10 @@ impl<'a> Resampling<'a> {
             return Ok(None);
         }
         let sample = if is_all { rows.part(0..rows.n_rows()) } else { rows.select(&docs)? };
+        let takes_fits = is_all && params.rounds == 0;
         // Further rounds would gain a little everywhere, for many times the cost.
         let params = Params { rounds: 0, ..params.clone() };
-        let total = trees(options, is_all);
+        let total = trees(options, takes_fits);
         let mut n_done = 0;
         let mut tree = |rows: &UnitRows<'_>, seed: u64| {
             tell(observer, n_done, total)?;
@@ -122,11 +125,11 @@ impl<'a> Resampling<'a> {
             halves.push([Half { rows: a, starts: starts_a }, Half { rows: b, starts: starts_b }]);
         }
         let mut seeds = Vec::with_capacity(options.stability + 1);
-        for other in usize::from(is_all)..=options.stability {
+        for other in usize::from(takes_fits)..=options.stability {
             let seed = params.seed.wrapping_add(other as u64);
             seeds.push((seed, tree(&sample, seed)?));
         }
-        Ok(Some(Resampling { sample, is_all, halves, seeds, params }))
+        Ok(Some(Resampling { sample, takes_fits, halves, seeds, params }))
     }
 
     /// Labels of the sample with one more cluster, for documents that share no term with any: that
@@ -171,7 +174,7 @@ impl<'a> Resampling<'a> {
             halves.push(agreement(&labels(&a.rows, &a.starts, seed)?, &labels(&b.rows, &b.starts, seed)?)?);
         }
         let mut seeds = self.seeds.iter();
-        let first = if self.is_all {
+        let first = if self.takes_fits {
             self.with_outliers(fit.labels.clone(), n_clusters)
         } else {
             let (seed, starts) = seeds.next().expect("the seed of the sweep comes first");
@@ -207,8 +210,8 @@ pub(super) fn started_at(params: &Params, starts: &Starts, n_clusters: usize) ->
 }
 
 /// The number of trees of a resampling.
-fn trees(options: &SweepOptions, is_all: bool) -> usize {
-    3 * options.stability + usize::from(!is_all)
+fn trees(options: &SweepOptions, takes_fits: bool) -> usize {
+    3 * options.stability + usize::from(!takes_fits)
 }
 
 fn tell(observer: &mut dyn Observer, done: usize, total: usize) -> Result<()> {

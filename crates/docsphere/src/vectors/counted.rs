@@ -72,9 +72,9 @@ pub struct VectorizedPart {
 }
 
 impl CountedDocuments {
-    /// The number of documents.
+    /// The number of documents; of passages, if documents are split.
     pub fn n_documents(&self) -> u64 {
-        self.stats.n_documents
+        self.chunks.iter().map(|chunk| chunk.ids.len() as u64).sum()
     }
 
     /// Counts of what was read.

@@ -12,6 +12,7 @@ mod chunk_rows;
 mod counted;
 #[cfg(feature = "text")]
 mod counting;
+mod duplicates;
 #[cfg(feature = "formats")]
 pub mod formats;
 mod rows;
@@ -33,6 +34,7 @@ mod weights;
 
 #[cfg(feature = "text")]
 pub use counted::{CountedDocuments, VectorizedPart};
+pub use duplicates::{Duplicates, NEAR_DUPLICATE};
 pub use rows::{MAX_ROWS, MAX_TERMS, Row, SparseRows};
 #[cfg(feature = "text")]
 pub use term_counts::TermCounts;

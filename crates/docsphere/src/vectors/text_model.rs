@@ -11,7 +11,7 @@ use super::rows::MAX_ROWS;
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use super::vocabulary::Vocabulary;
-use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
+use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document, Split};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::TermId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
@@ -21,8 +21,10 @@ use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
 
 /// Name of the format in messages.
 const FORMAT: &str = "text model";
-/// Version 2 has the segmentation `words`.
-const VERSION: u32 = 2;
+/// Version 2 has the segmentation `words`, version 3 passages.
+const VERSION: u32 = 3;
+/// The version of models without passages, so that older programs read them.
+const VERSION_OF_WHOLE: u32 = 2;
 
 /// Turns new documents into rows over the terms of the corpus that it was fitted to.
 #[derive(Clone, Debug)]
@@ -32,6 +34,7 @@ pub struct TextModel {
     vocabulary: Vocabulary,
     document_frequencies: Vec<u32>,
     n_docs: u64,
+    split: Option<Split>,
     /// Derived from the frequencies.
     idf: Vec<f64>,
 }
@@ -65,6 +68,8 @@ struct Description {
     text: TextOptions,
     tfidf: TfidfOptions,
     n_docs: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    split: Option<Split>,
 }
 
 impl TextModel {
@@ -76,7 +81,12 @@ impl TextModel {
         n_docs: u64,
     ) -> Self {
         let idf = document_frequencies.iter().map(|&df| tfidf.idf.weight(u64::from(df), n_docs)).collect();
-        TextModel { tokenizer, tfidf, vocabulary, document_frequencies, n_docs, idf }
+        TextModel { tokenizer, tfidf, vocabulary, document_frequencies, n_docs, split: None, idf }
+    }
+
+    /// The same model, of a corpus whose documents were split like this.
+    pub(crate) fn with_split(self, split: Option<Split>) -> Self {
+        TextModel { split, ..self }
     }
 
     /// How text becomes terms.
@@ -102,6 +112,15 @@ impl TextModel {
     /// The weight of each term, by [`IdfKind`](crate::IdfKind).
     pub fn idf(&self) -> &[f64] {
         &self.idf
+    }
+
+    /// How the documents of the corpus were cut into passages; `None` if they were whole. Texts
+    /// that the model transforms are never cut: a [`Corpus`] cuts them
+    /// ([`CorpusOptions::split`]).
+    ///
+    /// [`CorpusOptions::split`]: crate::CorpusOptions::split
+    pub fn split(&self) -> Option<Split> {
+        self.split
     }
 
     /// The name of a term, for callers that may have the counterpart of this type.
@@ -195,10 +214,11 @@ impl TextModel {
     /// description as JSON, the number of terms (8), the document frequency of each (4 each), the
     /// vocabulary.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let description =
-            Description { text: self.text_options().clone(), tfidf: self.tfidf, n_docs: self.n_docs };
+        let (text, tfidf) = (self.text_options().clone(), self.tfidf);
+        let description = Description { text, tfidf, n_docs: self.n_docs, split: self.split };
         let description = serde_json::to_vec(&description).expect("plain numbers and strings");
-        let mut bytes = VERSION.to_le_bytes().to_vec();
+        let version = if self.split.is_some() { VERSION } else { VERSION_OF_WHOLE };
+        let mut bytes = version.to_le_bytes().to_vec();
         bytes.extend((description.len() as u64).to_le_bytes());
         bytes.extend(description);
         bytes.extend((self.document_frequencies.len() as u64).to_le_bytes());
@@ -239,7 +259,8 @@ impl TextModel {
         if !fits {
             return Err(damaged("document frequencies from 1 to the number of documents", n_docs));
         }
-        Ok(TextModel::new(tokenizer, description.tfidf, vocabulary, frequencies, n_docs))
+        let model = TextModel::new(tokenizer, description.tfidf, vocabulary, frequencies, n_docs);
+        Ok(model.with_split(description.split))
     }
 }
 
@@ -247,7 +268,7 @@ impl PartialEq for TextModel {
     fn eq(&self, other: &Self) -> bool {
         // Everything else is derived from these.
         self.text_options() == other.text_options()
-            && (self.tfidf, self.n_docs) == (other.tfidf, other.n_docs)
+            && (self.tfidf, self.n_docs, self.split) == (other.tfidf, other.n_docs, other.split)
             && self.document_frequencies == other.document_frequencies
             && self.vocabulary == other.vocabulary
     }

@@ -22,7 +22,7 @@ use super::term_counts::TermCounts;
 use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
-use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document};
+use crate::corpus::{ChunkWork, Corpus, CorpusStats, Document, Split};
 use crate::error::Result;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
@@ -116,7 +116,7 @@ impl Vectorizer {
     /// As [`fit`](Self::fit), and [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) if the observer
     /// stops the reading.
     pub fn fit_watched(&self, corpus: &Corpus, observer: &mut dyn Observer) -> Result<Vectorized> {
-        self.run(&corpus.options().memory, |counting| read(counting, corpus, Stores::default(), observer))
+        self.fit_stored(corpus, Stores::default(), observer)
     }
 
     /// Like [`fit`](Self::fit), but also writes the texts to a store, so that the corpus need not
@@ -152,7 +152,8 @@ impl Vectorizer {
         stores: Stores<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Vectorized> {
-        self.run(&corpus.options().memory, |counting| read(counting, corpus, stores, observer))
+        let split = corpus.options().split;
+        self.run(&corpus.options().memory, split, |counting| read(counting, corpus, stores, observer))
     }
 
     /// Turns texts into rows. Their ids are their numbers, from 1.
@@ -160,7 +161,9 @@ impl Vectorizer {
     /// # Errors
     /// As [`fit`](Self::fit), except those of reading.
     pub fn fit_texts<S: AsRef<str> + Sync>(&self, texts: &[S]) -> Result<Vectorized> {
-        self.run(&NO_LIMIT, |counting| count_all(counting, texts, |index, text| numbered(1, index, text)))
+        self.run(&NO_LIMIT, None, |counting| {
+            count_all(counting, texts, |index, text| numbered(1, index, text))
+        })
     }
 
     /// Reads a corpus, or a part of one, and counts the terms of its documents, without choosing
@@ -260,6 +263,7 @@ impl Vectorizer {
     fn run(
         &self,
         memory: &MemoryLimit,
+        split: Option<Split>,
         count: impl FnOnce(&Counting<'_>) -> Result<Counts> + Send,
     ) -> Result<Vectorized> {
         let tokenizer = self.tokenizer()?;
@@ -275,6 +279,7 @@ impl Vectorizer {
             let (vocabulary, frequencies) = chosen.into_vocabulary()?;
             drop(shards);
             let model = TextModel::new(tokenizer.clone(), self.tfidf, vocabulary, frequencies, n_docs);
+            let model = model.with_split(split);
             let VectorizedPart { rows, ids, stats } = counted.weigh(final_numbers, &model)?;
             memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
@@ -316,7 +321,8 @@ fn count_all<'a, T: Sync>(
         counting.finish(&mut chunk).map(|()| chunk)
     };
     let chunks: Result<Vec<_>> = items.par_chunks(TEXTS_PER_CHUNK).enumerate().map(chunk).collect();
-    let stats = CorpusStats { n_documents: items.len() as u64, ..CorpusStats::default() };
+    let n_documents = items.len() as u64;
+    let stats = CorpusStats { n_documents, n_passages: n_documents, ..CorpusStats::default() };
     Ok((chunks?, stats))
 }
 

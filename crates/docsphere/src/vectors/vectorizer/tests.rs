@@ -115,7 +115,7 @@ fn models_make_the_round_trip_and_damage_is_an_error() {
     assert_eq!(message(b""), "not valid text model: expected more bytes, found their end");
     assert_eq!(
         message(&[9, 0, 0, 0]),
-        "written in format version 9, this build reads up to version 2; update docsphere to read it"
+        "written in format version 9, this build reads up to version 3; update docsphere to read it"
     );
     assert_eq!(message(&[1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]), message(b""));
 }
