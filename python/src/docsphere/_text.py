@@ -31,11 +31,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     stop_words : str, list of str or None, default="english"
         Words to drop: those of a language, or of several ("english,french"), a list
-        of your own, or none. Languages are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
-        chinese, danish, dutch, english, finnish, french, german, greek, hebrew,
-        hungarian, indonesian, italian, kazakh, nepali, norwegian, portuguese,
-        romanian, russian, slovenian, spanish, swedish, tajik, tamil, turkish and
-        uzbek, or their ISO 639 codes.
+        of your own, or none. Languages are afrikaans, albanian, arabic, armenian,
+        azerbaijani, basque, belarusian, bengali, bulgarian, catalan, chinese,
+        croatian, czech, danish, dutch, english, esperanto, estonian, finnish, french,
+        galician, german, greek, gujarati, hausa, hebrew, hindi, hungarian,
+        indonesian, irish, italian, japanese, kazakh, korean, kurdish, latin, latvian,
+        lithuanian, malay, marathi, nepali, norwegian, persian, polish, portuguese,
+        romanian, russian, sesotho, slovak, slovenian, somali, spanish, swahili,
+        swedish, tagalog, tajik, tamil, thai, turkish, ukrainian, urdu, uzbek,
+        vietnamese, yoruba and zulu, or their ISO 639 codes.
 
     more_stop_words : list of str or None, default=None
         Words to drop besides.

@@ -295,7 +295,7 @@ mod tests {
         }
         let stop_words = StopWords::Language("klingon".to_owned());
         let unknown = message(TextOptions { stop_words, ..default() });
-        assert!(unknown.starts_with("stop_words must be one of albanian, arabic, "), "{unknown}");
+        assert!(unknown.starts_with("stop_words must be one of afrikaans, albanian, "), "{unknown}");
         assert!(unknown.ends_with(", got \"klingon\""), "{unknown}");
         let unknown = message(TextOptions { stemmer: Some("klingon".to_owned()), ..default() });
         assert!(unknown.starts_with("stemmer must be one of arabic, "), "{unknown}");
