@@ -11,9 +11,9 @@ use super::unspaced::{begins_unspaced, is_unspaced};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Joint {
-    /// The start of the text, punctuation, an empty line, or a web address.
+    /// The start of the text or of a line, punctuation, or a web address.
     Break,
-    /// White space.
+    /// White space within a line.
     Space,
     /// A hyphen.
     Hyphen,
@@ -88,9 +88,10 @@ fn joint(text: &str, end: usize, start: usize) -> Joint {
     if matches!(gap, "-" | "\u{2010}" | "\u{2011}") {
         return Joint::Hyphen;
     }
-    let is_space = gap.chars().all(char::is_whitespace);
-    let n_lines = gap.bytes().filter(|&byte| byte == b'\n').count();
-    if is_space && n_lines < 2 { Joint::Space } else { Joint::Break }
+    let ends_line =
+        |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let is_space = gap.chars().all(|c| c.is_whitespace() && !ends_line(c));
+    if is_space { Joint::Space } else { Joint::Break }
 }
 
 #[cfg(test)]
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn joints_are_those_of_the_text() {
         use Joint::{Break, Hyphen, Space};
-        let found = written(&TextOptions::default(), "The Cat\nsat. WELL-known https://a.b/c Äpfel\n\nend 7");
+        let found = written(&TextOptions::default(), "The Cat\tsat. WELL-known https://a.b/c Äpfel\nend 7");
         let expected = [
             ("the", Break, false),
             ("cat", Space, true),
