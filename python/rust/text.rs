@@ -1,6 +1,6 @@
 //! Texts to rows, and the class `TextModel`.
 
-use docsphere::{DocumentBound, Ngrams, StopWords, TextOptions, TfidfOptions, Vectorizer};
+use docsphere::{DocumentBound, LossCause, Losses, Ngrams, StopWords, TextOptions, TfidfOptions, Vectorizer};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -104,18 +104,42 @@ fn utf8(texts: Vec<Bound<'_, PyString>>) -> PyResult<Vec<PyBackedStr>> {
     texts.into_iter().enumerate().map(text).collect()
 }
 
-/// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, and what was
-/// learnt.
+/// A warning if many letters reach no term, in the words of Python.
+fn warning(losses: &Losses) -> Option<String> {
+    let warning = losses.warning()?;
+    let help = match warning.cause {
+        LossCause::StopWords => "see stop_words",
+        LossCause::Addresses => "keep_urls=True keeps them",
+        LossCause::MinChars => "a smaller min_chars keeps them",
+        LossCause::Segmentation => "segmentation=\"words\" splits every script",
+        LossCause::MinDf => "a smaller min_df keeps them",
+        LossCause::MaxDf => "a greater max_df keeps them",
+        LossCause::InAllDocuments => "idf=\"smooth\" keeps them",
+        LossCause::MaxTerms => "a greater max_features keeps them",
+        _ => "see the parameters",
+    };
+    let percent = |share: f64| (100.0 * share).round();
+    let (share, part) = (percent(warning.share), percent(warning.cause_share));
+    Some(format!(
+        "{share} % of the {} reach no term; {part} % are {}: {help}",
+        warning.of(),
+        warning.cause.letters()
+    ))
+}
+
+/// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, what was
+/// learnt, and a warning.
 #[pyfunction]
 pub(crate) fn fit_texts<'py>(
     py: Python<'py>,
     texts: Vec<Bound<'py, PyString>>,
     options: Options,
     n_threads: usize,
-) -> PyResult<(Parts<'py>, TextModel)> {
+) -> PyResult<(Parts<'py>, TextModel, Option<String>)> {
     let (texts, vectorizer) = (utf8(texts)?, options.vectorizer()?.n_threads(n_threads));
     let vectorized = py.detach(|| vectorizer.fit_texts(&texts)).or_raise()?;
-    Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model)))
+    let warning = warning(&vectorized.losses);
+    Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model), warning))
 }
 
 impl TextModel {

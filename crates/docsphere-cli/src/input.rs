@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use docsphere::{
-    Corpus, CorpusStats, TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows,
+    Corpus, CorpusStats, Losses, TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows,
     Vectorizer, formats,
 };
 use docsphere_result::files::Reading;
@@ -41,7 +41,8 @@ impl Loaded {
             Source::Documents { stats, .. } => Remarks::of_reading(stats),
             Source::Matrix { .. } => Remarks::default(),
         };
-        if let Source::Documents { n_repeated_ids, .. } = &self.source {
+        if let Source::Documents { n_repeated_ids, losses, .. } = &self.source {
+            remarks.warn_of_losses(losses);
             remarks.add(
                 *n_repeated_ids as usize,
                 "document has an id that an earlier one has too",
@@ -98,6 +99,7 @@ pub(crate) enum Source {
         model: Box<TextModel>,
         stats: CorpusStats,
         n_repeated_ids: u64,
+        losses: Losses,
     },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
@@ -146,6 +148,7 @@ pub(crate) fn load(
             model: Box::new(vectorized.model),
             stats: vectorized.stats,
             n_repeated_ids: vectorized.n_repeated_ids,
+            losses: vectorized.losses,
         },
         seconds: LoadSeconds { read, vectorize: total - read },
     })

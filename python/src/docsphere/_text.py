@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -207,12 +208,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         """
         self.__dict__.pop("_model", None)  # If this fails, the transformer is not fitted.
         options, texts = self._options(), texts_of("raw_documents", raw_documents)
-        parts, model = _docsphere.fit_texts(texts, options, n_threads(self.n_jobs))
+        parts, model, warning = _docsphere.fit_texts(texts, options, n_threads(self.n_jobs))
         if len(model.idf) == 0:
             raise ParameterError(
                 "no terms are left: every word is one of stop_words, shorter than min_chars, in fewer texts "
                 'than min_df or in more than max_df, or, with idf="paper", in every text (idf="smooth" keeps those)'
             )
+        if warning is not None:
+            warnings.warn(warning, UserWarning, stacklevel=2)
         self._model = model
         self._set_terms()
         return csr_matrix(parts, len(self.vocabulary_))

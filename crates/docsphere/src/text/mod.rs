@@ -14,6 +14,7 @@ mod dictionary;
 #[cfg(not(feature = "dictionary"))]
 #[path = "dictionary_disabled.rs"]
 mod dictionary;
+mod letters;
 mod options;
 mod segment;
 mod stop_words;
@@ -22,6 +23,8 @@ mod unspaced;
 mod urls;
 mod written;
 
+pub use letters::LetterCounts;
+pub(crate) use letters::n_letters;
 pub use options::{Ngrams, Segmentation, TextOptions, Unspaced};
 pub use stop_words::{StopWords, stop_word_languages};
 pub use tokenizer::{Tokenizer, TokenizerScratch};

@@ -141,6 +141,10 @@ impl Tokenizer {
             && (word.starts_with(is_han) || is_bigram())
     }
 
+    pub(super) fn is_stop_word(&self, word: &str) -> bool {
+        self.stop_set.contains(word)
+    }
+
     #[inline]
     pub(super) fn is_wanted(&self, word: &str) -> bool {
         (has_chars(word, self.options.min_chars) || self.is_never_short(word))

@@ -14,6 +14,8 @@ mod counted;
 mod counting;
 #[cfg(feature = "formats")]
 pub mod formats;
+#[cfg(feature = "text")]
+mod losses;
 mod rows;
 #[cfg(feature = "text")]
 mod term_counts;
@@ -33,6 +35,8 @@ mod weights;
 
 #[cfg(feature = "text")]
 pub use counted::{CountedDocuments, VectorizedPart};
+#[cfg(feature = "text")]
+pub use losses::{LossCause, LossWarning, Losses};
 pub use rows::{MAX_ROWS, MAX_TERMS, Row, SparseRows};
 #[cfg(feature = "text")]
 pub use term_counts::TermCounts;
