@@ -22,6 +22,8 @@ pub(crate) struct TextModel {
 pub(crate) struct Options {
     segmentation: String,
     unspaced: String,
+    hyphens: String,
+    keep_tags: bool,
     lowercase: bool,
     keep_urls: bool,
     keep_numbers: bool,
@@ -74,6 +76,8 @@ impl Options {
         let text = TextOptions::default()
             .segmentation(self.segmentation.parse::<docsphere::Segmentation>().or_raise()?)
             .unspaced(self.unspaced.parse::<docsphere::Unspaced>().or_raise()?)
+            .hyphens(self.hyphens.parse::<docsphere::Hyphens>().or_raise()?)
+            .keep_tags(self.keep_tags)
             .lowercase(self.lowercase)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)

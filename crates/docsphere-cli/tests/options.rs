@@ -77,6 +77,20 @@ fn every_script_reaches_the_terms() {
 }
 
 #[test]
+fn words_with_hyphens_and_tags_follow_the_options() {
+    let text = "COVID-19 zero-shot\n#bitcoin U.S.";
+    let parts = ["bitcoin", "covid", "shot", "u.s", "zero"];
+    assert_eq!(terms(text, "--hyphens split"), parts);
+    let names = ["bitcoin", "covid", "covid-19", "shot", "u.s", "zero"];
+    assert_eq!(terms(text, "--hyphens names"), names);
+    let both = ["bitcoin", "covid", "covid-19", "shot", "u.s", "zero", "zero-shot"];
+    assert_eq!(terms(text, "--hyphens both"), both);
+    assert_eq!(terms(text, "--hyphens whole --keep-tags"), ["#bitcoin", "covid-19", "u.s", "zero-shot"]);
+    let numbers = ["19", "bitcoin", "covid", "covid-19", "shot", "u.s", "zero", "zero-shot"];
+    assert_eq!(terms(text, "--hyphens both --keep-numbers"), numbers);
+}
+
+#[test]
 fn letters_that_reach_no_term_are_reported_with_the_option_that_helps() {
     let place = Place::new();
     let line = |n: usize| format!("操作系统 the quick cats of house{} chase w{n} mice{}\n", n % 5, n % 7);

@@ -209,7 +209,7 @@ pub use sweep::{
 };
 #[cfg(feature = "text")]
 pub use text::{
-    Joint, LetterCounts, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch,
+    Hyphens, Joint, LetterCounts, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch,
     Unspaced, WrittenWord, is_unspaced, stop_word_languages,
 };
 pub use threads::{all_cores, on_threads};

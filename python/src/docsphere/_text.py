@@ -75,6 +75,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         spaces between words: into pairs of characters, or by dictionary, if the
         package was built with the cargo feature ``dictionary``.
 
+    hyphens : {"both", "names", "split", "whole"}, default="both"
+        With ``segmentation="words"``: what becomes of words that hyphens join: their
+        parts and the whole ("both"); the whole only if a part is a single letter or
+        a number, as in COVID-19 and k-means ("names"); the parts alone ("split"); or
+        the whole alone.
+
+    keep_tags : bool, default=False
+        With ``segmentation="words"``: whether hashtags and mentions keep their
+        signs: ``#bitcoin``, ``@user``.
+
     stemmer : str or None, default=None
         The language whose endings are cut off: arabic, armenian, basque, catalan,
         czech, danish, dutch, dutch_porter, earlymodernenglish, english, esperanto,
@@ -126,6 +136,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "idf": [StrOptions({"paper", "smooth", "plus-one"})],
         "segmentation": [StrOptions({"words", "unicode", "sklearn"})],
         "unspaced": [StrOptions({"bigrams", "dictionary"})],
+        "hyphens": [StrOptions({"split", "names", "both", "whole"})],
+        "keep_tags": ["boolean"],
         "stemmer": [str, None],
         "min_chars": [Interval(Integral, 1, None, closed="left")],
         "keep_urls": ["boolean"],
@@ -147,6 +159,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         idf: str = "paper",
         segmentation: str = "words",
         unspaced: str = "bigrams",
+        hyphens: str = "both",
+        keep_tags: bool = False,
         stemmer: str | None = None,
         min_chars: int = 2,
         keep_urls: bool = False,
@@ -164,6 +178,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.idf = idf
         self.segmentation = segmentation
         self.unspaced = unspaced
+        self.hyphens = hyphens
+        self.keep_tags = keep_tags
         self.stemmer = stemmer
         self.min_chars = min_chars
         self.keep_urls = keep_urls

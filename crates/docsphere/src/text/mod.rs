@@ -8,6 +8,7 @@
 //! Cost: one pass over the bytes; memory for one lower-cased document. English text takes about 10
 //! ns per word.
 
+mod compounds;
 #[cfg(feature = "dictionary")]
 #[path = "dictionary_enabled.rs"]
 mod dictionary;
@@ -25,7 +26,7 @@ mod written;
 
 pub use letters::LetterCounts;
 pub(crate) use letters::n_letters;
-pub use options::{Ngrams, Segmentation, TextOptions, Unspaced};
+pub use options::{Hyphens, Ngrams, Segmentation, TextOptions, Unspaced};
 pub use stop_words::{StopWords, stop_word_languages};
 pub use tokenizer::{Tokenizer, TokenizerScratch};
 pub use unspaced::is_unspaced;

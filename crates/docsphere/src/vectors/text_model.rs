@@ -16,12 +16,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ids::TermId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
-use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
+use crate::text::{Hyphens, TextOptions, Tokenizer, TokenizerScratch};
 
 /// Name of the format in messages.
 const FORMAT: &str = "text model";
-/// Version 2 has the segmentation `words`.
-const VERSION: u32 = 2;
+/// Version 2 has the segmentation `words`, version 3 its hyphens.
+const VERSION: u32 = 3;
 
 /// Turns new documents into rows over the terms of the corpus that it was fitted to.
 #[derive(Clone, Debug)]
@@ -203,8 +203,11 @@ impl TextModel {
             return Err(ErrorKind::NewerFormat { found, supported: VERSION }.into());
         }
         let length = u64::from_le_bytes(take(&mut rest)?);
-        let description: Description = serde_json::from_slice(take_slice(&mut rest, length)?)
+        let mut description: Description = serde_json::from_slice(take_slice(&mut rest, length)?)
             .map_err(|error| damaged("a description", error))?;
+        if found < 3 {
+            description.text.hyphens = Hyphens::Split;
+        }
         description.tfidf.check()?;
         let tokenizer = Tokenizer::new(&description.text)?;
         let n_terms = u64::from_le_bytes(take(&mut rest)?);

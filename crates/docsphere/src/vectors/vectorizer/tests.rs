@@ -115,9 +115,22 @@ fn models_make_the_round_trip_and_damage_is_an_error() {
     assert_eq!(message(b""), "not valid text model: expected more bytes, found their end");
     assert_eq!(
         message(&[9, 0, 0, 0]),
-        "written in format version 9, this build reads up to version 2; update docsphere to read it"
+        "written in format version 9, this build reads up to version 3; update docsphere to read it"
     );
     assert_eq!(message(&[1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]), message(b""));
+}
+
+#[test]
+fn models_from_before_hyphens_split_words_as_they_did() {
+    let texts = ["k-means 4", "means of covid-19", "other"];
+    let model = Vectorizer::new().text(plain()).fit_texts(&texts).unwrap().model;
+    let n_terms = |model: &TextModel| model.transform(&["k-means"]).unwrap().rows.row(0).terms.len();
+    assert_eq!(n_terms(&model), 3, "k, means, k-means");
+    let mut bytes = model.to_bytes();
+    bytes[0] = 2;
+    let older = TextModel::from_bytes(&bytes).unwrap();
+    assert_eq!(older.text_options().hyphens, crate::text::Hyphens::Split);
+    assert_eq!(n_terms(&older), 2, "k, means");
 }
 
 #[test]
