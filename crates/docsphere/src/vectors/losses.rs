@@ -5,7 +5,8 @@
 //!
 //! **What counts.** Stop words and web addresses are dropped on purpose: stop words alone are 17 to
 //! 38 % of the letters of ordinary English. So they are left out of the account, unless they are
-//! most of it; every other loss is compared with the letters that remain.
+//! most of it; every other loss is compared with the letters that remain. Terms of a single
+//! document that `min_df` drops do not count either: they make it similar to no other.
 
 use std::ops::AddAssign;
 
@@ -70,7 +71,10 @@ impl ChoiceLetters {
         let n_letters = n_letters(counted.term).saturating_mul(counted.n_occurrences);
         let letters = if counted.term.contains(' ') { &mut self.of_ngrams } else { &mut self.of_words };
         letters.all = letters.all.saturating_add(n_letters);
-        letters.drop(why, n_letters);
+        // A term of one document makes it similar to no other: nothing is lost with it.
+        if !(why == Some(Unchosen::TooFew) && counted.n_docs == 1) {
+            letters.drop(why, n_letters);
+        }
     }
 
     /// A term that was counted as chosen is beyond the limit.
@@ -278,13 +282,16 @@ mod tests {
 
     #[test]
     fn words_count_rather_than_ngrams_where_there_are_both() {
-        let counted = |term, n_occurrences| CountedTerm { term, provisional: 0, n_docs: 1, n_occurrences };
+        let counted = |term, n_occurrences| CountedTerm { term, provisional: 0, n_docs: 2, n_occurrences };
         let mut choice = ChoiceLetters::default();
         choice.count(&counted("cats purr", 100), Some(Unchosen::TooFew));
         assert_eq!(choice.letters().in_too_few, 800);
         choice.count(&counted("purr", 2), None);
         choice.count(&counted("x1", 3), Some(Unchosen::TooMany));
         assert_eq!(choice.letters(), TermLetters { all: 11, in_too_many: 3, ..TermLetters::default() });
+        let alone = CountedTerm { n_docs: 1, ..counted("alone", 1) };
+        choice.count(&alone, Some(Unchosen::TooFew));
+        assert_eq!((choice.letters().all, choice.letters().in_too_few), (16, 0));
         choice.exceed(&counted("purr", 2));
         assert_eq!(choice.letters().beyond_limit, 8);
     }
