@@ -1,6 +1,6 @@
 //! Texts to rows, and the class `TextModel`.
 
-use docsphere::{DocumentBound, Ngrams, StopWords, TextOptions, TfidfOptions, Vectorizer};
+use docsphere::{DocumentBound, LossCause, Losses, Ngrams, StopWords, TextOptions, TfidfOptions, Vectorizer};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -22,6 +22,8 @@ pub(crate) struct TextModel {
 pub(crate) struct Options {
     segmentation: String,
     unspaced: String,
+    hyphens: String,
+    keep_tags: bool,
     lowercase: bool,
     keep_urls: bool,
     keep_numbers: bool,
@@ -74,6 +76,8 @@ impl Options {
         let text = TextOptions::default()
             .segmentation(self.segmentation.parse::<docsphere::Segmentation>().or_raise()?)
             .unspaced(self.unspaced.parse::<docsphere::Unspaced>().or_raise()?)
+            .hyphens(self.hyphens.parse::<docsphere::Hyphens>().or_raise()?)
+            .keep_tags(self.keep_tags)
             .lowercase(self.lowercase)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)
@@ -104,18 +108,42 @@ fn utf8(texts: Vec<Bound<'_, PyString>>) -> PyResult<Vec<PyBackedStr>> {
     texts.into_iter().enumerate().map(text).collect()
 }
 
-/// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, and what was
-/// learnt.
+/// A warning if many letters reach no term, in the words of Python.
+fn warning(losses: &Losses) -> Option<String> {
+    let warning = losses.warning()?;
+    let help = match warning.cause {
+        LossCause::StopWords => "see stop_words",
+        LossCause::Addresses => "keep_urls=True keeps them",
+        LossCause::MinChars => "a smaller min_chars keeps them",
+        LossCause::Segmentation => "segmentation=\"words\" splits every script",
+        LossCause::MinDf => "a smaller min_df keeps them",
+        LossCause::MaxDf => "a greater max_df keeps them",
+        LossCause::InAllDocuments => "idf=\"smooth\" keeps them",
+        LossCause::MaxTerms => "a greater max_features keeps them",
+        _ => "see the parameters",
+    };
+    let percent = |share: f64| (100.0 * share).round();
+    let (share, part) = (percent(warning.share), percent(warning.cause_share));
+    Some(format!(
+        "{share} % of the {} reach no term; {part} % are {}: {help}",
+        warning.of(),
+        warning.cause.letters()
+    ))
+}
+
+/// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, what was
+/// learnt, and a warning.
 #[pyfunction]
 pub(crate) fn fit_texts<'py>(
     py: Python<'py>,
     texts: Vec<Bound<'py, PyString>>,
     options: Options,
     n_threads: usize,
-) -> PyResult<(Parts<'py>, TextModel)> {
+) -> PyResult<(Parts<'py>, TextModel, Option<String>)> {
     let (texts, vectorizer) = (utf8(texts)?, options.vectorizer()?.n_threads(n_threads));
     let vectorized = py.detach(|| vectorizer.fit_texts(&texts)).or_raise()?;
-    Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model)))
+    let warning = warning(&vectorized.losses);
+    Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model), warning))
 }
 
 impl TextModel {

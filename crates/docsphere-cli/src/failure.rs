@@ -171,6 +171,7 @@ fn option(name: &str) -> &str {
         "html" => "--html",
         "glob" => "--glob",
         "unspaced" => "--unspaced",
+        "hyphens" => "--hyphens",
         "segmentation" => "--segmentation",
         "stop_words" => "--stop-words",
         "ngrams" => "--ngrams",

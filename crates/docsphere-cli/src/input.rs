@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{
-    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, Stores, TextModel, TextOptions, TextStore,
-    TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
+    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, Losses, Stores, TextModel, TextOptions,
+    TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
 };
 use docsphere_result::files::Reading;
 use docsphere_result::{DuplicatesEntry, PassagesEntry};
@@ -61,7 +61,8 @@ impl Loaded {
             Source::Documents { stats, .. } => Remarks::of_reading(stats),
             Source::Matrix { .. } => Remarks::default(),
         };
-        if let Source::Documents { n_repeated_ids, .. } = &self.source {
+        if let Source::Documents { n_repeated_ids, losses, .. } = &self.source {
+            remarks.warn_of_losses(losses);
             remarks.add(
                 *n_repeated_ids as usize,
                 "document has an id that an earlier one has too",
@@ -197,6 +198,7 @@ pub(crate) enum Source {
         model: Box<TextModel>,
         stats: Box<CorpusStats>,
         n_repeated_ids: u64,
+        losses: Losses,
     },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
@@ -257,6 +259,7 @@ pub(crate) fn load(
             model: Box::new(vectorized.model),
             stats: Box::new(vectorized.stats),
             n_repeated_ids: vectorized.n_repeated_ids,
+            losses: vectorized.losses,
         },
         copies: None,
         seconds: LoadSeconds { read, vectorize: total - read },

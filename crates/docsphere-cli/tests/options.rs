@@ -76,6 +76,52 @@ fn every_script_reaches_the_terms() {
     assert_eq!(terms("操作系统 unix\nlab", "--min-chars 4"), ["unix", "作系", "操作", "系统"]);
 }
 
+#[test]
+fn words_with_hyphens_and_tags_follow_the_options() {
+    let text = "COVID-19 zero-shot\n#bitcoin U.S.";
+    let parts = ["bitcoin", "covid", "shot", "u.s", "zero"];
+    assert_eq!(terms(text, "--hyphens split"), parts);
+    let names = ["bitcoin", "covid", "covid-19", "shot", "u.s", "zero"];
+    assert_eq!(terms(text, "--hyphens names"), names);
+    let both = ["bitcoin", "covid", "covid-19", "shot", "u.s", "zero", "zero-shot"];
+    assert_eq!(terms(text, "--hyphens both"), both);
+    assert_eq!(terms(text, "--hyphens whole --keep-tags"), ["#bitcoin", "covid-19", "u.s", "zero-shot"]);
+    let numbers = ["19", "bitcoin", "covid", "covid-19", "shot", "u.s", "zero", "zero-shot"];
+    assert_eq!(terms(text, "--hyphens both --keep-numbers"), numbers);
+}
+
+#[test]
+fn letters_that_reach_no_term_are_reported_with_the_option_that_helps() {
+    let place = Place::new();
+    let line = |n: usize| format!("操作系统 the quick cats of house{} chase w{n} mice{}\n", n % 5, n % 7);
+    place.write("in.txt", &(0..200).map(line).collect::<String>());
+    let warning = |options: &str| {
+        let shown = place.ok(&format!("vectorize in.txt -o out --force {options}"));
+        shown.lines().find(|line| line.starts_with("warning: ")).map(str::to_owned)
+    };
+    assert_eq!(warning("--smooth-idf"), None);
+    let rest = "of the letters (stop words and web addresses apart) reach no term";
+    for (options, cause, help) in [
+        ("", "of terms in all documents, which weigh nothing", "--smooth-idf keeps them"),
+        ("--smooth-idf --min-df 100", "of terms in too few documents", "a smaller --min-df keeps them"),
+        ("--smooth-idf --max-df 100", "of terms in too many documents", "a greater --max-df keeps them"),
+        ("--smooth-idf --min-chars 6", "of words that are too short", "a smaller --min-chars keeps them"),
+        (
+            "--smooth-idf --max-terms 3",
+            "of terms that are not among the most frequent",
+            "a greater --max-terms keeps them",
+        ),
+    ] {
+        let warning = warning(options).unwrap();
+        assert!(warning.contains(rest), "{warning}");
+        assert!(warning.ends_with(&format!(" % are {cause}: {help}")), "{options}: {warning}");
+    }
+    place.write("zh.txt", &"操作系统的内核模块 linux\n计算机程序语言 unix\n".repeat(60));
+    let shown = place.ok("vectorize zh.txt -o out --force --segmentation unicode");
+    let expected = " % are of no word by this segmentation, as in scripts without spaces: --segmentation words splits every script\n";
+    assert!(shown.contains("warning: ") && shown.contains(expected), "{shown}");
+}
+
 #[cfg(not(feature = "dictionary"))]
 #[test]
 fn dictionaries_that_are_not_built_in_are_refused() {

@@ -220,16 +220,16 @@ pub use sweep::{
 };
 #[cfg(feature = "text")]
 pub use text::{
-    Joint, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch, Unspaced, WrittenWord,
-    is_unspaced, stop_word_languages,
+    Hyphens, Joint, LetterCounts, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch,
+    Unspaced, WrittenWord, is_unspaced, stop_word_languages,
 };
 pub use threads::{all_cores, on_threads};
 #[cfg(feature = "formats")]
 pub use vectors::formats;
 #[cfg(feature = "text")]
 pub use vectors::{
-    CountedDocuments, DocumentBound, IdfKind, TermCounts, TextModel, TfidfOptions, Transformed,
-    TransformedCorpus, Vectorized, VectorizedPart, Vectorizer, Vocabulary,
+    CountedDocuments, DocumentBound, IdfKind, LossCause, LossWarning, Losses, TermCounts, TextModel,
+    TfidfOptions, Transformed, TransformedCorpus, Vectorized, VectorizedPart, Vectorizer, Vocabulary,
 };
 pub use vectors::{
     Duplicates, MAX_ROWS, MAX_TERMS, NEAR_DUPLICATE, Row, SparseRows, UNIT_TOLERANCE, UnitRows,

@@ -172,8 +172,10 @@ fn module_of(path: &[String], texts: &BTreeMap<ModulePath, String>) -> Option<Mo
         read_tree(code.trim_start().trim_start_matches("self::"), &[], &mut paths);
         paths
     });
+    // Words such as `cause {` look like an import without a path.
+    let is_child = |first: &String| children.contains(&first.as_str());
     let mut handed_on =
-        handed_on.filter(|path| children.contains(&path[0].as_str()) && path.last() == Some(name));
+        handed_on.filter(|path| path.first().is_some_and(is_child) && path.last() == Some(name));
     match handed_on.next() {
         Some(inner) => module_of(&[module, &inner[..]].concat(), texts),
         None => Some(module.to_vec()),

@@ -111,6 +111,8 @@ def vectorizer_of(text: _docsphere.TextModel) -> TextVectorizer:
         idf=weights["idf"],
         segmentation=words["segmentation"],
         unspaced=words["unspaced"],
+        hyphens=words["hyphens"],
+        keep_tags=words["keep_tags"],
         stemmer=words["stemmer"],
         min_chars=words["min_chars"],
         keep_urls=words["keep_urls"],

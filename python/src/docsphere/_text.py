@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -31,11 +32,15 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     stop_words : str, list of str or None, default="english"
         Words to drop: those of a language, or of several ("english,french"), a list
-        of your own, or none. Languages are albanian, arabic, azerbaijani, basque, belarusian, bengali, catalan,
-        chinese, danish, dutch, english, finnish, french, german, greek, hebrew,
-        hungarian, indonesian, italian, kazakh, nepali, norwegian, portuguese,
-        romanian, russian, slovenian, spanish, swedish, tajik, tamil, turkish and
-        uzbek, or their ISO 639 codes.
+        of your own, or none. Languages are afrikaans, albanian, arabic, armenian,
+        azerbaijani, basque, belarusian, bengali, bulgarian, catalan, chinese,
+        croatian, czech, danish, dutch, english, esperanto, estonian, finnish, french,
+        galician, german, greek, gujarati, hausa, hebrew, hindi, hungarian,
+        indonesian, irish, italian, japanese, kazakh, korean, kurdish, latin, latvian,
+        lithuanian, malay, marathi, nepali, norwegian, persian, polish, portuguese,
+        romanian, russian, sesotho, slovak, slovenian, somali, spanish, swahili,
+        swedish, tagalog, tajik, tamil, thai, turkish, ukrainian, urdu, uzbek,
+        vietnamese, yoruba and zulu, or their ISO 639 codes.
 
     more_stop_words : list of str or None, default=None
         Words to drop besides.
@@ -69,6 +74,16 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         How Chinese, Japanese, Thai, Lao, Khmer and Burmese are split, which have no
         spaces between words: into pairs of characters, or by dictionary, if the
         package was built with the cargo feature ``dictionary``.
+
+    hyphens : {"both", "names", "split", "whole"}, default="both"
+        With ``segmentation="words"``: what becomes of words that hyphens join: their
+        parts and the whole ("both"); the whole only if a part is a single letter or
+        a number, as in COVID-19 and k-means ("names"); the parts alone ("split"); or
+        the whole alone.
+
+    keep_tags : bool, default=False
+        With ``segmentation="words"``: whether hashtags and mentions keep their
+        signs: ``#bitcoin``, ``@user``.
 
     stemmer : str or None, default=None
         The language whose endings are cut off: arabic, armenian, basque, catalan,
@@ -121,6 +136,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "idf": [StrOptions({"paper", "smooth", "plus-one"})],
         "segmentation": [StrOptions({"words", "unicode", "sklearn"})],
         "unspaced": [StrOptions({"bigrams", "dictionary"})],
+        "hyphens": [StrOptions({"split", "names", "both", "whole"})],
+        "keep_tags": ["boolean"],
         "stemmer": [str, None],
         "min_chars": [Interval(Integral, 1, None, closed="left")],
         "keep_urls": ["boolean"],
@@ -142,6 +159,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         idf: str = "paper",
         segmentation: str = "words",
         unspaced: str = "bigrams",
+        hyphens: str = "both",
+        keep_tags: bool = False,
         stemmer: str | None = None,
         min_chars: int = 2,
         keep_urls: bool = False,
@@ -159,6 +178,8 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.idf = idf
         self.segmentation = segmentation
         self.unspaced = unspaced
+        self.hyphens = hyphens
+        self.keep_tags = keep_tags
         self.stemmer = stemmer
         self.min_chars = min_chars
         self.keep_urls = keep_urls
@@ -203,12 +224,14 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         """
         self.__dict__.pop("_model", None)  # If this fails, the transformer is not fitted.
         options, texts = self._options(), texts_of("raw_documents", raw_documents)
-        parts, model = _docsphere.fit_texts(texts, options, n_threads(self.n_jobs))
+        parts, model, warning = _docsphere.fit_texts(texts, options, n_threads(self.n_jobs))
         if len(model.idf) == 0:
             raise ParameterError(
                 "no terms are left: every word is one of stop_words, shorter than min_chars, in fewer texts "
                 'than min_df or in more than max_df, or, with idf="paper", in every text (idf="smooth" keeps those)'
             )
+        if warning is not None:
+            warnings.warn(warning, UserWarning, stacklevel=2)
         self._model = model
         self._set_terms()
         return csr_matrix(parts, len(self.vocabulary_))

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use docsphere::{
-    DocumentBound, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions, Unspaced,
+    DocumentBound, Hyphens, IdfKind, Ngrams, Segmentation, StopWords, TextOptions, TfidfOptions, Unspaced,
 };
 
 use crate::files;
@@ -65,6 +65,15 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "WAY", default_value_t, value_parser = parse_unspaced())]
     unspaced: Unspaced,
 
+    /// What becomes of words that hyphens join: their parts; these and the whole of names such as
+    /// COVID-19 and k-means; their parts and the whole; or the whole alone
+    #[arg(long, value_name = "WAY", default_value_t, value_parser = parse_hyphens())]
+    hyphens: Hyphens,
+
+    /// Keep the signs of hashtags and mentions: #bitcoin, @user
+    #[arg(long)]
+    keep_tags: bool,
+
     /// Drop terms that occur in fewer documents than this: a number, or a share such as 0.001
     #[arg(long, value_name = "N|SHARE", default_value = "1", value_parser = parse_bound)]
     min_df: DocumentBound,
@@ -102,6 +111,8 @@ impl TextArgs {
         let text = TextOptions::default()
             .segmentation(self.segmentation)
             .unspaced(self.unspaced)
+            .hyphens(self.hyphens)
+            .keep_tags(self.keep_tags)
             .lowercase(!self.case_sensitive)
             .keep_urls(self.keep_urls)
             .keep_numbers(self.keep_numbers)
@@ -141,6 +152,11 @@ fn parse_segmentation() -> impl TypedValueParser<Value = Segmentation> {
 fn parse_unspaced() -> impl TypedValueParser<Value = Unspaced> {
     let names = Unspaced::ALL.iter().map(|unspaced| unspaced.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Unspaced>())
+}
+
+fn parse_hyphens() -> impl TypedValueParser<Value = Hyphens> {
+    let names = Hyphens::ALL.iter().map(|hyphens| hyphens.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Hyphens>())
 }
 
 fn parse_ngrams(text: &str) -> Result<Ngrams, String> {

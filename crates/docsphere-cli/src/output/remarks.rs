@@ -1,6 +1,6 @@
 //! Notes about the input for the user: not reasons to stop, but worth knowing.
 
-use docsphere::{Column, ColumnKind, CorpusStats, DateForm};
+use docsphere::{Column, ColumnKind, CorpusStats, DateForm, LossCause, Losses};
 
 use crate::numbers::grouped;
 
@@ -98,6 +98,30 @@ impl Remarks {
     /// Adds a remark in its own words.
     pub(crate) fn say(&mut self, remark: String) {
         self.0.push(format!("note: {remark}"));
+    }
+
+    /// Adds a warning if many letters reach no term, with the option that helps.
+    pub(crate) fn warn_of_losses(&mut self, losses: &Losses) {
+        let Some(warning) = losses.warning() else { return };
+        let help = match warning.cause {
+            LossCause::StopWords => "see --stop-words and --stop-words-file",
+            LossCause::Addresses => "--keep-urls keeps them",
+            LossCause::MinChars => "a smaller --min-chars keeps them",
+            LossCause::Segmentation => "--segmentation words splits every script",
+            LossCause::MinDf => "a smaller --min-df keeps them",
+            LossCause::MaxDf => "a greater --max-df keeps them",
+            LossCause::InAllDocuments => "--smooth-idf keeps them",
+            LossCause::MaxTerms => "a greater --max-terms keeps them",
+            _ => "see the options for text in --help",
+        };
+        let percent = |share: f64| (100.0 * share).round();
+        self.0.push(format!(
+            "warning: {} % of the {} reach no term; {} % are {}: {help}",
+            percent(warning.share),
+            warning.of(),
+            percent(warning.cause_share),
+            warning.cause.letters(),
+        ));
     }
 
     /// All remarks, in the order in which they were added.

@@ -92,8 +92,8 @@ impl Names {
             let form = self.forms.get(&own.join(" ")).cloned();
             let word = Part { text: self.term(&term), stems: own };
             let is_new = |part: &Part| {
-                let is_used = |stem: &String| parts.iter().any(|part| part.stems.contains(stem));
-                !part.stems.iter().any(is_used)
+                let used = parts.iter().flat_map(|part| part.stems.iter().cloned()).collect();
+                !part.stems.iter().any(|stem| self.stems.is_among(stem, &used))
             };
             if let Some(part) = form.into_iter().chain([word]).find(is_new) {
                 parts.push(part);

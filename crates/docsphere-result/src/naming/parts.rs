@@ -39,6 +39,10 @@ const RARE_SHARE: f64 = 0.1;
 /// documents.
 const TIMES_RARE: f64 = 2.0;
 
+/// A keyword gives way to a compound of which it is a part, such as COVID-19, if the compound is a
+/// keyword, too, and in at least this share of its documents.
+const COMPOUND_SHARE: f64 = 0.5;
+
 /// A keyword as names need it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NameKeyword {
@@ -116,8 +120,9 @@ impl AllPhrases {
         let mut used: HashSet<String> = HashSet::new();
         let mut parts = Vec::new();
         for keyword in in_order(keywords) {
+            let keyword = compound(keyword, keywords, stems).unwrap_or(keyword);
             let own = stems.of_term(&keyword.term);
-            if own.is_empty() || own.iter().any(|stem| used.contains(stem)) {
+            if own.is_empty() || own.iter().any(|stem| stems.is_among(stem, &used)) {
                 continue;
             }
             let word = || Part { text: written(&keyword.term, &own, counts, stems), stems: own.clone() };
@@ -148,7 +153,8 @@ impl AllPhrases {
         let mut best: Option<(f64, Part)> = None;
         for (key, phrase) in &self.of_clusters[cluster] {
             let has_stem = key.split(' ').any(|other| other == stem);
-            if phrase.n_texts < least || !has_stem || key.split(' ').any(|other| used.contains(other)) {
+            let is_used = |other: &str| stems.is_among(other, used);
+            if phrase.n_texts < least || !has_stem || key.split(' ').any(is_used) {
                 continue;
             }
             let contrast = self.contrast(key, phrase.n_texts, counts.n_texts);
@@ -170,6 +176,23 @@ impl AllPhrases {
         let rest = (self.totals[key] - u64::from(n_texts)) as f64 / n_others.max(1) as f64;
         here / (here + rest)
     }
+}
+
+/// The first of the keywords that is a compound with this word, and frequent enough.
+fn compound<'a>(
+    keyword: &NameKeyword,
+    keywords: &'a [NameKeyword],
+    stems: &Stems,
+) -> Option<&'a NameKeyword> {
+    let own = stems.of_term(&keyword.term);
+    let [stem] = &own[..] else { return None };
+    let least = COMPOUND_SHARE * keyword.share?;
+    let is_compound = |other: &&NameKeyword| {
+        other.term.contains('-')
+            && other.share.is_some_and(|share| share >= least)
+            && stems.of_term(&other.term).contains(stem)
+    };
+    keywords.iter().find(is_compound)
 }
 
 /// The phrases of a cluster that are in enough texts.
@@ -196,7 +219,18 @@ pub(crate) fn written(term: &str, own: &[String], counts: &Counts, stems: &Stems
         let forms: Vec<(&str, u32)> = forms.map(|(word, &n_texts)| (word.as_str(), n_texts)).collect();
         if forms.is_empty() { stem.clone() } else { most_frequent(&forms).to_owned() }
     };
-    own.iter().map(word).collect::<Vec<_>>().join(" ")
+    let words: Vec<String> = own.iter().map(word).collect();
+    let joints = term.chars().filter(|joint| matches!(joint, ' ' | '-'));
+    if words.len() != joints.clone().count() + 1 {
+        return words.join(" ");
+    }
+    // With the hyphens of the term.
+    let mut written = words[0].clone();
+    for (joint, word) in joints.zip(&words[1..]) {
+        written.push(joint);
+        written.push_str(word);
+    }
+    written
 }
 
 /// On a tie the smallest.
@@ -232,6 +266,32 @@ mod tests {
         let keywords = [("use", 0.3), ("people", 0.9), ("dog", 0.9), ("dogs", 0.9), ("puppy", 0.8)];
         let found = parts(&[Counts::default()], &keywords, &Stems::english(false));
         assert_eq!(found, ["dog", "puppy", "use", "people"]);
+    }
+
+    #[test]
+    fn a_compound_stands_for_its_parts_if_it_is_frequent() {
+        let keyword = |term: &str, share| NameKeyword {
+            term: term.to_owned(),
+            score: 0.9,
+            spread: 0.1,
+            share: Some(share),
+        };
+        let names = |share| {
+            let keywords = [keyword("covid", 0.8), keyword("vaccine", 0.5), keyword("covid-19", share)];
+            let (counts, stems) = ([Counts::default()], Stems::english(false));
+            let parts = AllPhrases::new(&counts, &stems).parts(0, &keywords, &counts[0], &stems);
+            parts.into_iter().map(|part| part.text).collect::<Vec<_>>()
+        };
+        assert_eq!(names(0.5), ["covid-19", "vaccine"]);
+        assert_eq!(names(0.3), ["covid", "vaccine"]);
+    }
+
+    #[test]
+    fn a_plural_of_latin_is_no_second_word() {
+        let keywords =
+            [("matrices", 0.9), ("matrix", 0.9), ("random", 0.8), ("vertex", 0.7), ("vertices", 0.6)];
+        let found = parts(&[Counts::default()], &keywords, &Stems::english(false));
+        assert_eq!(found, ["matrices", "random", "vertex"]);
     }
 
     #[test]
@@ -296,6 +356,8 @@ mod tests {
         let found =
             parts(std::slice::from_ref(&own), &[(&organ, 0.9), ("dog", 0.9), ("unseen", 0.9)], &stems);
         assert_eq!(found, ["organization", "dog", "unseen"]);
+        let compound = format!("{organ}-dog");
+        assert_eq!(written(&compound, &stems.of_term(&compound), &own, &stems), "organization-dog");
         assert_eq!(written("dogs", &["dog".to_owned()], &own, &Stems::english(false)), "dogs");
     }
 }

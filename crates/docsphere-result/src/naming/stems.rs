@@ -1,11 +1,29 @@
 //! Stems: words that people take for the same word have the same stem.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use docsphere::{Model, Result, StopWords, TextOptions, Tokenizer, is_unspaced};
 
 /// The language of stems if the options of a run name none that has a stemmer.
 const DEFAULT_LANGUAGE: &str = "english";
+
+/// Endings of stems that Snowball's stemmer for English keeps apart: of singular and plural words
+/// from Latin, Greek and Old English (matrix, matrices; index; analysis; spectrum; criterion;
+/// nucleus; shelf; knife; woman).
+const PLURALS: [(&str, &str); 9] = [
+    ("ix", "ic"),
+    ("ex", "ic"),
+    ("si", "s"),
+    ("um", "a"),
+    ("on", "a"),
+    ("us", "i"),
+    ("f", "v"),
+    ("fe", "ve"),
+    ("man", "men"),
+];
+
+/// Shorter stems are not compared in this way: "life" is not the singular of "live".
+const MIN_LETTERS: usize = 5;
 
 /// A stemmer for names. Runs without stemming have one, too: it affects names only.
 #[derive(Clone, Debug)]
@@ -13,6 +31,7 @@ pub(crate) struct Stems {
     stemmer: Tokenizer,
     /// Whether the terms of the run are stems already.
     has_stemmed_terms: bool,
+    is_english: bool,
 }
 
 impl Stems {
@@ -29,7 +48,8 @@ impl Stems {
         let stemmer = |language: String| Tokenizer::new(&plain.clone().stemmer(language));
         let of_language = languages.into_iter().find_map(|language| stemmer(language.to_owned()).ok());
         let stemmer = of_language.map_or_else(|| stemmer(DEFAULT_LANGUAGE.to_owned()), Ok)?;
-        Ok(Stems { stemmer, has_stemmed_terms })
+        let is_english = matches!(stemmer.options().stemmer.as_deref(), Some("english" | "en"));
+        Ok(Stems { stemmer, has_stemmed_terms, is_english })
     }
 
     /// Whether the terms of the run are stems already.
@@ -41,6 +61,11 @@ impl Stems {
     pub(crate) fn of_word(&self, word: &str) -> String {
         let stem = self.stemmer.stem(&word.to_lowercase());
         if stem.is_empty() { word.to_owned() } else { stem }
+    }
+
+    /// Whether a stem, or that of its other number, is among these.
+    pub(crate) fn is_among(&self, stem: &str, stems: &HashSet<String>) -> bool {
+        stems.contains(stem) || self.is_english && other_numbers(stem).any(|other| stems.contains(&other))
     }
 
     /// The stems of the words of a term.
@@ -68,12 +93,21 @@ impl Stems {
     }
 }
 
+/// The stems that singular or plural of a word with this stem may have.
+fn other_numbers(stem: &str) -> impl Iterator<Item = String> {
+    let pairs = PLURALS.iter().flat_map(|&(one, several)| [(one, several), (several, one)]);
+    pairs.filter_map(move |(own, other)| {
+        let before = stem.strip_suffix(own).filter(|_| stem.len() >= MIN_LETTERS)?;
+        Some(format!("{before}{other}"))
+    })
+}
+
 #[cfg(test)]
 impl Stems {
     /// English stems, for tests.
     pub(crate) fn english(has_stemmed_terms: bool) -> Self {
         let options = TextOptions::default().stemmer(DEFAULT_LANGUAGE.to_owned());
-        Stems { stemmer: Tokenizer::new(&options).unwrap(), has_stemmed_terms }
+        Stems { stemmer: Tokenizer::new(&options).unwrap(), has_stemmed_terms, is_english: true }
     }
 }
 
@@ -121,6 +155,31 @@ mod tests {
         // A language with stop words, but without a stemmer.
         let other = options().stop_words(StopWords::Language("azerbaijani".to_owned()));
         assert_eq!(stems(other).of_phrase("barking-dogs"), ["bark", "dog"]);
+    }
+
+    #[test]
+    fn singular_and_plural_are_related_whatever_the_stemmer_says() {
+        let stems = Stems::english(false);
+        for (one, several) in [
+            ("matrix", "matrices"),
+            ("index", "indices"),
+            ("analysis", "analyses"),
+            ("spectrum", "spectra"),
+            ("criterion", "criteria"),
+            ("nucleus", "nuclei"),
+            ("shelf", "shelves"),
+            ("knife", "knives"),
+            ("woman", "women"),
+            ("dog", "dogs"),
+        ] {
+            let (a, b) = (stems.of_word(one), stems.of_word(several));
+            assert!(stems.is_among(&a, &HashSet::from([b.clone()])), "{one} {several}");
+            assert!(stems.is_among(&b, &HashSet::from([a])), "{several} {one}");
+        }
+        for (one, other) in [("contract", "contrast"), ("tax", "taxi"), ("life", "live"), ("cat", "dog")] {
+            let (a, b) = (stems.of_word(one), stems.of_word(other));
+            assert!(!stems.is_among(&a, &HashSet::from([b])), "{one} {other}");
+        }
     }
 
     #[test]

@@ -8,12 +8,14 @@
 //! Cost: one pass over the bytes; memory for one lower-cased document. English text takes about 10
 //! ns per word.
 
+mod compounds;
 #[cfg(feature = "dictionary")]
 #[path = "dictionary_enabled.rs"]
 mod dictionary;
 #[cfg(not(feature = "dictionary"))]
 #[path = "dictionary_disabled.rs"]
 mod dictionary;
+mod letters;
 mod options;
 mod segment;
 mod stop_words;
@@ -22,7 +24,9 @@ mod unspaced;
 mod urls;
 mod written;
 
-pub use options::{Ngrams, Segmentation, TextOptions, Unspaced};
+pub use letters::LetterCounts;
+pub(crate) use letters::n_letters;
+pub use options::{Hyphens, Ngrams, Segmentation, TextOptions, Unspaced};
 pub use stop_words::{StopWords, stop_word_languages};
 pub use tokenizer::{Tokenizer, TokenizerScratch};
 pub use unspaced::is_unspaced;

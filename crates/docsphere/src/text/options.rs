@@ -14,6 +14,8 @@ use crate::names::impl_names;
 /// |---|---|---|
 /// | `segmentation` | `words` | where words begin and end |
 /// | `unspaced` | `bigrams` | with `words`: how Chinese, Japanese, Thai, Lao, Khmer and Burmese are split, which have no spaces between words |
+/// | `hyphens` | `both` | with `words`: what becomes of words that hyphens join |
+/// | `keep_tags` | no | with `words`: whether `#bitcoin` and `@user` are words with their signs, or `bitcoin` and `user` |
 /// | `lowercase` | yes | the whole text is lower-cased first, by the rules of Unicode |
 /// | `keep_urls` | no | `http://…`, `https://…` and `www.…` are dropped up to the next white space: they are unique to a document and carry no meaning |
 /// | `keep_numbers` | no | words without any letter are dropped: a bare number rarely says what a text is about and each is a term of its own; `covid19` and `3d` stay |
@@ -42,6 +44,10 @@ pub struct TextOptions {
     pub segmentation: Segmentation,
     /// How scripts without spaces are split.
     pub unspaced: Unspaced,
+    /// What becomes of words that hyphens join.
+    pub hyphens: Hyphens,
+    /// Whether the signs of hashtags and mentions are kept.
+    pub keep_tags: bool,
     /// Whether text is converted to lower case.
     pub lowercase: bool,
     /// Whether web addresses are split into words like other text.
@@ -65,6 +71,8 @@ impl Default for TextOptions {
         TextOptions {
             segmentation: Segmentation::Words,
             unspaced: Unspaced::Bigrams,
+            hyphens: Hyphens::default(),
+            keep_tags: false,
             lowercase: true,
             keep_urls: false,
             keep_numbers: false,
@@ -100,6 +108,20 @@ impl TextOptions {
     #[must_use]
     pub fn unspaced(mut self, unspaced: Unspaced) -> Self {
         self.unspaced = unspaced;
+        self
+    }
+
+    /// What becomes of words that hyphens join.
+    #[must_use]
+    pub fn hyphens(mut self, hyphens: Hyphens) -> Self {
+        self.hyphens = hyphens;
+        self
+    }
+
+    /// Whether the signs of hashtags and mentions are kept.
+    #[must_use]
+    pub fn keep_tags(mut self, keep_tags: bool) -> Self {
+        self.keep_tags = keep_tags;
         self
     }
 
@@ -256,6 +278,40 @@ impl Unspaced {
 
 impl_names!(Unspaced, "unspaced");
 
+/// What becomes of words that hyphens join.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Hyphens {
+    /// Each part is a word: `zero-shot` becomes `zero` and `shot`.
+    Split,
+    /// Each part is a word; and if a part says nothing alone, a single letter or a number, so is
+    /// the whole: `COVID-19`, `GPT-4`, `k-means`, `x-ray`.
+    Names,
+    /// Each part is a word, and so is the whole.
+    #[default]
+    Both,
+    /// The whole is a word.
+    Whole,
+}
+
+impl Hyphens {
+    /// All choices.
+    pub const ALL: &'static [Hyphens] = &[Hyphens::Split, Hyphens::Names, Hyphens::Both, Hyphens::Whole];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Hyphens::Split => "split",
+            Hyphens::Names => "names",
+            Hyphens::Both => "both",
+            Hyphens::Whole => "whole",
+        }
+    }
+}
+
+impl_names!(Hyphens, "hyphens");
+
 /// The minimum and maximum number of words in a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ngrams {
@@ -295,7 +351,7 @@ mod tests {
         }
         let stop_words = StopWords::Language("klingon".to_owned());
         let unknown = message(TextOptions { stop_words, ..default() });
-        assert!(unknown.starts_with("stop_words must be one of albanian, arabic, "), "{unknown}");
+        assert!(unknown.starts_with("stop_words must be one of afrikaans, albanian, "), "{unknown}");
         assert!(unknown.ends_with(", got \"klingon\""), "{unknown}");
         let unknown = message(TextOptions { stemmer: Some("klingon".to_owned()), ..default() });
         assert!(unknown.starts_with("stemmer must be one of arabic, "), "{unknown}");
@@ -312,6 +368,14 @@ mod tests {
             "lines".parse::<Segmentation>().unwrap_err().to_string(),
             "segmentation must be one of words, unicode, sklearn, got \"lines\""
         );
+    }
+
+    #[test]
+    fn every_way_with_hyphens_is_found_by_its_name() {
+        for &hyphens in Hyphens::ALL {
+            assert_eq!(hyphens.name().parse::<Hyphens>().unwrap(), hyphens);
+            assert_eq!(serde_json::to_string(&hyphens).unwrap(), format!("\"{hyphens}\""));
+        }
     }
 
     #[cfg(not(feature = "dictionary"))]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::compounds::Compounds;
 use super::options::{Ngrams, Segmentation, TextOptions, Unspaced};
 use super::segment::{plain_words, sklearn_words, unicode_words};
 use super::stop_words::StopSet;
@@ -121,7 +122,12 @@ impl Tokenizer {
     #[inline]
     pub fn for_each_segment<'a>(&self, text: &'a str, mut word: impl FnMut(&'a str)) {
         let mut cut = |text: &'a str| match self.options.segmentation {
-            Segmentation::Words => plain_words(text, self.options.unspaced, &mut word),
+            Segmentation::Words => {
+                let TextOptions { hyphens, keep_tags, unspaced, .. } = self.options;
+                let mut compounds = Compounds::new(text, hyphens, keep_tags, &mut word);
+                plain_words(text, unspaced, |found| compounds.take(found));
+                compounds.finish();
+            }
             Segmentation::Unicode => unicode_words(text, &mut word),
             Segmentation::SkLearn => sklearn_words(text, &mut word),
         };
@@ -139,6 +145,10 @@ impl Tokenizer {
         self.options.segmentation == Segmentation::Words
             && begins_unspaced(word)
             && (word.starts_with(is_han) || is_bigram())
+    }
+
+    pub(super) fn is_stop_word(&self, word: &str) -> bool {
+        self.stop_set.contains(word)
     }
 
     #[inline]

@@ -11,9 +11,9 @@ use super::unspaced::{begins_unspaced, is_unspaced};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Joint {
-    /// The start of the text, punctuation, an empty line, or a web address.
+    /// The start of the text or of a line, punctuation, or a web address.
     Break,
-    /// White space.
+    /// White space within a line.
     Space,
     /// A hyphen.
     Hyphen,
@@ -63,6 +63,10 @@ impl Tokenizer {
         self.for_each_segment(text, |found| {
             // Words are slices of the text.
             let start = found.as_ptr() as usize - text.as_ptr() as usize;
+            if end.is_some_and(|end| start < end) && !begins_unspaced(found) {
+                // The whole of a compound comes after its parts, which are here with their hyphens.
+                return;
+            }
             let joint = end.map_or(Joint::Break, |end| joint(text, end, start));
             end = Some(start + found.len());
             word(WrittenWord { word: found, joint, is_kept: self.is_wanted(found) });
@@ -88,14 +92,15 @@ fn joint(text: &str, end: usize, start: usize) -> Joint {
     if matches!(gap, "-" | "\u{2010}" | "\u{2011}") {
         return Joint::Hyphen;
     }
-    let is_space = gap.chars().all(char::is_whitespace);
-    let n_lines = gap.bytes().filter(|&byte| byte == b'\n').count();
-    if is_space && n_lines < 2 { Joint::Space } else { Joint::Break }
+    let ends_line =
+        |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let is_space = gap.chars().all(|c| c.is_whitespace() && !ends_line(c));
+    if is_space { Joint::Space } else { Joint::Break }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::options::{Segmentation, TextOptions};
+    use super::super::options::{Hyphens, Segmentation, TextOptions};
     use super::*;
 
     fn written(options: &TextOptions, text: &str) -> Vec<(String, Joint, bool)> {
@@ -110,7 +115,7 @@ mod tests {
     #[test]
     fn joints_are_those_of_the_text() {
         use Joint::{Break, Hyphen, Space};
-        let found = written(&TextOptions::default(), "The Cat\nsat. WELL-known https://a.b/c Äpfel\n\nend 7");
+        let found = written(&TextOptions::default(), "The Cat\tsat. WELL-known https://a.b/c Äpfel\nend 7");
         let expected = [
             ("the", Break, false),
             ("cat", Space, true),
@@ -126,6 +131,22 @@ mod tests {
         let words: Vec<(&str, Joint)> = found.iter().map(|(word, joint, _)| (&**word, *joint)).collect();
         assert_eq!(words, [("cat", Break), ("ray", Break)], "words of one letter are none");
         assert_eq!(TextOptions::sklearn().segmentation, Segmentation::SkLearn);
+    }
+
+    #[test]
+    fn the_whole_of_a_compound_is_no_word_beside_its_parts() {
+        use Joint::{Break, Hyphen, Space};
+        let words = |hyphens| {
+            let found = written(&TextOptions::default().hyphens(hyphens), "Our COVID-19 tests");
+            found.into_iter().map(|(word, joint, _)| (word, joint)).collect::<Vec<_>>()
+        };
+        let owned = |words: &[(&str, Joint)]| -> Vec<(String, Joint)> {
+            words.iter().map(|&(word, joint)| (word.to_owned(), joint)).collect()
+        };
+        let parts = [("our", Break), ("covid", Space), ("19", Hyphen), ("tests", Space)];
+        assert_eq!(words(Hyphens::Names), owned(&parts));
+        assert_eq!(words(Hyphens::Both), owned(&parts));
+        assert_eq!(words(Hyphens::Whole), owned(&[("our", Break), ("covid-19", Space), ("tests", Space)]));
     }
 
     #[test]

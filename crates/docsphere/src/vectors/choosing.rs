@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::counting::{CountedTerm, Shard};
+use super::losses::ChoiceLetters;
 use super::tfidf::TfidfOptions;
 use super::vocabulary::Vocabulary;
 use crate::error::Result;
@@ -41,7 +42,11 @@ impl TermSource for [Shard] {
 }
 
 /// The kept terms, in ascending order.
-pub(super) struct ChosenTerms<'a>(Vec<SortedTerm<'a>>);
+pub(super) struct ChosenTerms<'a> {
+    terms: Vec<SortedTerm<'a>>,
+    /// Letters of all terms, chosen or not.
+    letters: ChoiceLetters,
+}
 
 /// A term after its first eight bytes, which decide most comparisons without access to the text.
 type SortedTerm<'a> = (u64, CountedTerm<'a>);
@@ -56,21 +61,40 @@ impl<'a> ChosenTerms<'a> {
         memory: &MemoryLimit,
         beside: usize,
     ) -> Result<Self> {
-        let may_stay = options.document_filter(n_docs)?;
-        let kept = |part| source.part(part).filter(|counted| may_stay(counted.n_docs));
-        let n_kept: usize = (0..source.n_parts()).into_par_iter().map(|part| kept(part).count()).sum();
+        let why_not = options.document_filter(n_docs)?;
+        let parts = || (0..source.n_parts()).into_par_iter();
+        let tally = |part| {
+            let (mut letters, mut n_kept) = (ChoiceLetters::default(), 0);
+            for counted in source.part(part) {
+                let why = why_not(counted.n_docs);
+                letters.count(&counted, why);
+                n_kept += usize::from(why.is_none());
+            }
+            (letters, n_kept)
+        };
+        let add = |mut a: (ChoiceLetters, usize), b: (ChoiceLetters, usize)| {
+            a.0 += b.0;
+            (a.0, a.1 + b.1)
+        };
+        let (mut letters, n_kept) = parts().map(tally).reduce(Default::default, add);
         // The text of the vocabulary may be twice as long while it grows.
         let needed = CHOSEN_TERM_BYTES * n_kept + beside + 2 * source.text_bytes();
         memory.check("the vocabulary", needed as u64)?;
-        let mut kept: Vec<CountedTerm<'_>> =
-            (0..source.n_parts()).into_par_iter().flat_map_iter(kept).collect();
+        let kept = |part| source.part(part).filter(|counted| why_not(counted.n_docs).is_none());
+        let mut kept: Vec<CountedTerm<'_>> = parts().flat_map_iter(kept).collect();
         if let Some(max_terms) = options.max_terms.filter(|&max_terms| max_terms < kept.len()) {
             kept.par_sort_unstable_by(|a, b| {
                 b.n_occurrences.cmp(&a.n_occurrences).then_with(|| a.term.cmp(b.term))
             });
+            kept[max_terms..].iter().for_each(|counted| letters.exceed(counted));
             kept.truncate(max_terms);
         }
-        Ok(Self::sorted(kept))
+        Ok(ChosenTerms { letters, ..Self::sorted(kept) })
+    }
+
+    /// The letters of all terms, chosen or not.
+    pub(super) fn letters(&self) -> ChoiceLetters {
+        self.letters
     }
 
     /// All terms.
@@ -85,11 +109,11 @@ impl<'a> ChosenTerms<'a> {
         sorted.par_sort_unstable_by(|(a_first, a), (b_first, b)| {
             a_first.cmp(b_first).then_with(|| a.term.cmp(b.term))
         });
-        ChosenTerms(sorted)
+        ChosenTerms { terms: sorted, letters: ChoiceLetters::default() }
     }
 
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &CountedTerm<'a>> {
-        self.0.iter().map(|(_, counted)| counted)
+        self.terms.iter().map(|(_, counted)| counted)
     }
 
     /// The terms as a vocabulary, and the number of documents of each.

@@ -19,7 +19,7 @@ use super::unit::UnitRows;
 use crate::corpus::CorpusStats;
 use crate::error::{ErrorKind, Result};
 use crate::memory::MemoryLimit;
-use crate::text::TextOptions;
+use crate::text::{LetterCounts, TextOptions};
 use crate::threads::on_threads;
 
 /// Marks a provisional number whose term is dropped.
@@ -80,6 +80,13 @@ impl CountedDocuments {
     /// Counts of what was read.
     pub fn stats(&self) -> &CorpusStats {
         &self.stats
+    }
+
+    /// The letters of a sample of the documents, and the rules that drop them.
+    pub fn letters(&self) -> LetterCounts {
+        let mut letters = LetterCounts::default();
+        self.chunks.iter().for_each(|chunk| letters += chunk.letters);
+        letters
     }
 
     /// The terms of these documents, with the number of documents and occurrences of each.

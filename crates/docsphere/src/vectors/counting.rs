@@ -19,7 +19,7 @@ use super::rows::MAX_TERMS;
 use crate::corpus::{ChunkWork, Document};
 use crate::error::{ErrorKind, Result};
 use crate::memory::MemoryLimit;
-use crate::text::{Tokenizer, TokenizerScratch};
+use crate::text::{LetterCounts, Tokenizer, TokenizerScratch};
 
 const N_SHARDS: usize = 64;
 
@@ -36,6 +36,15 @@ const PUBLISHED_TERM_BYTES: usize = 64;
 /// Bytes per term in addition to the list of terms: its slot in the hash table, its final number,
 /// an entry of a row.
 const BESIDE_TERM_BYTES: usize = 24;
+
+/// The letters of this many bytes of each chunk are counted at least.
+const LETTER_BYTES: usize = 1 << 14;
+
+/// Beyond these, the letters of every so many documents are counted.
+const LETTER_EVERY: usize = 64;
+
+/// The letters of at most this many bytes of a document are counted, from its beginning.
+const LETTER_BYTES_OF_DOCUMENT: usize = 1 << 12;
 
 /// Counts the terms of documents.
 pub(super) struct Counting<'a> {
@@ -55,6 +64,10 @@ pub(super) struct ChunkCounts {
     pub(super) row_ends: Vec<usize>,
     pub(super) terms: Vec<u32>,
     pub(super) counts: Vec<u32>,
+    /// Letters of a sample, which depends on the documents of the chunk alone.
+    pub(super) letters: LetterCounts,
+    /// Bytes in that sample.
+    letter_bytes: usize,
     local: Option<LocalCounts>,
 }
 
@@ -298,6 +311,14 @@ impl ChunkWork for Counting<'_> {
     fn document(&self, chunk: &mut ChunkCounts, document: Document<'_>) -> Result<()> {
         let local = chunk.local.as_mut().expect("not finished");
         local.count(self, document.text)?;
+        if chunk.letter_bytes < LETTER_BYTES || chunk.ids.len().is_multiple_of(LETTER_EVERY) {
+            let mut end = document.text.len().min(LETTER_BYTES_OF_DOCUMENT);
+            while !document.text.is_char_boundary(end) {
+                end -= 1;
+            }
+            chunk.letter_bytes += end;
+            chunk.letters += self.tokenizer.count_letters(&document.text[..end], &mut local.scratch);
+        }
         chunk.ids.push(document.id.to_owned());
         chunk.row_ends.push(local.row_terms.len());
         Ok(())

@@ -15,6 +15,8 @@ mod counting;
 mod duplicates;
 #[cfg(feature = "formats")]
 pub mod formats;
+#[cfg(feature = "text")]
+mod losses;
 mod rows;
 #[cfg(feature = "text")]
 mod term_counts;
@@ -35,6 +37,8 @@ mod weights;
 #[cfg(feature = "text")]
 pub use counted::{CountedDocuments, VectorizedPart};
 pub use duplicates::{Duplicates, NEAR_DUPLICATE};
+#[cfg(feature = "text")]
+pub use losses::{LossCause, LossWarning, Losses};
 pub use rows::{MAX_ROWS, MAX_TERMS, Row, SparseRows};
 #[cfg(feature = "text")]
 pub use term_counts::TermCounts;

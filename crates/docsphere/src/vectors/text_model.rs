@@ -17,14 +17,12 @@ use crate::ids::TermId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::store::{Stores, Storing};
-use crate::text::{TextOptions, Tokenizer, TokenizerScratch};
+use crate::text::{Hyphens, TextOptions, Tokenizer, TokenizerScratch};
 
 /// Name of the format in messages.
 const FORMAT: &str = "text model";
-/// Version 2 has the segmentation `words`, version 3 passages.
+/// Version 2 has the segmentation `words`, version 3 its hyphens, and passages.
 const VERSION: u32 = 3;
-/// The version of models without passages, so that older programs read them.
-const VERSION_OF_WHOLE: u32 = 2;
 
 /// Turns new documents into rows over the terms of the corpus that it was fitted to.
 #[derive(Clone, Debug)]
@@ -217,8 +215,7 @@ impl TextModel {
         let (text, tfidf) = (self.text_options().clone(), self.tfidf);
         let description = Description { text, tfidf, n_docs: self.n_docs, split: self.split };
         let description = serde_json::to_vec(&description).expect("plain numbers and strings");
-        let version = if self.split.is_some() { VERSION } else { VERSION_OF_WHOLE };
-        let mut bytes = version.to_le_bytes().to_vec();
+        let mut bytes = VERSION.to_le_bytes().to_vec();
         bytes.extend((description.len() as u64).to_le_bytes());
         bytes.extend(description);
         bytes.extend((self.document_frequencies.len() as u64).to_le_bytes());
@@ -240,8 +237,11 @@ impl TextModel {
             return Err(ErrorKind::NewerFormat { found, supported: VERSION }.into());
         }
         let length = u64::from_le_bytes(take(&mut rest)?);
-        let description: Description = serde_json::from_slice(take_slice(&mut rest, length)?)
+        let mut description: Description = serde_json::from_slice(take_slice(&mut rest, length)?)
             .map_err(|error| damaged("a description", error))?;
+        if found < 3 {
+            description.text.hyphens = Hyphens::Split;
+        }
         description.tfidf.check()?;
         let tokenizer = Tokenizer::new(&description.text)?;
         let n_terms = u64::from_le_bytes(take(&mut rest)?);

@@ -14,6 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::losses::Unchosen;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::impl_names;
 
@@ -178,11 +179,14 @@ impl TfidfOptions {
         Ok(())
     }
 
-    /// A predicate on the number of documents that contain a term.
+    /// Why a term in so many documents is dropped, if it is.
     ///
     /// # Errors
     /// [`ErrorKind::Mismatch`] if no number can pass for this many documents.
-    pub(super) fn document_filter(&self, n_docs: u64) -> Result<impl Fn(u64) -> bool + Sync + use<>> {
+    pub(super) fn document_filter(
+        &self,
+        n_docs: u64,
+    ) -> Result<impl Fn(u64) -> Option<Unchosen> + Sync + use<>> {
         let (lo, hi) = (self.min_df.documents(n_docs), self.max_df.documents(n_docs));
         if lo > hi && n_docs > 0 {
             return Err(ErrorKind::Mismatch {
@@ -193,7 +197,12 @@ impl TfidfOptions {
             .into());
         }
         let drop_all_documents = self.idf == IdfKind::Paper;
-        Ok(move |df: u64| (lo..=hi).contains(&(df as f64)) && !(drop_all_documents && df == n_docs))
+        Ok(move |df: u64| match df as f64 {
+            few if few < lo => Some(Unchosen::TooFew),
+            many if many > hi => Some(Unchosen::TooMany),
+            _ if drop_all_documents && df == n_docs => Some(Unchosen::InAll),
+            _ => None,
+        })
     }
 
     /// Turns sorted pairs of term and count, packed as `term << 32 | count`, into a unit row:
@@ -265,11 +274,16 @@ mod tests {
             ..TfidfOptions::default()
         };
         let filter = options.document_filter(10).unwrap();
-        assert_eq!((1..=10).filter(|&df| filter(df)).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!((1..=10).filter(|&df| filter(df).is_none()).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8]);
         let all = TfidfOptions::default().document_filter(3).unwrap();
-        assert_eq!((1..=3).filter(|&df| all(df)).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!((1..=3).filter(|&df| all(df).is_none()).collect::<Vec<_>>(), [1, 2]);
         let smooth = TfidfOptions { idf: IdfKind::Smooth, ..TfidfOptions::default() };
-        assert!(smooth.document_filter(3).unwrap()(3));
+        assert_eq!(smooth.document_filter(3).unwrap()(3), None);
+        assert_eq!(
+            [1, 9, 10].map(|df| options.document_filter(10).unwrap()(df)),
+            [Some(Unchosen::TooFew), Some(Unchosen::TooMany), Some(Unchosen::TooMany)]
+        );
+        assert_eq!(all(3), Some(Unchosen::InAll));
     }
 
     #[test]

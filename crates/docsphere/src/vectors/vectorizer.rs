@@ -17,6 +17,7 @@ use super::choosing::ChosenTerms;
 use super::chunk_rows::TEXTS_PER_CHUNK;
 use super::counted::{CountedDocuments, DROPPED, VectorizedPart, n_provisional};
 use super::counting::{ChunkCounts, Counting};
+use super::losses::Losses;
 use super::rows::{MAX_ROWS, check_size};
 use super::term_counts::TermCounts;
 use super::text_model::TextModel;
@@ -64,6 +65,8 @@ pub struct Vectorized {
     pub n_repeated_ids: u64,
     /// Counts of what was read.
     pub stats: CorpusStats,
+    /// Letters that reach no term.
+    pub losses: Losses,
 }
 
 impl Vectorized {
@@ -276,6 +279,7 @@ impl Vectorizer {
             for (number, term) in chosen.iter().enumerate() {
                 final_numbers[term.provisional as usize] = number as u32;
             }
+            let losses = Losses::new(counted.letters(), chosen.letters());
             let (vocabulary, frequencies) = chosen.into_vocabulary()?;
             drop(shards);
             let model = TextModel::new(tokenizer.clone(), self.tfidf, vocabulary, frequencies, n_docs);
@@ -283,7 +287,7 @@ impl Vectorizer {
             let VectorizedPart { rows, ids, stats } = counted.weigh(final_numbers, &model)?;
             memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
-            Ok(Vectorized { rows, model, ids, n_repeated_ids, stats })
+            Ok(Vectorized { rows, model, ids, n_repeated_ids, stats, losses })
         })?
     }
 }

@@ -91,6 +91,13 @@ def _text(command: argparse.ArgumentParser) -> None:
         help="how scripts without spaces between words are split [default: %(default)s]",
     )
     add(
+        "--hyphens",
+        choices=("split", "names", "both", "whole"),
+        default="both",
+        help="words that hyphens join: their parts, with the whole, or the whole [default: %(default)s]",
+    )
+    add("--keep-tags", action="store_true", help="keep the signs of hashtags and mentions")
+    add(
         "--min-df",
         metavar="N|SHARE",
         type=number_or_share,
@@ -283,6 +290,8 @@ def arguments(given: argparse.Namespace) -> dict[str, Any]:
         idf="smooth" if given.smooth_idf else "paper",
         segmentation=given.segmentation,
         unspaced=given.unspaced,
+        hyphens=given.hyphens,
+        keep_tags=given.keep_tags,
         stemmer=given.stem,
         min_chars=given.min_chars,
         keep_urls=given.keep_urls,
