@@ -519,15 +519,15 @@ fn files_of_a_folder_are_read_by_content() {
     let skipped = stats.skipped;
     assert_eq!((skipped.n_images, skipped.n_media, skipped.n_archives, skipped.n_binaries), (2, 1, 1, 1));
     // Kinds that are not read are refused by name, or skipped on demand.
-    let pdf = folder.file("c/j.pdf", "%PDF-1.4");
-    let message = folder.strip(&read(pdf.parent().unwrap(), CorpusOptions::default()).unwrap_err());
+    let rtf = folder.file("c/j.rtf", "{\\rtf1");
+    let message = folder.strip(&read(rtf.parent().unwrap(), CorpusOptions::default()).unwrap_err());
     assert!(
         message.starts_with(
-            "c/j.pdf: a file of the kind PDF is not supported; convert the file, for example with pdftotext, "
+            "c/j.rtf: a file of the kind RTF is not supported; convert the file, for example with LibreOffice "
         ),
         "{message}"
     );
-    let (found, stats) = read(pdf.parent().unwrap(), skipping()).unwrap();
+    let (found, stats) = read(rtf.parent().unwrap(), skipping()).unwrap();
     assert_eq!((found.len(), stats.n_bad_records), (4, 1));
 }
 
