@@ -374,7 +374,7 @@ fn printed_pages_are_read() {
     assert_eq!(done.code, Some(1));
     assert!(
         done.stderr.starts_with(
-            "error: papers/locked.pdf: bad PDF record: expected a file without a password, found an encrypted one; "
+            "docsphere: error: papers/locked.pdf: bad PDF record: expected a file without a password, found an encrypted one; "
         ),
         "{}",
         done.stderr

@@ -12,6 +12,9 @@ use super::layout::{Layout, Place};
 /// Forms within forms.
 const MAX_DEPTH: usize = 8;
 
+/// Nodes of the tree of pages from a page to the root. It may be a cycle.
+const MAX_TREE: usize = 64;
+
 /// Saved states, and marks around text, within each other.
 const MAX_NESTED: usize = 256;
 
@@ -83,12 +86,22 @@ impl<'a> Pages<'a> {
     pub(super) fn read(&mut self, page: ObjectId) -> lopdf::Result<()> {
         let content = self.document.get_page_content_with_limit(page, self.n_left)?;
         self.spend(content.len())?;
-        let (own, inherited) = self.document.get_page_resources(page).unwrap_or_default();
-        let inherited = inherited.into_iter().filter_map(|id| self.document.get_dictionary(id).ok());
-        let resources: Vec<&'a Dictionary> = own.into_iter().chain(inherited).collect();
+        let resources = self.resources(page);
         self.run(&content, &resources, Matrix::ONE, 0)?;
         self.layout.page();
         Ok(())
+    }
+
+    /// The resources of a page, before those that it inherits.
+    fn resources(&self, page: ObjectId) -> Vec<&'a Dictionary> {
+        let mut all = Vec::new();
+        let mut node = self.document.get_dictionary(page).ok();
+        for _ in 0..MAX_TREE {
+            let Some(dictionary) = node else { break };
+            all.extend(dictionary.get_deref(b"Resources", self.document).and_then(Object::as_dict).ok());
+            node = dictionary.get_deref(b"Parent", self.document).and_then(Object::as_dict).ok();
+        }
+        all
     }
 
     pub(super) fn into_text(self) -> String {

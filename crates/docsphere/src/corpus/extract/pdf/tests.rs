@@ -38,7 +38,7 @@ fn page(content: Vec<u8>, resources: &str, others: &[Vec<u8>]) -> Vec<u8> {
     let mut objects = vec![
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         format!(
-            "<< /Type /Pages /Kids [3 0 R] /Count 1 /Resources << /Font << /F 4 0 R >> {resources} >> >>"
+            "<< /Type /Pages /Kids [3 0 R] /Count 1 /Resources << /Font << /F 4 0 R /G 6 0 R >> {resources} >> >>"
         )
         .into_bytes(),
         b"<< /Type /Page /Parent 2 0 R /Contents 5 0 R >>".to_vec(),
@@ -114,15 +114,17 @@ fn forms_are_part_of_the_page() {
 fn tables_of_characters_and_wide_codes_are_understood() {
     let table = stream(
         "",
-        b"begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange \
-          2 beginbfchar <0001> <732B> <0002> <00660069> endbfchar endcmap",
+        b"/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CMapName /Adobe-Identity-UCS def\n\
+          1 begincodespacerange\n<0000> <ffff>\nendcodespacerange\n\
+          2 beginbfchar\n<0001> <732B>\n<0002> <00660069>\nendbfchar\nendcmap\n\
+          CMapName currentdict /CMap defineresource pop\nend\nend\n",
     );
     let fonts =
         b"<< /Type /Font /Subtype /Type0 /Encoding /Identity-H /ToUnicode 7 0 R /DescendantFonts [8 0 R] >>";
     let descendant = b"<< /Type /Font /Subtype /CIDFontType2 /DW 1000 /W [1 [600] 2 3 700] >>";
     let content = stream("", b"BT /G 10 Tf <00010002> Tj 13 0 Td <0001> Tj 9 0 Td <0002> Tj ET");
     let others = [fonts.to_vec(), table, descendant.to_vec()];
-    let file = page(content, "/Font << /G 6 0 R >>", &others);
+    let file = page(content, "", &others);
     assert_eq!(extracted(file).unwrap(), "\u{732b}fi\u{732b} fi");
 }
 
