@@ -3,6 +3,8 @@
 // How the binary is run.
 mod command;
 
+// Results against each other, and against known labels.
+mod comparing;
 // Names of clusters and groups, outliers, silhouettes.
 mod descriptions;
 // The same assignments whatever the strategy and the number of threads.

@@ -59,6 +59,8 @@
 
 mod assignments;
 mod clusters;
+mod comparison;
+mod comparison_page;
 mod description;
 mod error;
 pub mod files;
@@ -83,6 +85,7 @@ pub use assignments::{
 pub use clusters::{
     ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, ShownDocument, term_name,
 };
+pub use comparison::{ComparedCluster, ComparedResult, Comparison, Fate, Flow, MATCH, MatchBy};
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
 pub use folder::{check_output, replace_folder, sync_folder, write_folder};

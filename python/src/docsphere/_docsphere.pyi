@@ -17,6 +17,7 @@ __all__ = [
     "fit",
     "fit_texts",
     "read_result",
+    "score",
     "silhouette",
     "sweep",
     "write_report",
@@ -49,6 +50,9 @@ def fit(
 ) -> Fitted: ...
 def fit_texts(texts: Sequence[str], options: dict[str, Any], n_threads: int) -> tuple[_CsrParts, TextModel]: ...
 def read_result(path: str | PathLike[str]) -> _Loaded: ...
+def score(
+    labels: NDArray[np.int32], classes: NDArray[np.int32]
+) -> tuple[float, float, float, float, int]: ...
 def silhouette(
     matrix: _CsrArrays, labels: NDArray[np.int32], n_clusters: int, n_threads: int
 ) -> tuple[NDArray[np.float64], float]: ...
