@@ -30,7 +30,7 @@ RAY_READY := $(PYTHON_VENV)/ray-$(shell cat python/tests/requirements.txt python
 
 # Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses
 # other features for shared dependencies, and builds them again.
-FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs
+FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs,docsphere-cli/pdf
 
 # The commands that tests of other languages run. With the examples, although nothing there needs
 # them: they bring the dev-dependencies, without which cargo chooses other features for shared
@@ -79,7 +79,7 @@ lint:
 	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
 	@# The library with every feature is checked above; here without any, with each alone, and
 	@# the command without its own.
-	for features in "" dictionary distributed text formats mail map ndarray office parquet sprs; do \
+	for features in "" dictionary distributed text formats mail map ndarray office parquet pdf sprs; do \
 		cargo clippy --package docsphere --no-default-features --features "$$features" --quiet -- -D warnings || exit 1; \
 	done
 	cargo clippy --package docsphere-cli --no-default-features --quiet -- -D warnings

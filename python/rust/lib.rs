@@ -11,6 +11,7 @@
 //! | `distributed.rs` | workers and the coordinator of a cluster; Python carries their messages |
 //! | `model.rs` | the class `Model` |
 //! | `result.rs` | files of a result: the report page, whole folders |
+//! | `score.rs` | clusters against known classes |
 //! | `silhouette.rs` | the silhouettes of rows |
 //! | `sweep.rs` | several numbers of clusters beside each other |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
@@ -24,6 +25,7 @@ mod fit;
 mod matrix;
 mod model;
 mod result;
+mod score;
 mod silhouette;
 mod sweep;
 mod text;
@@ -46,6 +48,8 @@ mod _docsphere {
     use crate::model::Model;
     #[pymodule_export]
     use crate::result::{read_result, write_report, write_result};
+    #[pymodule_export]
+    use crate::score::score;
     #[pymodule_export]
     use crate::silhouette::silhouette;
     #[pymodule_export]

@@ -10,7 +10,7 @@ fn troubled() -> Place {
     place.write("empty.txt", "");
     place.write("wordless.txt", "\n. .\nthe\n");
     place.write("other.xyz", "");
-    place.write("paper.pdf", "%PDF-1.7\n");
+    place.write("paper.rtf", "{\\rtf1");
     place.write("names.txt", "cat\n");
     place.write("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
     place.write("folder/mine.txt", "precious");
@@ -24,12 +24,12 @@ const REFUSALS: &[(&str, i32, &str)] = &[
     (
         "cluster other.xyz -k 2 -o out",
         1,
-        "other.xyz: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx and *.ods, each but the last three also with .gz or .zst, and single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub); for other names and standard input name it with --format: lines, jsonl, csv, tsv, parquet, sheet or mbox",
+        "other.xyz: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx and *.ods, each but the last three also with .gz or .zst, and single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub, *.pdf); for other names and standard input name it with --format: lines, jsonl, csv, tsv, parquet, sheet or mbox",
     ),
     (
-        "cluster paper.pdf -k 1 -o out",
+        "cluster paper.rtf -k 1 -o out",
         1,
-        "paper.pdf: a file of the kind PDF is not supported; convert the file, for example with pdftotext, leave it out with --glob, or give --skip-bad-records",
+        "paper.rtf: a file of the kind RTF is not supported; convert the file, for example with LibreOffice (soffice --headless --convert-to txt), leave it out with --glob, or give --skip-bad-records",
     ),
     (
         "cluster pets.txt -k 2 -o out --delimiter ;",

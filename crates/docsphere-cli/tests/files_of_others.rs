@@ -402,3 +402,32 @@ fn files_that_other_programs_made_are_read() {
         words
     );
 }
+
+#[cfg(feature = "pdf")]
+#[test]
+fn printed_pages_are_read() {
+    let made = repository().join("crates/docsphere-cli/tests/made_by_others");
+    let place = Place::new();
+    for name in ["chromium.pdf", "libreoffice.pdf", "locked.pdf"] {
+        place.write(&format!("papers/{name}"), std::fs::read(made.join(name)).unwrap());
+    }
+    let done = place.run("cluster papers -k 2 -o out --min-df 1");
+    assert_eq!(done.code, Some(1));
+    assert!(
+        done.stderr.starts_with(
+            "docsphere: error: papers/locked.pdf: bad PDF record: expected a file without a password, found an encrypted one; "
+        ),
+        "{}",
+        done.stderr
+    );
+    place.ok("cluster papers -k 2 -o out --min-df 1 --skip-bad-records");
+    let clusters = place.read("out/clusters.json");
+    for text in [
+        "Cats in the office\\nThe efficient workflow: kittens purr, whiskers twitch; a final caf\u{e9} \u{201c}meow\u{201d}.",
+        "The efficient workflow: puppies bark, dogs fetch; a final caf\u{e9} \u{201c}woof\u{201d}.",
+    ] {
+        assert!(clusters.contains(text), "{clusters}");
+    }
+    // The date and the address that the browser prints on each page are no text.
+    assert!(!clusters.contains("q.html"), "{clusters}");
+}

@@ -14,6 +14,8 @@ fn help_fits_80_columns_and_changes_only_on_purpose() {
         "sweep",
         "assign",
         "inspect",
+        "score",
+        "compare",
         "report",
         "serve",
         "index",

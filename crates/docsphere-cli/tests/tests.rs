@@ -5,6 +5,8 @@ mod command;
 
 // Kept columns: from every format to every file of a result.
 mod columns;
+// Results against each other, and against known labels.
+mod comparing;
 // Names of clusters and groups, outliers, silhouettes.
 mod descriptions;
 // Copies of documents.

@@ -1,4 +1,21 @@
-//! Numbers and texts for pages.
+//! Numbers and texts for pages, and pages without a script.
+
+/// Allows nothing but the style within the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+const STYLE: &str = include_str!("plain_page.css");
+
+/// A page without a script, as a single file. Title and style are taken as they are.
+pub(crate) fn plain_page(title: &str, style: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"generator\" content=\"docsphere {}\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
 
 /// A number with commas: 1,234,567.
 #[must_use]

@@ -61,6 +61,8 @@
 mod assignments;
 mod clusters;
 mod columns;
+mod comparison;
+mod comparison_page;
 mod description;
 pub mod documents;
 mod error;
@@ -92,6 +94,7 @@ pub use columns::{
     BadValue, Bins, ColumnEntry, ColumnsFile, MAX_BINS, MAX_CELLS, column_names,
     forecast_bytes as columns_forecast_bytes,
 };
+pub use comparison::{ComparedCluster, ComparedResult, Comparison, Fate, Flow, MATCH, MatchBy};
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
 pub use folder::{check_output, replace_folder, sync_folder, write_folder};

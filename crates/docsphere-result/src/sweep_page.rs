@@ -5,33 +5,19 @@
 
 use std::fmt::Write as _;
 
-use crate::html::{escaped, grouped};
+use crate::html::{escaped, grouped, plain_page};
 use crate::svg::{Chart, Line, Point};
 use crate::sweep::{AgreementEntry, SweepEntry, SweepFile};
 
-/// Allows nothing but the style within the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-const STYLE: &str = include_str!("sweep_page.css");
-
 /// The page.
 pub(crate) fn render(file: &SweepFile) -> String {
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"generator\" content=\"docsphere {}\">\n\
-         <title>How many clusters?</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <h1>How many clusters?</h1>\n",
-        escaped(&file.version)
-    );
-    put_introduction(&mut page, file);
-    put_curves(&mut page, file);
-    put_examples(&mut page, file);
-    put_table(&mut page, file);
-    put_recommendation(&mut page, file);
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
+    let mut body = String::from("<h1>How many clusters?</h1>\n");
+    put_introduction(&mut body, file);
+    put_curves(&mut body, file);
+    put_examples(&mut body, file);
+    put_table(&mut body, file);
+    put_recommendation(&mut body, file);
+    plain_page("How many clusters?", "", &body)
 }
 
 fn put_introduction(page: &mut String, file: &SweepFile) {

@@ -163,6 +163,8 @@ mod summary;
 
 mod overview;
 
+mod agreement;
+
 mod sweep;
 
 #[cfg(feature = "distributed")]
@@ -171,6 +173,7 @@ mod distributed;
 #[cfg(any(feature = "ndarray", feature = "sprs"))]
 mod interop;
 
+pub use agreement::{Agreement, Contingency, agreement};
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
@@ -215,8 +218,8 @@ pub use summary::{
     cluster_keywords, separation, silhouette, summarize,
 };
 pub use sweep::{
-    Advice, Agreement, Chosen, ClusterGrid, Measures, Stability, Sweep, SweepOptions, SweepStep, agreement,
-    choice_forecast_bytes, choose_n_clusters,
+    Advice, Chosen, ClusterGrid, Measures, Stability, Sweep, SweepOptions, SweepStep, choice_forecast_bytes,
+    choose_n_clusters,
 };
 #[cfg(feature = "text")]
 pub use text::{

@@ -3,8 +3,8 @@
 `SphericalKMeans` is a scikit-learn estimator that groups the rows of a sparse
 matrix by cosine similarity. `TextVectorizer` turns texts into such a matrix.
 `keywords` and `representatives` say what the clusters are about, `report` shows
-them on a page, `silhouette_score` says how well rows fit their clusters, `sweep`
-compares several numbers of clusters. `save` and `load` exchange models with the
+them on a page, `silhouette_score` says how well rows fit their clusters, `score`
+how well clusters find known classes, `sweep` compares several numbers of clusters. `save` and `load` exchange models with the
 command ``docsphere``, `write_result` and `load_result` whole results.
 
 Examples
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._files import load, save
     from ._kmeans import SphericalKMeans
     from ._result import Result, load_result, report, write_result
+    from ._score import Score, score
     from ._silhouette import silhouette_samples, silhouette_score
     from ._summary import keyword_shares, keywords, representatives
     from ._sweep import SweepResult, sweep
@@ -56,6 +57,7 @@ __all__ = [
     "MatrixError",
     "ParameterError",
     "Result",
+    "Score",
     "SphericalKMeans",
     "StoppedError",
     "SweepResult",
@@ -70,6 +72,7 @@ __all__ = [
     "report",
     "representatives",
     "save",
+    "score",
     "silhouette_samples",
     "silhouette_score",
     "sweep",
@@ -80,6 +83,7 @@ __all__ = [
 # of a cluster takes to start, and which no worker uses.
 _MODULES = {
     "Result": "_result",
+    "Score": "_score",
     "SphericalKMeans": "_kmeans",
     "SweepResult": "_sweep",
     "TextVectorizer": "_text",
@@ -91,6 +95,7 @@ _MODULES = {
     "report": "_result",
     "representatives": "_summary",
     "save": "_files",
+    "score": "_score",
     "silhouette_samples": "_silhouette",
     "silhouette_score": "_silhouette",
     "sweep": "_sweep",

@@ -18,6 +18,7 @@ __all__ = [
     "fit",
     "fit_texts",
     "read_result",
+    "score",
     "silhouette",
     "sweep",
     "write_report",
@@ -51,6 +52,9 @@ def fit(
 def duplicates(matrix: _CsrArrays, similarity: float, n_threads: int) -> NDArray[np.int64]: ...
 def fit_texts(texts: Sequence[str], options: dict[str, Any], n_threads: int) -> tuple[_CsrParts, TextModel, str | None]: ...
 def read_result(path: str | PathLike[str]) -> _Loaded: ...
+def score(
+    labels: NDArray[np.int32], classes: NDArray[np.int32]
+) -> tuple[float, float, float, float, int]: ...
 def silhouette(
     matrix: _CsrArrays, labels: NDArray[np.int32], n_clusters: int, n_threads: int
 ) -> tuple[NDArray[np.float64], float]: ...

@@ -7,7 +7,7 @@ use docsphere::{ClusterId, Model, TermId};
 use docsphere_result::{ClusterEntry, ClustersFile, term_name};
 use serde_json::json;
 
-use crate::console::{People, escaped, print_json};
+use crate::console::{People, print_json};
 use crate::memory;
 use crate::numbers::{counted, percent};
 use crate::output::table;
@@ -121,7 +121,10 @@ impl Args {
             };
             out.line(format_args!("  {:.3}  {}{duplicates}", representative.similarity, representative.id))?;
             if let Some(text) = &representative.text {
-                out.line(format_args!("         {}", shortened(text, table::width().saturating_sub(9))))?;
+                out.line(format_args!(
+                    "         {}",
+                    table::shortened(text, table::width().saturating_sub(9))
+                ))?;
             }
         }
         out.line("")?;
@@ -130,7 +133,7 @@ impl Args {
             let name = clusters.iter().find(|other| other.id == neighbour.id).map(ClusterEntry::title);
             let line = format!("  {:.3}  {:>5}  ", neighbour.similarity, neighbour.id);
             let room = table::width().saturating_sub(line.len());
-            out.line(format_args!("{line}{}", shortened(&name.unwrap_or_default(), room)))?;
+            out.line(format_args!("{line}{}", table::shortened(&name.unwrap_or_default(), room)))?;
         }
         Ok(())
     }
@@ -153,15 +156,4 @@ impl Args {
         }
         Ok(())
     }
-}
-
-/// The first words of a text, on one line.
-fn shortened(text: &str, room: usize) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = escaped(&words);
-    if line.chars().count() <= room {
-        return line.into_owned();
-    }
-    let cut: String = line.chars().take(room.saturating_sub(1)).collect();
-    format!("{cut}…")
 }

@@ -2,6 +2,7 @@
 
 mod assign;
 mod cluster;
+mod compare;
 mod completions;
 mod demo;
 mod export;
@@ -12,6 +13,7 @@ mod man;
 mod merge;
 mod model_rows;
 mod report;
+mod score;
 #[cfg(feature = "serve")]
 mod serve;
 mod sweep;
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     Sweep(Box<sweep::Args>),
     Assign(assign::Args),
     Inspect(inspect::Args),
+    Score(score::Args),
+    Compare(compare::Args),
     Report(report::Args),
     #[cfg(feature = "serve")]
     Serve(serve::Args),
@@ -52,6 +56,8 @@ impl Command {
             Command::Sweep(args) => args.run(),
             Command::Assign(args) => args.run(),
             Command::Inspect(args) => args.run(),
+            Command::Score(args) => args.run(),
+            Command::Compare(args) => args.run(),
             Command::Report(args) => args.run(),
             #[cfg(feature = "serve")]
             Command::Serve(args) => args.run(),

@@ -16,6 +16,17 @@ pub(crate) fn width() -> usize {
     columns.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0)).clamp(60, 160)
 }
 
+/// The first words of a text, on one line.
+pub(crate) fn shortened(text: &str, room: usize) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = escaped(&words);
+    if line.chars().count() <= room {
+        return line.into_owned();
+    }
+    let cut: String = line.chars().take(room.saturating_sub(1)).collect();
+    format!("{cut}…")
+}
+
 /// Writes the largest clusters of a result, largest first.
 pub(crate) fn write_largest(out: &mut People, file: &ClustersFile, n_shown: usize) -> io::Result<()> {
     let mut order: Vec<&ClusterEntry> = file.clusters.iter().filter(|cluster| cluster.size > 0).collect();

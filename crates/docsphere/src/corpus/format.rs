@@ -111,7 +111,7 @@ impl CorpusFormat {
                 what: "guessing the format from this name".to_owned(),
                 hint: "known are folders, *.txt, *.jsonl, *.ndjson, *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx \
                        and *.ods, each but the last three also with .gz or .zst, and single documents (*.html, *.md, \
-                       *.eml, *.docx, *.odt, *.epub); for other names and standard input state the format: lines, \
+                       *.eml, *.docx, *.odt, *.epub, *.pdf); for other names and standard input state the format: lines, \
                        jsonl, csv, tsv, parquet, sheet or mbox"
                     .to_owned(),
             })
@@ -146,7 +146,7 @@ mod tests {
             CorpusFormat::from_path("some/a.xyz").unwrap_err().to_string(),
             "some/a.xyz: guessing the format from this name is not supported; known are folders, *.txt, *.jsonl, *.ndjson, \
              *.json, *.csv, *.tsv, *.mbox, *.parquet, *.xlsx and *.ods, each but the last three also with .gz or .zst, and \
-             single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub); for other names and standard input state the \
+             single documents (*.html, *.md, *.eml, *.docx, *.odt, *.epub, *.pdf); for other names and standard input state the \
              format: lines, jsonl, csv, tsv, parquet, sheet or mbox"
         );
         assert_eq!(

@@ -72,8 +72,9 @@ fn greatest(values: impl Iterator<Item = f64>) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agreement::agreement;
     use crate::summary::separation;
-    use crate::sweep::{Stability, agreement};
+    use crate::sweep::Stability;
     use crate::vectors::{SparseRows, UnitRows};
 
     /// Measures with this margin and stability.

@@ -7,21 +7,18 @@
 //! |---|---|
 //! | [`separation`] | silhouettes and margin, of all documents |
 //! | `stability.rs` | stability over halves and seeds, of a sample |
-//! | `agreement.rs` | how far two clusterings agree |
 //! | `advice.rs` | the recommendation |
 //! | `auto.rs` | a number of clusters without anybody's choice |
 //! | `grid.rs` | which numbers to compare |
 //! | `forecast.rs` | the memory of a sweep |
 
 mod advice;
-mod agreement;
 mod auto;
 mod forecast;
 mod grid;
 mod stability;
 
 pub use advice::Advice;
-pub use agreement::{Agreement, agreement};
 pub use auto::{Chosen, choice_forecast_bytes, choose_n_clusters};
 pub use grid::ClusterGrid;
 pub use stability::Stability;

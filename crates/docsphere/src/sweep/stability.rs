@@ -11,7 +11,7 @@
 //! the sample, and one more per pair of halves; per tree, that of [`Starts`].
 
 use super::SweepOptions;
-use super::agreement::{Agreement, agreement};
+use crate::agreement::{Agreement, agreement};
 use crate::error::{ErrorKind, Result};
 use crate::fit::{Fit, FitOptions, Params, Starts};
 use crate::labels::Labels;

@@ -21,6 +21,7 @@ pub(in crate::corpus) enum Kind {
     Docx,
     Odt,
     Epub,
+    Pdf,
     /// A document of a kind that is not read, and a program that converts it.
     Other {
         name: &'static str,
@@ -77,7 +78,7 @@ impl Kind {
     pub(in crate::corpus) fn of(sample: &[u8], path: &Path) -> Kind {
         let start = sample.strip_prefix(b"\xef\xbb\xbf").unwrap_or(sample);
         if sample.len() >= 5 && sample[..sample.len().min(1024)].windows(5).any(|bytes| bytes == b"%PDF-") {
-            return Kind::Other { name: "PDF", tool: "pdftotext" };
+            return Kind::Pdf;
         }
         if start.starts_with(b"{\\rtf") {
             return Kind::Other { name: "RTF", tool: OFFICE };
@@ -219,12 +220,12 @@ mod tests {
         assert_eq!(skipped(b"\x7fELF\x02\x01\x01\0"), Skipped::Binary);
         assert_eq!(skipped(b"anything\0at all"), Skipped::Binary);
         for (bytes, name) in [
-            (&b"%PDF-1.4\n"[..], "PDF"),
-            (b"{\\rtf1", "RTF"),
+            (&b"{\\rtf1"[..], "RTF"),
             (b"PK\x03\x04\0xl/workbook.xml", "spreadsheet within a folder (give it as an input of its own)"),
         ] {
             assert!(matches!(kind(bytes, "a"), Kind::Other { name: found, .. } if found == name), "{name}");
         }
+        assert_eq!(kind(b"%PDF-1.4\n", "a"), Kind::Pdf);
         assert_eq!(kind(b"PK\x03\x04\0\0word/document.xml", "a"), Kind::Docx);
         assert!(is_single_document(Path::new("a.PDF")) && !is_single_document(Path::new("a.csv")));
     }

@@ -7,7 +7,8 @@
 //! | text, Markdown, HTML | `plain.rs` | tags are removed later, see `html.rs` |
 //! | mail, mailboxes | `mail_enabled.rs` (feature `mail`) | the subject and the text parts; attachments are left out |
 //! | DOCX, ODT, EPUB | `office_enabled.rs` (feature `office`) | text alone: no images, charts, comments or deleted text |
-//! | PDF, RTF, old and encrypted Office files | none | refused, with the program that converts them |
+//! | PDF | `pdf/` (feature `pdf`) | text alone, without marked headers and footers; no pictures of pages |
+//! | RTF, old and encrypted Office files | none | refused, with the program that converts them |
 //! | images, sound, film, archives, programs | none | skipped and counted |
 //!
 //! An extractor takes whole files: their memory is checked while they are read. What an archive
@@ -26,6 +27,11 @@ mod office;
 #[cfg(not(feature = "office"))]
 #[path = "office_disabled.rs"]
 mod office;
+#[cfg(feature = "pdf")]
+mod pdf;
+#[cfg(not(feature = "pdf"))]
+#[path = "pdf_disabled.rs"]
+mod pdf;
 mod plain;
 
 use std::cell::RefCell;
@@ -71,6 +77,7 @@ pub(super) fn extractor(kind: Kind) -> Option<Box<dyn Extract>> {
         Kind::Docx => Box::new(office::Docx),
         Kind::Odt => Box::new(office::Odt),
         Kind::Epub => Box::new(office::Epub),
+        Kind::Pdf => Box::new(pdf::Pdf),
         Kind::Other { name, tool } => Box::new(Refused { name, tool }),
         Kind::Skipped(_) => return None,
     })
@@ -93,13 +100,16 @@ impl Extract for Refused {
 }
 
 /// The most bytes to which a part of an archive of this size may expand.
-#[cfg_attr(not(feature = "office"), expect(dead_code, reason = "no archive is read"))]
+#[cfg_attr(not(any(feature = "office", feature = "pdf")), expect(dead_code, reason = "no archive is read"))]
 fn expansion_limit(archive_bytes: usize) -> u64 {
     (archive_bytes as u64).saturating_mul(100).max(64 << 20)
 }
 
 /// A damaged file.
-#[cfg_attr(not(any(feature = "office", feature = "mail")), expect(dead_code, reason = "nothing is parsed"))]
+#[cfg_attr(
+    not(any(feature = "office", feature = "mail", feature = "pdf")),
+    expect(dead_code, reason = "nothing is parsed")
+)]
 fn damaged(format: &'static str, expected: &str, found: impl ToString) -> Error {
     ErrorKind::Record { format, expected: expected.to_owned(), found: found.to_string() }.into()
 }

@@ -50,15 +50,15 @@ fn files_of_a_folder_are_read_by_content() {
     let skipped = stats.skipped;
     assert_eq!((skipped.n_images, skipped.n_media, skipped.n_archives, skipped.n_binaries), (2, 1, 1, 1));
     // Kinds that are not read are refused by name, or skipped on demand.
-    let pdf = folder.file("c/j.pdf", "%PDF-1.4");
-    let message = folder.strip(&read(pdf.parent().unwrap(), CorpusOptions::default()).unwrap_err());
+    let rtf = folder.file("c/j.rtf", "{\\rtf1");
+    let message = folder.strip(&read(rtf.parent().unwrap(), CorpusOptions::default()).unwrap_err());
     assert!(
         message.starts_with(
-            "c/j.pdf: a file of the kind PDF is not supported; convert the file, for example with pdftotext, "
+            "c/j.rtf: a file of the kind RTF is not supported; convert the file, for example with LibreOffice "
         ),
         "{message}"
     );
-    let (found, stats) = read(pdf.parent().unwrap(), skipping()).unwrap();
+    let (found, stats) = read(rtf.parent().unwrap(), skipping()).unwrap();
     assert_eq!((found.len(), stats.n_bad_records), (4, 1));
 }
 
@@ -132,7 +132,7 @@ fn damaged_files_of_a_folder_are_named_or_skipped_and_counted() {
     let whole = fs::read(folder.file("x.txt.gz", "many words ".repeat(100))).unwrap();
     fs::write(folder.0.path().join("c/b.txt.gz"), &whole[..whole.len() / 2]).unwrap();
     fs::write(folder.0.path().join("c/c.gz"), [0x1f, 0x8b, 8, 0, 0]).unwrap();
-    folder.file("c/d.pdf", "%PDF-1.4");
+    folder.file("c/d.rtf", "{\\rtf1");
     folder.file("c/e.txt", "two");
     let root = folder.0.path().join("c");
     let message = folder.strip(&read(&root, CorpusOptions::default()).unwrap_err());
@@ -140,7 +140,7 @@ fn damaged_files_of_a_folder_are_named_or_skipped_and_counted() {
     let (found, stats) = read(&root, skipping()).unwrap();
     assert_eq!(found, pairs(&[("a.txt", "one"), ("e.txt", "two")]));
     let named: Vec<String> = stats.bad_records.iter().map(|place| place.to_string()).collect();
-    let expected = ["b.txt.gz", "c.gz", "d.pdf"].map(|name| root.join(name).display().to_string());
+    let expected = ["b.txt.gz", "c.gz", "d.rtf"].map(|name| root.join(name).display().to_string());
     assert_eq!((stats.n_bad_records, named), (3, expected.to_vec()));
 }
 
