@@ -288,7 +288,7 @@ fn named(word: &str, names: &[&str]) -> Option<usize> {
     let word = word.trim_end_matches('.').to_ascii_lowercase();
     let is_short =
         |name: &&str| word.len() >= 3 && name.starts_with(&word) || word == "sept" && *name == "september";
-    names.iter().position(|name| is_short(name))
+    names.iter().position(is_short)
 }
 
 /// A date with the name of a month.

@@ -1,9 +1,10 @@
 //! Kept columns: what the fields of records beside id and text mean.
 //!
-//! While documents are read, raw values are written to a file ([`ColumnStoreWriter`]). Then one
-//! pass over the file decides what each column is ([`KeptColumns::recognise`]; rules in
-//! `reading.rs`): dates, numbers, categories, addresses or text. Later passes return typed values,
-//! document by document, and count them by cluster.
+//! While documents are read, raw values are written to a file
+//! ([`ColumnStoreWriter`](crate::ColumnStoreWriter)). Then one pass over the file decides what each
+//! column is ([`KeptColumns::recognise`]; rules in `reading.rs`): dates, numbers, categories,
+//! addresses or text. Later passes return typed values, document by document, and count them by
+//! cluster.
 //!
 //! Clustering does not know of columns: labels, centroids and the objective are the same bits with
 //! and without them.
@@ -11,8 +12,8 @@
 //! # Cost
 //!
 //! Memory: none per document; up to 500 kB per column while columns are recognised; the blocks of
-//! the file that are read. Disk: the values once, compressed, until the result is written. Time: one
-//! pass over the values on one thread.
+//! the file that are read. Disk: the values once, compressed, until the result is written. Time:
+//! one pass over the values on one thread.
 
 mod date;
 mod number;

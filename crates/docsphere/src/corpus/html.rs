@@ -97,8 +97,8 @@ pub(super) fn title(text: &str) -> Option<String> {
     let end = (0..=TITLE_BYTES.min(text.len())).rev().find(|&end| text.is_char_boundary(end))?;
     let page = text[..end].to_ascii_lowercase();
     // An element of that name, not one whose name only begins like it.
-    let tags = page.match_indices("<title").map(|(at, tag)| at + tag.len());
-    let tag = tags.filter(|&at| page[at..].starts_with(['>', ' ', '\n', '\t', '\r'])).next()?;
+    let mut tags = page.match_indices("<title").map(|(at, tag)| at + tag.len());
+    let tag = tags.find(|&at| page[at..].starts_with(['>', ' ', '\n', '\t', '\r']))?;
     let start = tag + page[tag..].find('>')? + 1;
     let length = page[start..].find("</title")?;
     let title = without_tags(&text[start..start + length]);

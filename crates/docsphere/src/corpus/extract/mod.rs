@@ -55,6 +55,10 @@ pub(super) struct RawFile<'a> {
     pub(super) options: &'a CorpusOptions,
     pub(super) guesses: &'a std::sync::Arc<Guesses>,
     /// The columns of the text that is passed on next; without its path.
+    #[cfg_attr(
+        not(any(feature = "office", feature = "mail")),
+        expect(dead_code, reason = "no kind has columns")
+    )]
     pub(super) columns: &'a RefCell<KnownValues>,
 }
 
