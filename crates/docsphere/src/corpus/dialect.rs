@@ -81,12 +81,21 @@ impl Dialect {
         let mut fields = Fields::default();
         let header = reader.next_record(&mut fields)?;
         let n_columns = fields.len();
-        let is_header = n_columns > 1 && (is_whole || header.end < sample.len());
-        let mut is_loose = fields.is_loose;
-        while !is_loose && reader.next_record(&mut fields).is_some() {
-            is_loose = fields.is_loose;
+        if n_columns < 2 || (!is_whole && header.end == sample.len()) {
+            return None;
         }
-        is_header.then_some(Rows { n_columns, is_loose })
+        let mut rows = Rows { n_columns, is_loose: false, is_quoting: false };
+        // Rows between stray quotes are told by what is known already.
+        let mut reader = RecordReader::new(Dialect { rows: Some(rows), ..self }, sample);
+        while reader.next_record(&mut fields).is_some() {
+            // Where the sample ends within quotes, the lines that follow are no records.
+            if fields.is_open {
+                break;
+            }
+            rows.is_loose |= fields.is_loose;
+            rows.is_quoting |= fields.is_quoting && fields.fit(n_columns);
+        }
+        Some(rows)
     }
 
     /// How well the dialect fits, to be compared; `None` for a sample without a record.
@@ -228,10 +237,19 @@ mod tests {
         };
         let options = CorpusOptions::default();
         assert_eq!(rows("text\na\n", &options), None);
-        let of = |is_loose| Some(Rows { n_columns: 2, is_loose });
-        assert_eq!(rows("id,text\n1,\"a \"\"b\"\"\"\n", &options), of(false));
-        assert_eq!(rows("id,text\n1,5\" screen\n", &options), of(true));
-        assert_eq!(rows("id,text\n1,\"a\" b\n", &options), of(true));
+        let of = |is_loose, is_quoting| Some(Rows { n_columns: 2, is_loose, is_quoting });
+        assert_eq!(rows("id,text\n1,\"a\"\n", &options), of(false, false));
+        for quoted in ["\"a \"\"b\"\"\"", "\"a, b\"", "\"a\nb\""] {
+            assert_eq!(rows(&format!("id,text\n1,{quoted}\n"), &options), of(false, true));
+        }
+        assert_eq!(rows("id,text\n1,5\" screen\n", &options), of(true, false));
+        assert_eq!(rows("id,text\n1,\"a\" b\n", &options), of(true, false));
+        // Rows between stray quotes.
+        assert_eq!(rows("id,text\n1,\"a\n2,b\"\n", &options), of(true, false));
+        // A quoted field that the sample cuts off.
+        let cut = b"id,text\n1,\"a\nb \"\"c\"\" d\n";
+        let found = Dialect::of_sample(CorpusFormat::Csv, cut, false, &options);
+        assert_eq!(found.rows, of(false, false));
         assert_eq!(rows("id,text\n1,a\n", &options.quote(Quote::Double)), None);
     }
 

@@ -91,6 +91,9 @@ pub(super) struct Rows {
     pub(super) n_columns: usize,
     /// Whether the first records have a quote that no program writes that quotes fields.
     pub(super) is_loose: bool,
+    /// Whether the first records have a field that only its quotes hold together. The program that
+    /// wrote it quotes fields; unless it is loose, it leaves no quote stray.
+    pub(super) is_quoting: bool,
 }
 
 /// How a field that begins with a quote ends.
@@ -170,9 +173,14 @@ impl Dialect {
     /// by tabs, such lines may also be prose with a comma each. Then something else must speak for
     /// rows, too: loose quotes in the first records, many lines, or a column of numbers or dates.
     ///
+    /// Never, if the first records show that fields are quoted, and no loose quote.
+    ///
     /// `end` is the closing quote or the end of the file, if one of them is known.
     fn encloses_rows(self, bytes: &[u8], opening: &Opening, end: Option<usize>) -> bool {
-        let Some(Rows { n_columns, is_loose }) = self.rows else { return false };
+        let Some(Rows { n_columns, is_loose, is_quoting }) = self.rows else { return false };
+        if is_quoting && !is_loose {
+            return false;
+        }
         let Opening { at: open, column, record, .. } = *opening;
         let window = bytes.len().min(open.saturating_add(ROW_BYTES));
         let limit = end.map_or(window, |end| end.min(window));
@@ -328,6 +336,10 @@ pub(super) struct Fields {
     pub(super) n_stray: u64,
     /// Whether a quote is where no program writes one that quotes fields.
     pub(super) is_loose: bool,
+    /// Whether only its quotes hold a field together: a delimiter, a line feed or a quote is in it.
+    pub(super) is_quoting: bool,
+    /// Whether a field begins with a quote, and the bytes end before its closing one.
+    pub(super) is_open: bool,
 }
 
 impl Fields {
@@ -349,7 +361,7 @@ impl Fields {
     fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
-        (self.n_stray, self.is_loose) = (0, false);
+        (self.n_stray, self.is_loose, self.is_quoting, self.is_open) = (0, false, false, false);
     }
 
     fn end(&mut self) {
@@ -418,13 +430,15 @@ impl<'a> RecordReader<'a> {
     /// Reads a field of the record that begins at `record`; returns whether another one follows.
     fn next_field(&mut self, record: usize, fields: &mut Fields) -> bool {
         let Dialect { delimiter, quote, .. } = self.dialect;
-        let (mut at, mut is_open) = (self.at, false);
+        let mut at = self.at;
         if let Some(quote) = quote.filter(|quote| self.bytes.get(at) == Some(quote)) {
             let column = fields.len();
             let mut opening = Opening { at, column, record, searched: at + 1 };
             match self.dialect.quoted_end(self.bytes, &mut opening, true) {
                 Quoted::Closed(end) => {
-                    push_unescaped(&self.bytes[at + 1..end - 1], quote, &mut fields.bytes);
+                    let inner = &self.bytes[at + 1..end - 1];
+                    fields.is_quoting |= memchr::memchr3(delimiter, b'\n', quote, inner).is_some();
+                    push_unescaped(inner, quote, &mut fields.bytes);
                     // Blanks and a carriage return may follow, which belong to no field.
                     let rest = &self.bytes[end..];
                     let next = rest.iter().position(|&byte| byte == delimiter || byte == b'\n');
@@ -435,7 +449,7 @@ impl<'a> RecordReader<'a> {
                 // Without a closing quote, it is further on than the records that are here; or the
                 // file is cut off.
                 end => {
-                    is_open = end == Quoted::Unclosed;
+                    fields.is_open |= end == Quoted::Unclosed;
                     fields.n_stray += 1;
                 }
             }
@@ -448,7 +462,8 @@ impl<'a> RecordReader<'a> {
         if !follows {
             field = field.strip_suffix(b"\r").unwrap_or(field);
         }
-        fields.is_loose |= !is_open && quote.is_some_and(|quote| memchr::memchr(quote, field).is_some());
+        fields.is_loose |=
+            !fields.is_open && quote.is_some_and(|quote| memchr::memchr(quote, field).is_some());
         fields.bytes.extend_from_slice(field);
         fields.end();
         self.at = (at + 1).min(self.bytes.len());

@@ -7,7 +7,10 @@ use super::*;
 const COMMA: Dialect = Dialect::quoted(b',', b'"');
 
 fn with_rows(delimiter: u8, is_loose: bool) -> Dialect {
-    Dialect { rows: Some(Rows { n_columns: 2, is_loose }), ..Dialect::quoted(delimiter, b'"') }
+    Dialect {
+        rows: Some(Rows { n_columns: 2, is_loose, is_quoting: false }),
+        ..Dialect::quoted(delimiter, b'"')
+    }
 }
 
 fn records(dialect: Dialect, bytes: &[u8]) -> Vec<Vec<String>> {
@@ -75,6 +78,10 @@ fn lines_of_prose_are_rows_only_if_more_speaks_for_it() {
     let numbered = "1,\"stray\n2,b\n2024-05-06T07:08:09Z,5\"\n4,d\n";
     assert_eq!(n_records(with_rows(b',', false), numbered), 4);
     assert_eq!(n_records(COMMA, numbered), 2);
+    // A program that quotes fields, and leaves no quote loose.
+    let trusted = |is_loose| Rows { n_columns: 2, is_loose, is_quoting: true };
+    assert_eq!(n_records(Dialect { rows: Some(trusted(false)), ..COMMA }, numbered), 2);
+    assert_eq!(n_records(Dialect { rows: Some(trusted(true)), ..COMMA }, numbered), 4);
     let list = |n: usize| format!("a,\"places\n{}Oslo, Norway\"\nb,x\n", "Paris, France\n".repeat(n));
     assert_eq!(n_records(with_rows(b',', false), &list(CERTAIN_ROWS - 3)), 2);
     assert_eq!(n_records(with_rows(b',', false), &list(CERTAIN_ROWS - 2)), CERTAIN_ROWS + 1);
