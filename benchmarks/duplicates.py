@@ -26,7 +26,21 @@ WAYS = [
     ("drop", ["--duplicates", "drop", "--duplicate-similarity", "1"]),
     ("weight", ["--duplicates", "weight"]),
 ]
-FIELDS = "corpus k seed way similarity documents copies equal cpu_seconds vectorize_seconds peak_mb objective nmi".split()
+FIELDS = [
+    "corpus",
+    "k",
+    "seed",
+    "way",
+    "similarity",
+    "documents",
+    "copies",
+    "equal",
+    "cpu_seconds",
+    "vectorize_seconds",
+    "peak_mb",
+    "objective",
+    "nmi",
+]
 
 
 def entropy(counts: Counter) -> float:

@@ -34,5 +34,5 @@ def test_copies_are_those_of_the_definition(rows: sparse.csr_matrix) -> None:
 
 @pytest.mark.parametrize("similarity", [0.4, 1.5, float("nan")])
 def test_a_similarity_out_of_range_is_refused(rows: sparse.csr_matrix, similarity: float) -> None:
-    with pytest.raises(ParameterError, match="duplicate_similarity must be from 0.5 to 1"):
+    with pytest.raises(ParameterError, match=r"duplicate_similarity must be from 0\.5 to 1"):
         find_duplicates(rows, similarity=similarity)
