@@ -92,14 +92,14 @@ impl Loaded {
 
 /// The source of the rows.
 pub(crate) enum Source {
-    /// Text. The model is boxed: it is much larger than anything else here.
+    /// Text. Models and losses are boxed: they are much larger than anything else here.
     Documents {
         /// The texts, if they were kept.
         texts: Option<TextStore>,
         model: Box<TextModel>,
         stats: CorpusStats,
         n_repeated_ids: u64,
-        losses: Losses,
+        losses: Box<Losses>,
     },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
@@ -148,7 +148,7 @@ pub(crate) fn load(
             model: Box::new(vectorized.model),
             stats: vectorized.stats,
             n_repeated_ids: vectorized.n_repeated_ids,
-            losses: vectorized.losses,
+            losses: Box::new(vectorized.losses),
         },
         seconds: LoadSeconds { read, vectorize: total - read },
     })
