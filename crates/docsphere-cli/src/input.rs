@@ -191,14 +191,14 @@ impl Loaded {
 
 /// The source of the rows.
 pub(crate) enum Source {
-    /// Text. The model and the counts are boxed: they are much larger than anything else here.
+    /// Text. Model, counts and losses are boxed: they are much larger than anything else here.
     Documents {
         /// The texts, if they were kept.
         texts: Option<TextStore>,
         model: Box<TextModel>,
         stats: Box<CorpusStats>,
         n_repeated_ids: u64,
-        losses: Losses,
+        losses: Box<Losses>,
     },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
@@ -259,7 +259,7 @@ pub(crate) fn load(
             model: Box::new(vectorized.model),
             stats: Box::new(vectorized.stats),
             n_repeated_ids: vectorized.n_repeated_ids,
-            losses: vectorized.losses,
+            losses: Box::new(vectorized.losses),
         },
         copies: None,
         seconds: LoadSeconds { read, vectorize: total - read },

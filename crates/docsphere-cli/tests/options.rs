@@ -94,7 +94,7 @@ fn words_with_hyphens_and_tags_follow_the_options() {
 fn letters_that_reach_no_term_are_reported_with_the_option_that_helps() {
     let place = Place::new();
     let line = |n: usize| format!("操作系统 the quick cats of house{} chase w{n} mice{}\n", n % 5, n % 7);
-    place.write("in.txt", &(0..200).map(line).collect::<String>());
+    place.write("in.txt", (0..200).map(line).collect::<String>());
     let warning = |options: &str| {
         let shown = place.ok(&format!("vectorize in.txt -o out --force {options}"));
         shown.lines().find(|line| line.starts_with("warning: ")).map(str::to_owned)
@@ -116,7 +116,7 @@ fn letters_that_reach_no_term_are_reported_with_the_option_that_helps() {
         assert!(warning.contains(rest), "{warning}");
         assert!(warning.ends_with(&format!(" % are {cause}: {help}")), "{options}: {warning}");
     }
-    place.write("zh.txt", &"操作系统的内核模块 linux\n计算机程序语言 unix\n".repeat(60));
+    place.write("zh.txt", "操作系统的内核模块 linux\n计算机程序语言 unix\n".repeat(60));
     let shown = place.ok("vectorize zh.txt -o out --force --segmentation unicode");
     let expected = " % are of no word by this segmentation, as in scripts without spaces: --segmentation words splits every script\n";
     assert!(shown.contains("warning: ") && shown.contains(expected), "{shown}");

@@ -117,7 +117,7 @@ fn a_choice_that_needs_too_much_memory_is_refused() {
     let place = Place::new();
     // Of 8,000 documents 2,000 small clusters are merged, pair by pair; a run with few needs less.
     place.write("in.txt", generated_corpus(8_000));
-    let done = place.run("cluster in.txt -k auto --max-memory 70M -o out");
+    let done = place.run("cluster in.txt -k auto --max-memory 70M --threads 2 -o out");
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     assert!(done.stderr.contains("-k auto: clustering may need up to"), "{}", done.stderr);
     assert_eq!(place.names("."), ["in.txt"]);

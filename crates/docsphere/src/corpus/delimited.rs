@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::dialect::{blank_bytes, header_names, separator_line};
-use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required, lossy_bytes};
+use super::document::{ChunkTally, Document, Emit, NumberedId, lossy_bytes};
+use super::field_names::{find_field, find_required};
 use super::format::CorpusFormat;
 use super::kept::Kept;
 use super::options::CorpusOptions;

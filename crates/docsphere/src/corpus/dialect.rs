@@ -15,7 +15,7 @@
 
 use std::io::{BufRead, Cursor, Read};
 
-use super::document::find_field;
+use super::field_names::find_field;
 use super::format::CorpusFormat;
 use super::options::CorpusOptions;
 use super::records::{Dialect, Fields, RecordReader, Rows};

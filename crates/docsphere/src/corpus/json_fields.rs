@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::document::{MAX_SHOWN, field_list, same_but_case};
+use super::field_names::{MAX_SHOWN, field_list, same_but_case};
 use super::json_layout::Values;
 use super::options::CorpusOptions;
 use crate::error::{Error, ErrorKind, Result};

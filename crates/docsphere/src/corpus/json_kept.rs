@@ -12,7 +12,7 @@ use std::fmt;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::document::{MAX_SHOWN, field_list, find_field, same_but_case};
+use super::field_names::{MAX_SHOWN, field_list, find_field, same_but_case};
 use super::kept::Keep;
 use super::options::CorpusOptions;
 

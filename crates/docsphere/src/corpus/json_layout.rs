@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Cursor, Read};
 use std::rc::Rc;
 
-use super::document::same_but_case;
+use super::field_names::same_but_case;
 use crate::compression::read_error;
 use crate::error::{Error, Result};
 

@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{field_list, find_field};
+use super::field_names::{field_list, find_field};
 use super::format::CorpusFormat;
 use crate::error::{Error, ErrorKind, Result};
 

@@ -53,6 +53,7 @@ mod divide;
 mod document;
 mod encoding;
 mod extract;
+mod field_names;
 mod folder;
 mod format;
 mod glob;

@@ -14,7 +14,8 @@ use std::sync::atomic::Ordering;
 use chrono::DateTime;
 
 use super::chunk::{Chunk, InputContext, MAX_RECORD_BYTES, SendChunk};
-use super::document::{ChunkTally, Document, Emit, NumberedId, find_field, find_required};
+use super::document::{ChunkTally, Document, Emit, NumberedId};
+use super::field_names::{find_field, find_required};
 use super::format::CorpusFormat;
 use super::kept::{Keep, Kept};
 use super::options::CorpusOptions;

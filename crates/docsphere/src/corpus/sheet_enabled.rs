@@ -19,7 +19,7 @@ use std::io::{self, BufRead, Read};
 
 use quick_xml::events::{BytesStart, Event};
 
-use super::document::{field_list, same_but_case};
+use super::field_names::{field_list, same_but_case};
 use super::options::CorpusOptions;
 use super::sheet_dates::DateStyles;
 use super::sheet_parts::{Parts, Xml, attribute, bad, bad_xml, each_element, push_text, with_password};

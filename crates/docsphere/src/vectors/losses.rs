@@ -233,12 +233,9 @@ mod tests {
 
     fn losses(letters: [u64; 5], terms: [u64; 5]) -> Losses {
         let [n_letters, n_stop_words, n_addresses, n_short, n_unsegmented] = letters;
-        let mut counts = LetterCounts::default();
-        counts.n_letters = n_letters;
-        (counts.n_stop_words, counts.n_addresses) = (n_stop_words, n_addresses);
-        (counts.n_short, counts.n_unsegmented) = (n_short, n_unsegmented);
+        let letters = LetterCounts { n_letters, n_stop_words, n_addresses, n_short, n_unsegmented };
         let [all, in_too_few, in_too_many, in_all, beyond_limit] = terms;
-        Losses { letters: counts, terms: TermLetters { all, in_too_few, in_too_many, in_all, beyond_limit } }
+        Losses { letters, terms: TermLetters { all, in_too_few, in_too_many, in_all, beyond_limit } }
     }
 
     fn cause(letters: [u64; 5], terms: [u64; 5]) -> Option<(LossCause, u64, u64)> {
