@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 
-/// Normalised mutual information, adjusted Rand index, accuracy, purity, and the number of rows that
-/// have both a cluster and a class.
+/// Normalised mutual information, adjusted Rand index, accuracy, purity, and the number of rows
+/// that have both a cluster and a class.
 #[pyfunction]
 pub(crate) fn score(
     py: Python<'_>,

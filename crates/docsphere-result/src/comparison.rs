@@ -14,8 +14,8 @@
 //! A cluster of the second result is *merged*, a part of a *split*, *kept* or *appeared*, in the
 //! same way.
 //!
-//! **Cost.** The assignments of both results, and a sort of their ids; or the most similar centroids
-//! of every centroid.
+//! **Cost.** The assignments of both results, and a sort of their ids; or the most similar
+//! centroids of every centroid.
 
 use std::collections::BTreeMap;
 use std::path::Path;

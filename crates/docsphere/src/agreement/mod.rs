@@ -114,9 +114,9 @@ impl Contingency {
         Agreement { ari: self.ari(), nmi: self.nmi() }
     }
 
-    /// The share of the documents that are of the most frequent class of their cluster, if the first
-    /// labels are clusters and the second are classes. It rises with the number of clusters, up to 1
-    /// for clusters of one document each. 1 without any document.
+    /// The share of the documents that are of the most frequent class of their cluster, if the
+    /// first labels are clusters and the second are classes. It rises with the number of clusters,
+    /// up to 1 for clusters of one document each. 1 without any document.
     pub fn purity(&self) -> f64 {
         let best = self
             .cells

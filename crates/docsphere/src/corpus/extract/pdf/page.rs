@@ -82,7 +82,8 @@ impl<'a> Pages<'a> {
     }
 
     /// # Errors
-    /// If the pages unpack to more bytes than they may. What else is wrong with a page is passed over.
+    /// If the pages unpack to more bytes than they may. What else is wrong with a page is passed
+    /// over.
     pub(super) fn read(&mut self, page: ObjectId) -> lopdf::Result<()> {
         let content = self.document.get_page_content_with_limit(page, self.n_left)?;
         self.spend(content.len())?;
