@@ -4,8 +4,9 @@
 matrix by cosine similarity. `TextVectorizer` turns texts into such a matrix.
 `keywords` and `representatives` say what the clusters are about, `report` shows
 them on a page, `silhouette_score` says how well rows fit their clusters, `score`
-how well clusters find known classes, `sweep` compares several numbers of clusters. `save` and `load` exchange models with the
-command ``docsphere``, `write_result` and `load_result` whole results.
+how well clusters find known classes, `sweep` compares several numbers of clusters.
+`save` and `load` exchange models with the command ``docsphere``, `write_result` and
+`load_result` whole results.
 
 Examples
 --------

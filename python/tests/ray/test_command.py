@@ -15,6 +15,8 @@ from docsphere.ray._options import arguments, parser, seconds, size
 # What a cluster does not do, and why it cannot.
 LEFT_OUT = {
     "vocabulary",  # Matrix files are not divided.
+    "keep",  # Columns are not kept by workers.
+    "date-field",
     "split",  # Documents are not counted by their passages there.
     "duplicates",  # Rows are compared with rows of other shards.
     "duplicate-similarity",
