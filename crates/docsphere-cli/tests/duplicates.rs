@@ -196,3 +196,18 @@ fn what_is_not_possible_is_refused() {
     assert!(refused("cluster pets.txt --duplicates merge -o out").contains("keep, drop, weight"));
     assert!(refused("cluster pets.txt --duplicate-similarity 0.8 -o out").contains("--duplicates"));
 }
+
+#[test]
+fn copies_keep_their_own_columns() {
+    let place = Place::new();
+    place.write("in.csv", "id,text,author\na,cats purr,anna\nb,dogs bark,bob\nc,cats purr,bob\nd,x y,anna\n");
+    place.ok("cluster in.csv -k 2 --duplicates drop --keep author -o out");
+    let text = place.read("out/assignments.csv");
+    let ends: Vec<&str> = text.lines().map(|line| line.splitn(4, ',').nth(3).unwrap()).collect();
+    assert_eq!(ends, ["duplicate_of,author", ",anna", ",bob", "a,bob", ",anna"]);
+    // Copies are counted with their cluster, too: all but the document without a term.
+    let columns = place.json("out/columns.json");
+    let counts = columns["columns"][0]["bins"]["clusters"].as_array().unwrap();
+    let cells = counts.iter().flat_map(|cluster| cluster.as_array().unwrap());
+    assert_eq!(cells.map(|cell| cell[1].as_u64().unwrap()).sum::<u64>(), 3, "{columns}");
+}
