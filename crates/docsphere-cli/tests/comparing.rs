@@ -52,6 +52,10 @@ fn scores_are_those_of_the_labels() {
     let one: serde_json::Value =
         serde_json::from_str(&place.ok("score one texts.csv --label-field kind --json")).unwrap();
     assert_eq!((one["nmi"].as_f64(), one["ari"].as_f64()), (Some(0.0), Some(0.0)));
+    assert_eq!(
+        place.run("score three texts.csv --label-field sort").stderr,
+        "docsphere: error: texts.csv:1: there is no field \"sort\"; the fields are id, text, kind; --label-field names the field to take\n"
+    );
     // The input must be that of the result.
     place.write("less.csv", "id,text,kind\nd0,cats,animal\n");
     let done = place.run("score three less.csv --label-field kind");

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
-use docsphere::{Contingency, Corpus, Keep, Labels, Split};
+use anyhow::{Result, anyhow, bail, ensure};
+use docsphere::{Contingency, Corpus, ErrorKind, Keep, Labels, Split};
 use docsphere_result::{ClusterEntry, ClustersFile, read_assignments, rounded};
 use serde_json::json;
 
 use crate::args::{InputArgs, UsageError};
 use crate::console::{People, print_json, tell};
+use crate::failure::in_words_of_the_command;
 use crate::memory;
 use crate::numbers::{counted, grouped, percent};
 use crate::output::remarks::Remarks;
@@ -123,6 +124,13 @@ impl Args {
         let mut classes = Classes::default();
         let stats = corpus.for_each_document(|document| {
             classes.add(document.id, document.kept.values().first().map_or("", |(_, value)| value));
+        });
+        let stats = stats.map_err(|error| match error.kind() {
+            // Labels are read as a kept column, which is called otherwise here.
+            ErrorKind::MissingField { option: "keep", .. } => {
+                anyhow!(in_words_of_the_command(&error).replace("--keep", "--label-field"))
+            }
+            _ => error.into(),
         })?;
         Remarks::of_reading(&stats).iter().for_each(tell);
         Ok(classes)
