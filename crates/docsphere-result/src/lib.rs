@@ -76,6 +76,8 @@ pub mod names;
 mod naming;
 mod outliers;
 mod page;
+#[cfg(feature = "parquet")]
+mod parquet_table;
 mod report_data;
 mod svg;
 mod sweep;
