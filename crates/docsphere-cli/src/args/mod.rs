@@ -18,7 +18,7 @@ pub(crate) use keep::KeepArgs;
 pub(crate) use long_run::{LimitArgs, LongRunArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};
 pub(crate) use page::PageArgs;
-pub(crate) use settings::settings_of;
+pub(crate) use settings::{settings_of, typed_options};
 pub(crate) use text::TextArgs;
 
 /// Options that contradict each other or are incomplete; the process ends with exit code 2.

@@ -52,8 +52,14 @@ pub(crate) struct Args {
     pub(super) cluster: ClusterArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+
+    /// Do not keep rows and texts of the documents in the result: it is smaller, but no documents
+    /// can be added to it or removed from it
+    #[arg(long, help_heading = "Output")]
+    no_rows: bool,
+
     #[command(flatten)]
-    page: PageArgs,
+    pub(super) page: PageArgs,
     #[command(flatten)]
     pub(super) long_run: LongRunArgs,
 
@@ -87,15 +93,18 @@ impl Args {
         let is_silent = self.output.is_silent();
         let time_limit = self.long_run.limits.time_limit;
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, time_limit);
-        // Created now: the texts of the documents are kept in it until the result is written.
+        // Created now: the texts of the documents are written into it while they are read.
         let folder = ResultFolder::create(out, self.output.force, FolderKind::Result)?;
         let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
         let staged = Staged {
-            texts: self.output.needs_texts().then_some(&*texts),
+            texts: (self.output.needs_texts() || !self.no_rows).then_some(&*texts),
             columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
         };
         let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
         fail_point("documents read");
+        if !self.no_rows {
+            on_threads(self.cluster.threads, || loaded.rows.save(folder.file(names::ROWS)))??;
+        }
         loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
@@ -112,6 +121,7 @@ impl Args {
             checkpoint: self.long_run.checkpoint.as_deref(),
             settings: &self.settings,
             n_runs: params.params().n_runs(),
+            changes: &[],
         };
         let outcome = on_threads(self.cluster.threads, || {
             let outcome = Outcome::new(fit, &loaded, &self.output, &progress);
@@ -119,8 +129,10 @@ impl Args {
             let mut outcome = outcome?;
             outcome.write(folder.path(), &options, &loaded, start)?;
             loaded.close_stores();
-            folder.discard(names::TEXTS);
-            folder.discard(names::COLUMN_VALUES);
+            if self.no_rows {
+                folder.discard(names::TEXTS);
+                folder.discard(names::COLUMN_VALUES);
+            }
             folder.commit()?;
             anyhow::Ok(outcome)
         })??;

@@ -288,6 +288,7 @@ impl Args {
             checkpoint: None,
             settings: &settings,
             n_runs: params.n_runs(),
+            changes: &[],
         };
         let place = folder.file(&names::step_folder(step.n_clusters));
         fs::create_dir(&place).with_context(|| format!("{}: cannot make this folder", place.display()))?;
