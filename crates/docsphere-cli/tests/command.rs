@@ -148,6 +148,16 @@ impl Place {
             .collect()
     }
 
+    /// The id and the cluster of each document, of assignments with further columns.
+    pub(crate) fn assignments_with(&self, out: &str) -> Vec<(String, String)> {
+        let text = self.read(&format!("{out}/assignments.csv"));
+        let line = |line: &str| {
+            let mut fields = line.split(',').map(str::to_owned);
+            (fields.next().unwrap(), fields.next().unwrap())
+        };
+        text.lines().skip(1).map(line).collect()
+    }
+
     /// Whether the result puts cats with cats and dogs with dogs.
     #[track_caller]
     pub(crate) fn assert_pets(&self, out: &str, ids: [&str; 4]) {

@@ -60,6 +60,9 @@ pub struct ReadTrace {
 pub struct ChangeEntry {
     /// When, in ISO 8601, in universal time.
     pub time: String,
+    /// The inputs of documents that were added, as typed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
     /// The number of documents added.
     pub added: usize,
     /// The number of documents removed, those that were replaced among them.
@@ -81,6 +84,17 @@ pub struct Setting {
     pub name: String,
     /// Its values; empty for an option that takes none.
     pub values: Vec<String>,
+}
+
+impl Setting {
+    /// The option as words of a command line; none for an argument that is no option.
+    pub fn words(&self) -> Vec<String> {
+        match self.values.as_slice() {
+            _ if !self.name.starts_with('-') => Vec::new(),
+            [] => vec![self.name.clone()],
+            values => values.iter().map(|value| format!("{}={value}", self.name)).collect(),
+        }
+    }
 }
 
 /// Time of a run by stage, in seconds.

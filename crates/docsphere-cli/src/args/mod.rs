@@ -13,7 +13,7 @@ mod text;
 
 pub(crate) use cluster::{ClusterArgs, ClusterNumber};
 pub(crate) use duplicates::{DuplicateArgs, DuplicateUse};
-pub(crate) use input::InputArgs;
+pub(crate) use input::{AnyFormat, InputArgs};
 pub(crate) use keep::KeepArgs;
 pub(crate) use long_run::{LimitArgs, LongRunArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};

@@ -22,6 +22,7 @@ mod serve;
 mod sweep;
 mod vectorize;
 mod verify;
+mod within;
 
 use std::path::{Path, PathBuf};
 

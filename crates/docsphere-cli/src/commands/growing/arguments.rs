@@ -19,14 +19,23 @@ use crate::Cli;
 
 /// Options that a run which goes on does not take from the earlier one: how it started, and its
 /// limits.
-const LEFT_OUT: [&str; 7] =
-    ["--candidates", "--fine", "--init", "--n-init", "--rounds", "--time-limit", "--vocabulary"];
+const LEFT_OUT: [&str; 9] = [
+    "--candidates",
+    "--cluster",
+    "--fine",
+    "--init",
+    "--n-init",
+    "--rounds",
+    "--time-limit",
+    "--vocabulary",
+    "--within",
+];
 
 /// The arguments of the run, with these inputs and typed options in place of its own.
 pub(super) fn arguments_of(before: &Before, inputs: &[PathBuf], typed: &[Setting]) -> Result<cluster::Args> {
     let mut words: Vec<OsString> = vec!["docsphere".into(), "cluster".into()];
     let settings = settings_of_run(&before.trace.settings, typed);
-    words.extend(settings.iter().flat_map(words_of).map(OsString::from));
+    words.extend(settings.iter().flat_map(Setting::words).map(OsString::from));
     words.extend(written_files(&before.folder, &before.clusters)?.into_iter().map(OsString::from));
     words.extend(["--force".into(), "--output".into(), before.folder.clone().into(), "--".into()]);
     match inputs {
@@ -62,14 +71,6 @@ fn settings_of_run(settings: &[Setting], typed: &[Setting]) -> Vec<Setting> {
     };
     let typed = typed.iter().filter(of_cluster).cloned();
     settings.iter().filter(is_taken).cloned().chain(typed).collect()
-}
-
-/// An option as words of a command line.
-fn words_of(setting: &Setting) -> Vec<String> {
-    match setting.values.as_slice() {
-        [] => vec![setting.name.clone()],
-        values => values.iter().map(|value| format!("{}={value}", setting.name)).collect(),
-    }
 }
 
 /// The options for the files that a result has.

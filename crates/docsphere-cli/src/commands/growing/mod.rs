@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use docsphere::{
     Centroids, Fit, FitOptions, Init, Labels, Moment, NewClusters, Params, fail_point, on_threads,
@@ -90,7 +90,8 @@ impl<'a> Growing<'a> {
         memory::allow(args.limits.max_memory);
         ResultFolder::check(result, Existing::Changed, FolderKind::Result, reads)?;
         let (before, lock) = Before::open(result)?;
-        let run = arguments_of(&before, inputs, typed)?;
+        let mut run = arguments_of(&before, inputs, typed)?;
+        run.cluster.threads = args.threads;
         run.output.assignments.check_build()?;
         let is_silent = args.quiet || args.json;
         let progress = Progress::of_run(is_silent, run.cluster.max_iter, args.limits.time_limit);
@@ -120,7 +121,13 @@ impl<'a> Growing<'a> {
         let of_row = |row: usize| labels[loaded.document_of(row as u64) as usize];
         let labels: Labels = (0..loaded.rows.n_rows()).map(of_row).collect::<Vec<i32>>().into();
         let params = self.params()?;
-        loaded.check(Some(params.n_clusters))?;
+        ensure!(
+            params.n_clusters <= loaded.n_with_terms(),
+            "{}: {} cannot be kept with {} that have a term; cluster them again, with a smaller -k",
+            self.before.folder.display(),
+            counted(params.n_clusters, "cluster"),
+            counted(loaded.n_with_terms(), "document")
+        );
         if let Some(limit) = memory::limit() {
             let forecast = Forecast::new(&loaded.rows, &params.clone().check()?, self.run.output.silhouette);
             forecast.with_columns(loaded.n_columns(), params.n_clusters).check(limit)?;
@@ -252,10 +259,12 @@ impl<'a> Growing<'a> {
 
     /// A change of the documents, at this moment.
     pub(super) fn change(&self, added: usize, removed: usize) -> ChangeEntry {
+        let inputs = if added > 0 { &self.run.input.inputs[..] } else { &[] };
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let moment = Moment::from_micros(since.as_secs() as i64 * 1_000_000);
         ChangeEntry {
             time: moment.map(|moment| moment.iso(true).to_string()).unwrap_or_default(),
+            inputs: inputs.iter().map(|input| input.display().to_string()).collect(),
             added,
             removed,
             n_documents: self.before.lines.len() + added - removed,
