@@ -49,6 +49,7 @@ impl Cli {
             match &mut cli.command {
                 Command::Cluster(args) => args.note_settings(command, matches),
                 Command::Sweep(args) => args.note_settings(command, matches),
+                Command::Add(args) => args.note_typed(command, matches),
                 _ => {}
             }
         }

@@ -74,6 +74,11 @@ pub fn by_document<'a>(
     })
 }
 
+/// The id of the document of a passage: of `notes#3` it is `notes`.
+pub fn id_of_passage(passage: &str) -> &str {
+    document_of(passage).0
+}
+
 /// The id of a passage's document, and the number of the passage.
 fn document_of(passage: &str) -> (&str, u64) {
     let parts = passage.rsplit_once('#');

@@ -105,7 +105,7 @@ impl Args {
             return Err(UsageError(message.to_owned()).into());
         }
         let text = self.text.options()?;
-        self.output.choose_folder(&self.input, "sweep");
+        self.output.choose_folder(&self.input.inputs[0], "sweep");
         self.output.check(&self.input)?;
         self.keep.check(&self.input)?;
         let mut reads = Reads::of_input(&self.input);
@@ -288,6 +288,7 @@ impl Args {
             checkpoint: None,
             settings: &settings,
             n_runs: params.n_runs(),
+            changes: &[],
         };
         let place = folder.file(&names::step_folder(step.n_clusters));
         fs::create_dir(&place).with_context(|| format!("{}: cannot make this folder", place.display()))?;

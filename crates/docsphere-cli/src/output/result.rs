@@ -10,8 +10,8 @@ use docsphere::{
     DocId, Fit, MergeTree, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette,
 };
 use docsphere_result::{
-    AssignedColumns, Assignments, Clustering, ColumnsFile, Curve, Description, MapFile, Page, Seconds,
-    Setting, TraceFile, names, set_outliers_apart,
+    AssignedColumns, Assignments, ChangeEntry, Clustering, ColumnsFile, Curve, Description, MapFile, Page,
+    Seconds, Setting, TraceFile, names, set_outliers_apart,
 };
 
 use crate::args::{ClusterArgs, OutputArgs, PageArgs};
@@ -34,6 +34,8 @@ pub(crate) struct RunOptions<'a> {
     pub(crate) settings: &'a [Setting],
     /// The number of runs of which the best is kept.
     pub(crate) n_runs: usize,
+    /// How the documents have changed since the first run.
+    pub(crate) changes: &'a [ChangeEntry],
 }
 
 /// A finished run with everything to be written.
@@ -184,6 +186,7 @@ impl Outcome {
             version: VERSION,
             settings: options.settings,
             notes: &notes,
+            changes: options.changes,
             seconds: self.seconds,
             peak_memory_bytes: memory::peak(),
             runs: &fit.trace.runs,
