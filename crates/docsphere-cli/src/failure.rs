@@ -176,6 +176,7 @@ fn option(name: &str) -> &str {
         "stop_words" => "--stop-words",
         "ngrams" => "--ngrams",
         "stemmer" => "--stem",
+        "language" => "--language",
         "min_chars" => "--min-chars",
         "min_df" => "--min-df",
         "max_df" => "--max-df",
@@ -188,6 +189,7 @@ fn option(name: &str) -> &str {
 /// The same within a sentence.
 fn with_options(sentence: &str) -> String {
     sentence.replace("at least min_df", "at least --min-df").replace("set quote to none", "give --quote none")
+        .replace("needs the option language", "needs --language")
 }
 
 #[cfg(test)]

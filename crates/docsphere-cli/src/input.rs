@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{
-    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, Losses, Stores, TextModel, TextOptions,
+    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, LanguageCounts, Losses, Stores, TextModel, TextOptions,
     TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
 };
 use docsphere_result::files::Reading;
@@ -72,7 +72,8 @@ impl Loaded {
             Source::Documents { stats, .. } => Remarks::of_reading(stats),
             Source::Matrix { .. } => Remarks::default(),
         };
-        if let Source::Documents { n_repeated_ids, losses, .. } = &self.source {
+        if let Source::Documents { n_repeated_ids, losses, languages, .. } = &self.source {
+            remarks.add_languages(languages);
             remarks.warn_of_losses(losses);
             remarks.add(
                 *n_repeated_ids as usize,
@@ -215,6 +216,7 @@ pub(crate) enum Source {
         stats: Box<CorpusStats>,
         n_repeated_ids: u64,
         losses: Box<Losses>,
+        languages: Box<LanguageCounts>,
     },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
@@ -276,6 +278,7 @@ pub(crate) fn load(
             stats: Box::new(vectorized.stats),
             n_repeated_ids: vectorized.n_repeated_ids,
             losses: Box::new(vectorized.losses),
+            languages: Box::new(vectorized.languages),
         },
         copies: None,
         seconds: LoadSeconds { read, vectorize: total - read },

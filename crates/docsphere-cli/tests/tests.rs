@@ -27,6 +27,9 @@ mod files_of_others;
 mod growing;
 // Help texts, and that options are the library's.
 mod help;
+// Documents in several languages.
+#[cfg(feature = "languages")]
+mod languages;
 // Signals, kills, checkpoints, limits: what a run of hours must survive.
 mod long_runs;
 // The limit of memory, whatever files promise or unpack to. Peaks are known on Linux only.

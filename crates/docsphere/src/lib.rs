@@ -97,6 +97,7 @@
 //! |---|---|---|
 //! | `text` | yes | documents to rows: `Corpus`, `Tokenizer`, `Vectorizer`, `TextModel` |
 //! | `formats` | yes | matrix files: the module `formats` |
+//! | `languages` | no | the language of each document, for stop words and stemming; includes `text` |
 //! | `distributed` | no | workers and their coordinator: `ShardWorker`, `Coordinator`; includes `text` |
 //! | `map` | no | positions of clusters on a map: `cluster_places` |
 //! | `parquet` | no | Parquet files as corpora; includes `text` |
@@ -233,8 +234,8 @@ pub use sweep::{
 };
 #[cfg(feature = "text")]
 pub use text::{
-    Hyphens, Joint, LetterCounts, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch,
-    Unspaced, WrittenWord, is_unspaced, stop_word_languages,
+    Hyphens, Joint, Language, LanguageCounts, LetterCounts, Ngrams, Segmentation, StopWords, TextOptions,
+    Tokenizer, TokenizerScratch, Unspaced, WrittenWord, is_unspaced, stop_word_languages,
 };
 pub use threads::{all_cores, on_threads};
 #[cfg(feature = "formats")]

@@ -107,6 +107,7 @@ pub(super) fn rows_for_model(
     let stores = Stores { texts: None, columns: columns.as_mut().map(|(columns, _)| columns) };
     let read = text.transform_corpus_stored(&corpus, stores, progress)?;
     let mut remarks = Remarks::of_reading(&read.stats);
+    remarks.add_languages(&read.languages);
     let columns = match columns {
         None => None,
         Some((columns, home)) => {

@@ -1,8 +1,11 @@
 //! Notes about the input for the user: not reasons to stop, but worth knowing.
 
-use docsphere::{Column, ColumnKind, CorpusStats, DateForm, LossCause, Losses};
+use docsphere::{Column, ColumnKind, CorpusStats, DateForm, LanguageCounts, LossCause, Losses};
 
 use crate::numbers::grouped;
+
+/// So many languages are named at most.
+const MAX_LANGUAGES: usize = 10;
 
 /// A colon and the first of some names, with the number of the others; nothing if none is named.
 fn named(first: &[String], n_all: u64) -> String {
@@ -122,6 +125,23 @@ impl Remarks {
             percent(warning.cause_share),
             warning.cause.letters(),
         ));
+    }
+
+    /// Adds the languages of the documents, if they were detected.
+    pub(crate) fn add_languages(&mut self, languages: &LanguageCounts) {
+        let certain = languages.certain();
+        let found = certain.iter().map(|(language, n)| format!("{language} {}", grouped(*n as usize)));
+        let found: Vec<String> = found.take(MAX_LANGUAGES).collect();
+        if !found.is_empty() {
+            let n_more = certain.len() - found.len();
+            let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
+            self.say(format!("languages of the documents: {}{more}", found.join(", ")));
+        }
+        self.add(
+            languages.n_uncertain() as usize,
+            "document is of no certain language: its stop words are those of all languages that were named",
+            "documents are of no certain language: their stop words are those of all languages that were named",
+        );
     }
 
     /// All remarks, in the order in which they were added.

@@ -7,6 +7,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use super::languages::Rules;
 use super::options::Segmentation;
 use super::tokenizer::{Tokenizer, TokenizerScratch, lower_case};
 use super::unspaced::begins_unspaced;
@@ -52,6 +53,16 @@ pub(crate) fn n_letters(text: &str) -> u64 {
 impl Tokenizer {
     /// Counts the letters of a text.
     pub fn count_letters(&self, text: &str, scratch: &mut TokenizerScratch) -> LetterCounts {
+        self.count_letters_by(self.rules_of(text), text, scratch)
+    }
+
+    /// Like [`count_letters`](Self::count_letters), by the rules of the document.
+    pub(crate) fn count_letters_by(
+        &self,
+        rules: &Rules,
+        text: &str,
+        scratch: &mut TokenizerScratch,
+    ) -> LetterCounts {
         let options = self.options();
         let text = if options.lowercase { lower_case(text, &mut scratch.lowered) } else { text };
         let mut counts = LetterCounts { n_letters: n_letters(text), ..LetterCounts::default() };
@@ -70,8 +81,8 @@ impl Tokenizer {
             end = end.max(start + word.len());
             let n_new = n_letters(&text[from..end]);
             n_in_words += n_new;
-            if self.is_wanted(word) {
-            } else if self.is_stop_word(word) {
+            if self.is_wanted(rules, word) {
+            } else if self.is_stop_word(rules, word) {
                 counts.n_stop_words += n_new;
             } else if options.segmentation != Segmentation::Words && begins_unspaced(word) {
                 counts.n_unsegmented += n_new;

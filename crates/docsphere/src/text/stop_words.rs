@@ -141,6 +141,11 @@ impl StopSet {
         Ok(set)
     }
 
+    /// Adds the list of a language, by name or code, if there is one.
+    pub(super) fn add_language(&mut self, name: &str, lowercase: bool) {
+        of_language(name).into_iter().flatten().for_each(|word| self.insert(word, lowercase));
+    }
+
     /// Adds a word; a word with an apostrophe is added with both kinds of apostrophe.
     fn insert(&mut self, word: &str, lowercase: bool) {
         let word = word.trim();
