@@ -8,6 +8,8 @@ export interface ReportData {
   version: string;
   /** Whether a server behind the page answers queries for documents. */
   served: boolean;
+  /** Whether the server takes edits. */
+  editable?: boolean;
   totals: Totals;
   /** Settings by name, as typed on the command line. */
   settings: [name: string, value: string][];
@@ -26,6 +28,28 @@ export interface ReportData {
   nGroups: number;
   /** The kept columns. */
   columns: Column[];
+  /** A sample of the documents as points of the map; null under a server, which has them all. */
+  points?: PointsData | null;
+}
+
+/** Documents as points. Arrays are little-endian, in base64. */
+export interface PointsData {
+  /** Documents with a cluster. */
+  total: number;
+  /** Documents in these arrays. */
+  n: number;
+  /** u32: positions in the corpus. */
+  number: string;
+  /** i16, two per point: the place in the disc of the cluster, from -32767 to 32767. */
+  offset: string;
+  /** i32. */
+  cluster: string;
+  /** u8: 255 times the similarity to the centroid. */
+  similarity: string;
+  /** u8 by the position of the column in `columns`: the bin, 255 for none. */
+  bins: Record<string, string>;
+  /** Beginnings of the texts, or ids; may be empty. */
+  titles: string[];
 }
 
 /** A kept column of the records. */
@@ -88,6 +112,12 @@ export interface Cluster {
   near: [cluster: number, similarity: number][];
   /** The number of documents per similarity range, in equal steps from 0 to 1. */
   histogram: number[];
+  /** Whether an edit hides it. */
+  hidden?: boolean;
+  /** What someone wrote about it. */
+  note?: string;
+  /** Its name before an edit. */
+  renamed?: string;
 }
 
 /**
