@@ -1,37 +1,47 @@
-import { count, counted, el } from "./dom";
-import { clusterName } from "./groups";
-import { marked, wordsOf } from "./marks";
-import { address } from "./state";
-import type { ReportData } from "./types";
-
-interface Answer {
-  total: number;
-  isMore: boolean;
-  pageDocs: number;
-  documents: Found[];
-}
-
-interface Found {
-  number: number;
-  id: string;
-  cluster: number;
-  similarity: number;
-  text: string;
-  isPart: boolean;
-  /** The kept columns that have a value. */
-  columns?: Record<string, string | number>;
-}
+import { get, type Answer, type Found } from "./api";
+import { count, counted, el, shortened } from "./dom";
+import { writeBrush } from "./filter";
+import { clusterLink } from "./links";
+import { marked, wordsOf, type Likeness } from "./marks";
+import type { State, Topic } from "./state";
+import type { Doc } from "./types";
 
 /** Characters shown of a kept value. */
 const VALUE_CHARS = 80;
 
-/** Milliseconds to wait for the next keystroke before a query is sent. */
+/** Milliseconds to wait for the next change before a query is sent. */
 const PAUSE_MS = 200;
 
-/** The documents of one cluster or of all: search and paging through the server. */
+/** Documents that the page itself holds. */
+export function documentList(docs: Doc[], marks: string[], likeness: Likeness): HTMLElement {
+  return el(
+    "ol",
+    { class: "documents" },
+    ...docs.map((doc) => {
+      const duplicates = doc.duplicates === undefined ? "" : ` · and ${counted(doc.duplicates, "near-duplicate")}`;
+      const text = doc.text !== undefined && el("p", { class: "text", dir: "auto" }, marked(doc.text, marks, likeness));
+      return el("li", {}, el("span", { class: "facts" }, el("bdi", {}, doc.id), ` · ${doc.similarity.toFixed(3)}${duplicates}`), text);
+    }),
+  );
+}
+
+/** The address of a document, if it is one of the web. */
+export function webAddress(value: string): string | null {
+  if (!/^https?:\/\//i.test(value)) return null;
+  try {
+    const { protocol, href } = new URL(value);
+    return protocol === "http:" || protocol === "https:" ? href : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The documents of one cluster or of all, from the server: those that have the words of the search
+ * box and pass the filters, in pages.
+ */
 export class DocumentBrowser {
   readonly element: HTMLElement;
-  private readonly input: HTMLInputElement;
   private readonly status = el("p", { class: "facts", role: "status" });
   private readonly list = el("ol", { class: "documents" });
   private readonly back = el("button", { type: "button", click: () => this.turn(-1) }, "Previous");
@@ -41,39 +51,30 @@ export class DocumentBrowser {
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    private readonly data: ReportData,
-    /** All clusters if absent; then nothing is shown before the first search. */
+    private readonly state: State,
+    /** All clusters if absent. */
     private readonly cluster: number | null,
   ) {
-    const n = cluster === null ? data.totals.documents : data.clusters[cluster]!.size;
-    const label = cluster === null ? `Search all ${counted(n, "document")}` : `Search the ${counted(n, "document")} of this cluster`;
-    this.input = el("input", { type: "search", class: "wide", placeholder: label, "aria-label": label, maxlength: 200 });
-    this.input.addEventListener("input", () => {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => void this.ask(0), PAUSE_MS);
-    });
-    this.element = el("div", { class: "browser" }, this.input, this.status, this.list, el("p", { class: "pages" }, this.back, " ", this.forth));
+    this.element = el("div", { class: "browser" }, this.status, this.list, el("p", { class: "pages" }, this.back, " ", this.forth));
     this.back.hidden = this.forth.hidden = true;
-    if (cluster !== null) void this.ask(0);
+    void this.ask(0);
+  }
+
+  update(topics: Set<Topic>): void {
+    if (!topics.has("search") && !topics.has("filter")) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.ask(0), PAUSE_MS);
   }
 
   private turn(step: number): void {
-    void this.ask(this.page + step).then(() => this.input.scrollIntoView({ block: "nearest" }));
+    void this.ask(this.page + step).then(() => this.status.scrollIntoView({ block: "nearest" }));
   }
 
   private async ask(page: number): Promise<void> {
-    const words = this.input.value;
+    const words = this.state.query;
     const asked = ++this.asked;
-    if (this.cluster === null && words.trim() === "") {
-      this.list.replaceChildren();
-      this.status.textContent = "";
-      this.back.hidden = this.forth.hidden = true;
-      return;
-    }
-    const query = new URLSearchParams({ q: words, page: String(page) });
-    if (this.cluster !== null) query.set("cluster", String(this.cluster));
     try {
-      const answer = await fetched<Answer>(`api/documents?${query}`);
+      const answer = await get<Answer>(documentsAddress(this.state, this.cluster, page));
       // The query may have changed in the meantime.
       if (asked === this.asked) this.show(answer, page, words);
     } catch (error) {
@@ -101,20 +102,17 @@ export class DocumentBrowser {
   private document(found: Found, terms: string[]): HTMLElement {
     const text = el("p", { class: "text", dir: "auto" }, marked(found.text, terms, "beginnings"));
     const facts = el("span", { class: "facts" }, el("bdi", {}, found.id), ` · ${found.similarity.toFixed(3)}`);
-    if (this.cluster === null) {
-      const cluster = found.cluster;
-      facts.append(" · ", cluster >= 0 ? el("a", { href: address(cluster) }, clusterName(this.data, cluster)) : "in no cluster");
-    }
+    if (this.cluster === null) facts.append(" · ", found.cluster >= 0 ? clusterLink(this.state, found.cluster) : "in no cluster");
     const item = el("li", {}, facts, text);
     const columns = Object.entries(found.columns ?? {});
     if (columns.length > 0) {
-      const shown = columns.map(([name, value]) => el("span", {}, `${name}: `, el("bdi", {}, shortened(String(value)))));
+      const shown = columns.map(([name, value]) => el("span", {}, `${name}: `, this.value(name, String(value))));
       item.append(el("p", { class: "facts" }, ...shown.flatMap((part, at) => (at > 0 ? [" · ", part] : [part]))));
     }
     if (found.isPart) {
       const whole = el("button", { type: "button", class: "small" }, "Whole text");
       whole.addEventListener("click", () => {
-        fetched<Found>(`api/documents/${found.number}`).then(
+        get<Found>(`api/documents/${found.number}`).then(
           (all) => {
             text.replaceChildren(marked(all.text, terms, "beginnings"));
             whole.remove();
@@ -126,18 +124,20 @@ export class DocumentBrowser {
     }
     return item;
   }
+
+  /** A kept value; addresses of the web are links. */
+  private value(name: string, value: string): HTMLElement {
+    const isAddress = this.state.data.columns.some((column) => column.name === name && column.kind === "address");
+    const href = isAddress ? webAddress(value) : null;
+    const text = shortened(value, VALUE_CHARS);
+    return href === null ? el("bdi", {}, text) : el("a", { href, target: "_blank", rel: "noopener noreferrer" }, el("bdi", {}, text));
+  }
 }
 
-function shortened(value: string): string {
-  const characters = [...value];
-  return characters.length > VALUE_CHARS ? `${characters.slice(0, VALUE_CHARS).join("")}…` : value;
-}
-
-async function fetched<T>(url: string): Promise<T> {
-  const response = await fetch(url).catch(() => {
-    throw new Error("The server does not answer; is docsphere serve still running?");
-  });
-  const answer = (await response.json()) as T & { error?: string };
-  if (!response.ok) throw new Error(answer.error ?? response.statusText);
-  return answer;
+/** Where the server has a page of documents. */
+export function documentsAddress(state: State, cluster: number | null, page: number): string {
+  const query = new URLSearchParams({ q: state.query, page: String(page) });
+  if (cluster !== null) query.set("cluster", String(cluster));
+  for (const [column, brush] of state.brushes) query.append("bins", writeBrush(column, brush));
+  return `api/documents?${query}`;
 }

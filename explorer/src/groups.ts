@@ -28,6 +28,7 @@ export class Tree {
   private readonly leaves: number[];
   private readonly sizes: Float64Array;
   private readonly counts: Int32Array;
+  private cached: Level | undefined;
 
   constructor(private readonly data: ReportData) {
     const { clusters, merges } = data;
@@ -52,6 +53,11 @@ export class Tree {
     return this.leaves.length;
   }
 
+  /** The number of groups at first. */
+  get nDefault(): number {
+    return (this.cached ??= this.cut(this.data.nGroups)).groups.length;
+  }
+
   get hasMerges(): boolean {
     return this.data.merges.length > 0;
   }
@@ -66,6 +72,18 @@ export class Tree {
 
   nClusters(node: number): number {
     return this.counts[node]!;
+  }
+
+  /** The clusters of a node, largest first. */
+  clusters(node: number): number[] {
+    const found: number[] = [];
+    const open = [node];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const merge = this.data.merges[next - this.k];
+      if (merge) open.push(merge[0], merge[1]);
+      else if (next < this.k) found.push(next);
+    }
+    return found.sort((a, b) => this.size(b) - this.size(a) || a - b);
   }
 
   name(node: number): string {

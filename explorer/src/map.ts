@@ -1,76 +1,95 @@
-import { forceCollide, forceSimulation, forceX, forceY } from "d3-force";
-import { quadtree, type Quadtree } from "d3-quadtree";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomTransform } from "d3-zoom";
 
-import { cohesionColour, cohesionRange, groupColour, type Theme } from "./colours";
-import { byId, counted } from "./dom";
-import { clusterName } from "./groups";
-import type { State } from "./state";
+import type { Colours } from "./colouring";
+import { css, greyOf } from "./colours";
+import { byId } from "./dom";
+import { draw as drawLabels, placed, type Placed } from "./labels";
+import { Layout, type Disc } from "./layout";
+import { labels, type View } from "./names";
+import { FAINT, LIT, PLAIN, PointLayer, setColour } from "./pointlayer";
+import { shuffled } from "./points";
+import type { State, Topic } from "./state";
+import { Tip } from "./tip";
 
-/** The share of the canvas that circles cover. */
-const COVERED = 0.2;
-
-/** Pixels between the outermost positions and the edge. */
-const MARGIN = 36;
-
-/** The smallest radius, so that every circle is visible and can be clicked. */
-const SMALLEST = 1.5;
-
-/** With more circles than this, fewer steps push them apart. */
-const MANY = 1500;
+/** Pixels between the outermost discs and the edge. */
+const MARGIN = 22;
 
 /** Milliseconds after which another change of size counts as separate. */
 const RESIZE_PAUSE = 100;
 
-/** Pixels between a circle and the edge without zoom. */
-const EDGE = 3;
+/** Milliseconds without a movement after which all points are drawn again. */
+const REST = 160;
 
-/** Moves a centre so that an object with this much room on both sides lies within a length. */
-function within(middle: number, half: number, length: number): number {
-  return 2 * half > length ? length / 2 : Math.min(Math.max(middle, half), length - half);
-}
+/** A frame should take less than this while the map moves, in milliseconds. */
+const FRAME = 30;
 
-interface Circle {
-  id: number;
-  x: number;
-  y: number;
-  r: number;
-}
+/** Points that are drawn while the map moves, at least. */
+const FEWEST = 20_000;
 
-/** The map: one canvas, redrawn for each frame that needs it. */
+/** Points of a moving map drawn without a GPU, at first. */
+const SLOW = 100_000;
+
+/** Pixels from the pointer within which a point is meant. */
+const REACH = 8;
+
+/** Names on the map, at most. */
+const NAMES = 220;
+
+/**
+ * The map: points on one canvas (WebGL2), and names and outlines on another above it. Without
+ * points or without WebGL2, discs in place of points.
+ */
 export class ClusterMap {
   private readonly canvas = byId<HTMLCanvasElement>("map");
-  private readonly tip = byId("tip");
   private readonly context = this.canvas.getContext("2d")!;
-  private circles: Circle[] = [];
-  private tree!: Quadtree<Circle>;
-  private largest = 0;
+  private readonly layer: PointLayer | null;
+  private readonly layout: Layout;
+  private readonly tip: Tip;
+  private places: Float32Array | null = null;
+  private order: Uint32Array | null = null;
   private transform: ZoomTransform = zoomIdentity;
   private width = 0;
   private height = 0;
   private isWaiting = false;
-  /** The range of cohesions that the colours cover. */
-  private readonly range: readonly [number, number];
-  private readonly zoom = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.7, 60]);
+  private movedAt = -Infinity;
+  private drawnAt = 0;
+  private budget = Infinity;
+  private restTimer: ReturnType<typeof setTimeout> | undefined;
+  private scope: unknown = null;
+  private readonly zoom = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.8, 80]);
 
   constructor(
     private readonly state: State,
-    private readonly theme: () => Theme,
-    private readonly open: (id: number) => void,
+    private readonly colours: Colours,
+    open: (id: number) => void,
   ) {
-    this.range = cohesionRange(state.data);
+    this.layout = new Layout(state.data);
+    this.layer = PointLayer.create(byId<HTMLCanvasElement>("points"), () => this.wait());
+    if (this.layer?.isSlow) this.budget = SLOW;
+    this.tip = new Tip(state);
+    this.listen(open);
+    state.follow((topics) => this.update(topics));
+    this.resize();
+    this.usePoints();
+  }
+
+  private listen(open: (id: number) => void): void {
     const canvas = select(this.canvas);
     this.zoom.on("zoom", (event: { transform: ZoomTransform }) => {
       this.transform = event.transform;
+      this.movedAt = performance.now();
+      clearTimeout(this.restTimer);
+      this.restTimer = setTimeout(() => this.wait(), REST);
+      this.tip.hide();
       this.wait();
     });
     canvas.call(this.zoom).on("dblclick.zoom", null);
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => this.setHovered(null));
+    this.canvas.addEventListener("pointermove", (event) => event.buttons === 0 && this.hover(event.offsetX, event.offsetY));
+    this.canvas.addEventListener("pointerleave", () => this.hover(-1e6, -1e6));
     this.canvas.addEventListener("click", (event) => {
       const found = this.at(event.offsetX, event.offsetY);
-      if (found) this.open(found.id);
+      if (found) open(found.id);
     });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     byId("zoom-in").addEventListener("click", () => this.zoom.scaleBy(canvas, 1.6));
@@ -86,18 +105,83 @@ export class ClusterMap {
       else timer = setTimeout(() => this.resize(), RESIZE_PAUSE);
       last = now;
     }).observe(this.canvas);
-    state.follow(() => this.wait());
-    this.resize();
+  }
+
+  private update(topics: Set<Topic>): void {
+    if (topics.has("points")) this.usePoints();
+    const isScopeNew = this.scope !== this.state.scope;
+    this.scope = this.state.scope;
+    if (isScopeNew || ["filter", "search", "level", "colour", "theme"].some((topic) => topics.has(topic as Topic))) this.recolour();
+    this.wait();
+  }
+
+  private usePoints(): void {
+    const { points } = this.state;
+    if (!points || !this.layer) return;
+    this.places = this.layout.place(points);
+    this.order = shuffled(points.n);
+    const sorted = new Float32Array(2 * points.n);
+    this.order.forEach((point, at) => {
+      sorted[2 * at] = this.places![2 * point]!;
+      sorted[2 * at + 1] = this.places![2 * point + 1]!;
+    });
+    this.layer.setPlaces(sorted);
+    this.recolour();
+    this.wait();
+  }
+
+  /** Whether documents are drawn, and not only clusters. */
+  get hasPoints(): boolean {
+    return this.layer !== null && this.places !== null;
+  }
+
+  private recolour(): void {
+    const { state, order } = this;
+    const { points, hits, filtered } = state;
+    if (!this.layer || !points || !order) return;
+    const clusters = state.data.clusters.map((_, id) => ({ colour: this.colours.ofCluster(id), isShown: state.isShown(id), isFound: !hits || hits.clusters.has(id) }));
+    const table = this.colours.table();
+    const grey = greyOf(this.colours.theme);
+    this.layer.setColours((colours) => {
+      order.forEach((point, at) => {
+        const cluster = clusters[points.cluster[point]!];
+        if (!cluster) return;
+        const colour = table ? table.colours[table.bins[point]!]! : cluster.colour;
+        const isOut = !cluster.isShown || filtered.passes?.[point] === 0;
+        if (isOut) setColour(colours, at, grey, FAINT);
+        else if (hits?.points) setColour(colours, at, colour, hits.points[point] ? LIT : FAINT);
+        else setColour(colours, at, colour, cluster.isFound ? PLAIN : FAINT);
+      });
+    });
+  }
+
+  /** What is seen now. */
+  view(): View {
+    const { width, height, transform } = this;
+    const [halfX, halfY] = this.layout.half;
+    const margin = Math.min(MARGIN, width / 12);
+    const base = Math.min((width / 2 - margin) / (halfX || 1), (height / 2 - margin) / (halfY || 1));
+    const [midX, midY] = this.layout.middle;
+    return {
+      scale: base * transform.k,
+      zoom: transform.k,
+      width,
+      height,
+      x: (place) => transform.applyX(width / 2 + base * (place - midX)),
+      y: (place) => transform.applyY(height / 2 + base * (place - midY)),
+    };
   }
 
   /** Brings a cluster into view. */
   show(id: number): void {
-    const circle = this.circles.find((c) => c.id === id);
-    if (!circle) return;
-    const [x, y] = this.transform.apply([circle.x, circle.y]);
+    const disc = this.layout.ofCluster[id];
+    if (!disc || this.width === 0) return;
+    const view = this.view();
+    const [x, y] = [view.x(disc.x), view.y(disc.y)];
     const margin = 40;
     if (x > margin && y > margin && x < this.width - margin && y < this.height - margin) return;
-    this.zoom.translateTo(select(this.canvas), circle.x, circle.y);
+    const [px, py] = this.transform.invert([x, y]);
+    this.zoom.translateTo(select(this.canvas), px, py);
   }
 
   private resize(): void {
@@ -106,51 +190,11 @@ export class ClusterMap {
     if (clientWidth === this.width && clientHeight === this.height) return;
     const ratio = window.devicePixelRatio || 1;
     [this.width, this.height] = [clientWidth, clientHeight];
-    [this.canvas.width, this.canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
-    this.place();
+    for (const canvas of [this.canvas, ...(this.layer ? [this.layer.canvas] : [])]) {
+      [canvas.width, canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
+    }
     // A canvas of another size is empty.
     this.draw();
-  }
-
-  /**
-   * Lays out the circles without zoom: at their positions, pushed apart where they would overlap.
-   * Together they cover a fifth of the canvas.
-   */
-  private place(): void {
-    const { clusters } = this.state.data;
-    const total = clusters.reduce((sum, cluster) => sum + cluster.size, 0) || 1;
-    const unit = Math.sqrt((COVERED * this.width * this.height) / (Math.PI * total));
-    const [halfWidth, halfHeight] = [this.width / 2 - MARGIN, this.height / 2 - MARGIN];
-    const places = clusters.flatMap(({ size, x, y }, id) => {
-      if (size === 0) return [];
-      const [px, py] = [this.width / 2 + x * halfWidth, this.height / 2 + y * halfHeight];
-      return [{ id, x: px, y: py, r: Math.max(SMALLEST, unit * Math.sqrt(size)), home: [px, py] as const }];
-    });
-    // A fixed circle keeps the others away from the buttons.
-    const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = byId("zoom");
-    const [fx, fy] = [offsetLeft + offsetWidth / 2, offsetTop + offsetHeight / 2];
-    const buttons = { id: -1, x: fx, y: fy, fx, fy, r: Math.hypot(offsetWidth, offsetHeight) / 2, home: [fx, fy] as const };
-    const simulation = forceSimulation([...places, buttons])
-      .force("apart", forceCollide<(typeof places)[number]>((place) => place.r + 0.5).strength(0.8))
-      .force("x", forceX<(typeof places)[number]>((place) => place.home[0]).strength(0.1))
-      .force("y", forceY<(typeof places)[number]>((place) => place.home[1]).strength(0.1))
-      .stop();
-    for (let step = places.length > MANY ? 20 : 120; step > 0; step--) {
-      simulation.tick();
-      for (const place of places) {
-        place.x = within(place.x, place.r + EDGE, this.width);
-        place.y = within(place.y, place.r + EDGE, this.height);
-      }
-    }
-    // Large circles first, so that small ones stay visible on top.
-    this.circles = places.map(({ id, x, y, r }) => ({ id, x, y, r })).sort((a, b) => b.r - a.r || a.id - b.id);
-    this.largest = this.circles[0]?.r ?? 0;
-    this.tree = quadtree<Circle>().x((c) => c.x).y((c) => c.y).addAll(this.circles);
-  }
-
-  /** Circles grow more slowly than the space between them, so that zooming in separates them. */
-  private radius(circle: Circle): number {
-    return circle.r * Math.sqrt(this.transform.k);
   }
 
   private wait(): void {
@@ -162,119 +206,118 @@ export class ClusterMap {
     });
   }
 
-  private isFaint(id: number): boolean {
-    return !this.state.isShown(id);
-  }
-
   /** Draws immediately; all other changes wait for the next frame. */
   draw(): void {
-    const { context, state } = this;
-    const theme = this.theme();
+    if (this.width === 0) return;
+    const view = this.view();
+    this.drawPoints(view);
+    const { context } = this;
     const ratio = this.canvas.width / this.width;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
-    for (const circle of this.circles) {
-      const [x, y] = this.transform.apply([circle.x, circle.y]);
-      const r = this.radius(circle);
-      if (x + r < 0 || y + r < 0 || x - r > this.width || y - r > this.height) continue;
-      const isMarked = circle.id === state.selected || circle.id === state.hovered;
-      context.globalAlpha = this.isFaint(circle.id) ? 0.12 : 0.8;
-      context.fillStyle =
-        state.colouring === "group"
-          ? groupColour(state.level.ofCluster[circle.id]!, theme)
-          : cohesionColour(state.data.clusters[circle.id]!.cohesion, this.range, theme);
+    this.drawDiscs(view);
+    drawLabels(this.names(view), context, this.colours.theme.background);
+  }
+
+  /** The names that have room. */
+  names(view: View): Placed[] {
+    return placed(labels(this.state, this.layout, view, this.colours), this.context, this.width, this.height, NAMES);
+  }
+
+  /** The discs in view, with their pixels. */
+  *seen(view: View): Generator<{ disc: Disc; x: number; y: number; r: number }> {
+    for (const disc of this.layout.discs) {
+      const [x, y, r] = [view.x(disc.x), view.y(disc.y), disc.r * view.scale];
+      if (x + r >= 0 && y + r >= 0 && x - r <= this.width && y - r <= this.height) yield { disc, x, y, r };
+    }
+  }
+
+  private drawPoints(view: View): void {
+    const { layer, order } = this;
+    if (!layer || !order || !this.places) return;
+    const now = performance.now();
+    const isMoving = now - this.movedAt < REST;
+    if (isMoving && now - this.drawnAt < REST) {
+      const shown = Math.min(this.budget, order.length);
+      const took = now - this.drawnAt;
+      if (took > FRAME) this.budget = Math.max(FEWEST, 0.8 * shown);
+      else if (took < 0.6 * FRAME) this.budget = shown * 1.1;
+    }
+    this.drawnAt = now;
+    const count = Math.round(isMoving ? Math.min(order.length, this.budget) : order.length);
+    const ratio = layer.canvas.width / this.width;
+    layer.draw({ scale: view.scale * ratio, shift: [view.x(0) * ratio, view.y(0) * ratio], ...this.dotsOf(view, count, ratio), count });
+    this.canvas.dataset["points"] = String(count);
+  }
+
+  /** Size and opacity with which so many points nearly cover their discs. */
+  private dotsOf(view: View, count: number, ratio: number): { size: number; alpha: number } {
+    const area = this.layout.discs.reduce((sum, disc) => sum + Math.PI * disc.r ** 2, 0) * view.scale ** 2;
+    const side = Math.min(view.zoom > 4 ? 9 : 7, Math.max(1.4, 0.95 * Math.sqrt(area / Math.max(1, count))));
+    const cover = (0.9 * area) / (Math.max(1, count) * 0.785 * side ** 2);
+    return { size: side * ratio, alpha: Math.min(0.85, Math.max(0.07, cover)) };
+  }
+
+  /** With points only outlines; without, the discs themselves. */
+  private drawDiscs(view: View): void {
+    const { context, state, colours } = this;
+    const { theme } = colours;
+    for (const { disc, x, y, r } of this.seen(view)) {
+      const isLit = state.isLit(disc.id);
+      const isMarked = disc.id === state.cluster || disc.id === state.hovered;
+      const isHeap = state.data.clusters[disc.id]!.heap && isLit && (!this.hasPoints || r > 12);
+      const isFound = state.hits !== null && isLit && this.hasPoints && r > 5;
+      if (this.hasPoints && !isMarked && !isHeap && !isFound) continue;
       context.beginPath();
       context.arc(x, y, r, 0, 2 * Math.PI);
-      context.fill();
-      context.globalAlpha = 1;
-      const isHeap = state.data.clusters[circle.id]!.heap && !this.isFaint(circle.id);
-      context.lineWidth = isMarked ? 3 : isHeap ? 1.5 : 0.75;
-      context.strokeStyle = isMarked || isHeap ? theme.text : theme.background;
-      context.setLineDash(isHeap ? [4, 4] : []);
+      if (!this.hasPoints) {
+        context.globalAlpha = isLit ? 0.8 : 0.12;
+        context.fillStyle = css(colours.ofCluster(disc.id));
+        context.fill();
+        context.globalAlpha = 1;
+      }
+      context.lineWidth = isMarked ? 2.5 : isHeap ? 1.5 : 1;
+      context.strokeStyle = isMarked ? theme.text : isHeap || isFound ? theme.quiet : theme.background;
+      context.setLineDash(isHeap && !isMarked ? [4, 4] : []);
       context.stroke();
       context.setLineDash([]);
     }
-    this.label(theme);
-    this.showTip();
   }
 
-  /** Draws names where there is room, the largest clusters first. */
-  private label(theme: Theme): void {
-    const { context, state } = this;
-    const taken: [number, number, number, number][] = [];
-    context.font = "12px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    const first = this.circles.filter((c) => c.id === state.selected);
-    let tried = 0;
-    for (const circle of [...first, ...this.circles]) {
-      if (this.isFaint(circle.id)) continue;
-      const [x, y] = this.transform.apply([circle.x, circle.y]);
-      if (x < 0 || y < 0 || x > this.width || y > this.height) continue;
-      if (++tried > 400) break;
-      const parts = state.data.clusters[circle.id]!.name.split(", ");
-      // One part of the name may fit where two do not.
-      for (let n = this.radius(circle) > 30 ? 2 : 1; n > 0; n--) {
-        const text = parts.slice(0, n).join(", ");
-        const width = context.measureText(text).width + 6;
-        const [left, top] = [within(x, width / 2, this.width) - width / 2, within(y, 8, this.height) - 8];
-        const box: [number, number, number, number] = [left, top, left + width, top + 16];
-        if (taken.some((other) => box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1])) continue;
-        taken.push(box);
-        context.lineWidth = 3;
-        context.strokeStyle = theme.background;
-        context.strokeText(text, left + width / 2, top + 8);
-        context.fillStyle = theme.text;
-        context.fillText(text, left + width / 2, top + 8);
-        break;
-      }
+  /** The disc under a point of the canvas, or within a few pixels of it. */
+  private at(x: number, y: number): Disc | null {
+    const view = this.view();
+    const found = this.layout.at((x - view.x(0)) / view.scale, (y - view.y(0)) / view.scale, 4 / view.scale);
+    return found && this.state.isShown(found.id) ? found : null;
+  }
+
+  /** The point of a cluster nearest to the pointer. */
+  private pointAt(disc: Disc, x: number, y: number, view: View): number | null {
+    const { points } = this.state;
+    if (!points || !this.places || !this.hasPoints) return null;
+    const [px, py] = [(x - view.x(0)) / view.scale, (y - view.y(0)) / view.scale];
+    let best: number | null = null;
+    let least = REACH / view.scale;
+    for (let at = points.starts[disc.id]!; at < points.starts[disc.id + 1]!; at++) {
+      const point = points.byCluster[at]!;
+      if (this.state.filtered.passes?.[point] === 0) continue;
+      const distance = Math.hypot(this.places[2 * point]! - px, this.places[2 * point + 1]! - py);
+      if (distance < least) [best, least] = [point, distance];
     }
-  }
-
-  /** The smallest circle under a point, or within a few pixels of it. */
-  private at(x: number, y: number): Circle | null {
-    const [px, py] = this.transform.invert([x, y]);
-    const reach = (this.largest * Math.sqrt(this.transform.k) + 4) / this.transform.k;
-    let best: Circle | null = null;
-    this.tree.visit((node, x0, y0, x1, y1) => {
-      if (!("length" in node)) {
-        for (let leaf: typeof node | undefined = node; leaf; leaf = leaf.next) {
-          const circle = leaf.data;
-          const distance = Math.hypot(circle.x - px, circle.y - py) * this.transform.k;
-          if (distance <= this.radius(circle) + 3 && (!best || circle.r < best.r)) best = circle;
-        }
-      }
-      return x0 > px + reach || x1 < px - reach || y0 > py + reach || y1 < py - reach;
-    });
     return best;
   }
 
-  private hover(event: PointerEvent): void {
-    const found = this.at(event.offsetX, event.offsetY);
-    this.canvas.style.cursor = found ? "pointer" : "grab";
-    this.setHovered(found ? found.id : null);
-  }
-
-  private setHovered(id: number | null): void {
-    if (id !== this.state.hovered) this.state.change((s) => (s.hovered = id));
-  }
-
-  private showTip(): void {
-    const { state, tip } = this;
-    const circle = state.hovered === null ? undefined : this.circles.find((c) => c.id === state.hovered);
-    if (!circle) {
-      tip.hidden = true;
+  private hover(x: number, y: number): void {
+    const disc = this.at(x, y);
+    this.canvas.style.cursor = disc ? "pointer" : "grab";
+    const id = disc?.id ?? null;
+    if (id !== this.state.hovered) this.state.change((s) => (s.hovered = id), "hover");
+    if (!disc) {
+      this.tip.hide();
       return;
     }
-    const cluster = state.data.clusters[circle.id]!;
-    const [x, y] = this.transform.apply([circle.x, circle.y]);
-    const group = state.level.groups[state.level.ofCluster[circle.id]!];
-    const facts = [clusterName(state.data, circle.id), `${counted(cluster.size, "document")}, cohesion ${cluster.cohesion.toFixed(2)}${cluster.heap ? ", a heap" : ""}`];
-    if (group && state.level.groups.length > 1) facts.push(`group: ${group.name}`);
-    tip.textContent = facts.join("\n");
-    tip.hidden = x < 0 || y < 0 || x > this.width || y > this.height;
-    tip.style.left = `${Math.min(Math.max(x, 90), this.width - 90)}px`;
-    tip.style.top = `${y + this.radius(circle) + 6}px`;
+    const view = this.view();
+    this.tip.show(disc.id, this.pointAt(disc, x, y, view), { x, y, width: this.width, height: this.height });
   }
 
   private key(event: KeyboardEvent): void {
@@ -287,5 +330,17 @@ export class ClusterMap {
     else if (event.key === "0") this.zoom.transform(canvas, zoomIdentity);
     else return;
     event.preventDefault();
+  }
+
+  /** The canvases, drawn just now: the one of points keeps its pixels only for the moment. */
+  drawn(): { canvases: HTMLCanvasElement[]; width: number; height: number } {
+    this.movedAt = -Infinity;
+    this.draw();
+    return { canvases: this.layer && this.hasPoints ? [this.layer.canvas, this.canvas] : [this.canvas], width: this.width, height: this.height };
+  }
+
+  /** Where a point is, for drawings other than the canvas. */
+  placeOf(point: number): readonly [number, number] | null {
+    return this.places && [this.places[2 * point]!, this.places[2 * point + 1]!];
   }
 }

@@ -8,6 +8,8 @@ export interface ReportData {
   version: string;
   /** Whether a server behind the page answers queries for documents. */
   served: boolean;
+  /** Whether the server takes edits. */
+  editable?: boolean;
   totals: Totals;
   /** Settings by name, as typed on the command line. */
   settings: [name: string, value: string][];
@@ -26,31 +28,27 @@ export interface ReportData {
   nGroups: number;
   /** The kept columns. */
   columns: Column[];
-  /** A sample of the documents as points. Null for a served page, whose server has all of them, and
-   * for results without points. */
-  points: Points | null;
+  /** A sample of the documents as points of the map; null under a server, which has them all. */
+  points: PointsData | null;
 }
 
-/**
- * A sample of the documents that have a cluster. Its beginning is a smaller sample. Arrays are
- * little endian, in base64.
- */
-export interface Points {
-  /** The number of documents that have a cluster. */
+/** Documents as points. Arrays are little-endian, in base64. */
+export interface PointsData {
+  /** Documents with a cluster. */
   total: number;
-  /** The number of documents in the sample. */
+  /** Documents in these arrays. */
   n: number;
-  /** Their numbers: u32. */
+  /** u32: positions in the corpus. */
   number: string;
-  /** Their places in the discs of their clusters: two i16 each, -32767 to 32767 for -1 to 1. */
+  /** i16, two per point: the place in the disc of the cluster, from -32767 to 32767. */
   offset: string;
-  /** Their clusters: i32. */
+  /** i32. */
   cluster: string;
-  /** Their similarities: u8, 0 to 255 for 0 to 1. */
+  /** u8: 255 times the similarity to the centroid. */
   similarity: string;
-  /** Their bins in the kept columns, by the positions of these: u8, 255 for none. */
+  /** u8 by the position of the column in `columns`: the bin, 255 for none. */
   bins: Record<string, string>;
-  /** The beginnings of their texts, or their ids. Empty if they are not shown. */
+  /** Beginnings of the texts, or ids; may be empty. */
   titles: string[];
 }
 
@@ -114,6 +112,12 @@ export interface Cluster {
   near: [cluster: number, similarity: number][];
   /** The number of documents per similarity range, in equal steps from 0 to 1. */
   histogram: number[];
+  /** Whether an edit hides it. */
+  hidden?: boolean;
+  /** What someone wrote about it. */
+  note?: string;
+  /** Its name before an edit. */
+  renamed?: string;
 }
 
 /**

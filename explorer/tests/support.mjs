@@ -30,9 +30,10 @@ export function docsphere(cwd, ...args) {
   return stdout;
 }
 
-/** The browser; without a sandbox, since tests may run as root. */
-export function launch() {
-  const quiet = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+/** The browser; without a sandbox, since tests may run as root. Without WebGL, unless it is asked for. */
+export function launch({ webgl = false } = {}) {
+  const drawing = webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu"];
+  const quiet = ["--no-sandbox", ...drawing, "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
   return chromium.launch({ executablePath: BROWSER, args: quiet });
 }
 
