@@ -170,6 +170,7 @@ impl Growing<'_> {
                 stats: Box::new(stats),
                 n_repeated_ids: 0,
                 losses: Box::new(Losses::default()),
+                languages: Box::default(),
             },
             None => Source::Matrix { term_names: before.model.term_names().map(<[String]>::to_vec) },
         };

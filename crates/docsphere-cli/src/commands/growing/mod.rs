@@ -130,7 +130,8 @@ impl<'a> Growing<'a> {
         );
         if let Some(limit) = memory::limit() {
             let forecast = Forecast::new(&loaded.rows, &params.clone().check()?, self.run.output.silhouette);
-            forecast.with_columns(loaded.n_columns(), params.n_clusters).check(limit)?;
+            let n_documents = loaded.document_ids().len();
+            forecast.with_columns(loaded.n_columns(), n_documents, params.n_clusters).check(limit)?;
         }
         let opened = on_threads(threads, || {
             let (rows, model) = (&loaded.rows, &self.before.model);
