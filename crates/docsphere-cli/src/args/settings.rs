@@ -31,7 +31,8 @@ pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&
                         && command.get_arg_conflicts_with(other).iter().any(|c| c.get_id() == arg.get_id())
                 })
         };
-        (!is_left_out || is_kept) && !is_replaced()
+        let is_about_file = arg.get_id() == "config";
+        (!is_left_out || is_kept) && !is_about_file && !is_replaced()
     };
     let setting = |arg: &Arg| {
         let values = matches.try_get_raw(arg.get_id().as_str()).ok()??;

@@ -1,7 +1,7 @@
 //! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a
 //! model and a trace out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -13,7 +13,7 @@ use docsphere_result::{Setting, names};
 
 use crate::args::{
     ClusterArgs, ClusterNumber, DuplicateArgs, InputArgs, KeepArgs, LongRunArgs, OutputArgs, PageArgs,
-    TextArgs, UsageError, settings_of,
+    RunConfiguration, TextArgs, UsageError, settings_of,
 };
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded, Staged};
@@ -35,6 +35,10 @@ use crate::progress::Progress;
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) input: InputArgs,
+
+    /// Take options from this file, such as run.toml of a result; options that are typed go before
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     pub(super) keep: KeepArgs,
     #[command(flatten)]
@@ -60,6 +64,10 @@ pub(crate) struct Args {
     /// The settings of the run, for the trace and the report.
     #[arg(skip)]
     settings: Vec<Setting>,
+
+    /// All options that repeat the run.
+    #[arg(skip)]
+    configuration: RunConfiguration,
 }
 
 impl Args {
@@ -67,6 +75,7 @@ impl Args {
     pub(crate) fn note_settings(&mut self, command: &clap::Command, matches: &clap::ArgMatches) {
         let without_say: &[&str] = if self.input.matrix_format().is_some() { &["Text"] } else { &[] };
         self.settings = settings_of(command, matches, without_say);
+        self.configuration = RunConfiguration::new(command, matches, without_say);
     }
 
     pub(crate) fn run(mut self) -> Result<()> {
@@ -111,6 +120,7 @@ impl Args {
             page: &self.page,
             checkpoint: self.long_run.checkpoint.as_deref(),
             settings: &self.settings,
+            configuration: &self.configuration,
             n_runs: params.params().n_runs(),
         };
         let outcome = on_threads(self.cluster.threads, || {
@@ -170,6 +180,7 @@ impl Args {
             None => self.chosen_number(&params, loaded, progress)?,
         };
         if given.is_none() {
+            self.configuration.set_number(n_clusters);
             let name = "--n-clusters";
             let place = self.settings.iter_mut().find(|setting| setting.name == name);
             let setting = Setting { name: name.to_owned(), values: vec![n_clusters.to_string()] };

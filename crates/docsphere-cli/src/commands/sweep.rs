@@ -10,8 +10,8 @@ use docsphere::{ClusterGrid, ErrorKind, Params, Sweep, SweepOptions, SweepStep, 
 use docsphere_result::{Recommendation, Setting, StabilityEntry, SweepEntry, SweepFile, names};
 
 use crate::args::{
-    ClusterArgs, DuplicateArgs, DuplicateUse, InputArgs, KeepArgs, LimitArgs, OutputArgs, PageArgs, TextArgs,
-    UsageError, settings_of,
+    ClusterArgs, DuplicateArgs, DuplicateUse, InputArgs, KeepArgs, LimitArgs, OutputArgs, PageArgs,
+    RunConfiguration, TextArgs, UsageError, settings_of,
 };
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded, Staged};
@@ -33,6 +33,10 @@ use crate::progress::Progress;
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
+
+    /// Take options from this file, such as run.toml of a result; options that are typed go before
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     keep: KeepArgs,
     #[command(flatten)]
@@ -67,6 +71,10 @@ pub(crate) struct Args {
     /// The settings of the run, for the traces and the reports.
     #[arg(skip)]
     settings: Vec<Setting>,
+
+    /// All options that repeat the sweep.
+    #[arg(skip)]
+    configuration: RunConfiguration,
 }
 
 /// Reads a number of times, or "off".
@@ -89,6 +97,7 @@ impl Args {
     pub(crate) fn note_settings(&mut self, command: &clap::Command, matches: &clap::ArgMatches) {
         let without_say: &[&str] = if self.input.matrix_format().is_some() { &["Text"] } else { &[] };
         self.settings = settings_of(command, matches, without_say);
+        self.configuration = RunConfiguration::new(command, matches, without_say);
     }
 
     pub(crate) fn run(mut self) -> Result<()> {
@@ -132,6 +141,7 @@ impl Args {
         let failure = done.failure.take();
         let file = self.file(&loaded, &grid, done, start);
         file.write(folder.path())?;
+        self.configuration.write(folder.path())?;
         let page = folder.file(names::SWEEP_PAGE);
         fs::write(&page, file.page()).with_context(|| format!("{}: cannot write", page.display()))?;
         fail_point("sweep written");
@@ -287,6 +297,7 @@ impl Args {
             page: &self.page,
             checkpoint: None,
             settings: &settings,
+            configuration: &self.configuration.of_step(step.n_clusters),
             n_runs: params.n_runs(),
         };
         let place = folder.file(&names::step_folder(step.n_clusters));

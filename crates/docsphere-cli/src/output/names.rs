@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use docsphere_result::names::{
-    ALL, ASSIGNMENT_PARTS, CLUSTERS, SWEEP, SWEEP_PAGE, TEXTS, is_part_name, is_step_folder,
+    ALL, ASSIGNMENT_PARTS, CLUSTERS, COLUMN_VALUES, CONFIGURATION, SWEEP, SWEEP_PAGE, TEXTS, is_part_name,
+    is_step_folder,
 };
 
 /// Part of the names of files and folders that are being written.
@@ -62,7 +63,7 @@ impl FolderKind {
             FolderKind::Result => ALL,
             FolderKind::Matrix => &[IDS, MATRIX, VOCABULARY],
             FolderKind::Centroids => &[CENTROIDS, VOCABULARY],
-            FolderKind::Sweep => &[SWEEP, SWEEP_PAGE, TEXTS],
+            FolderKind::Sweep => &[COLUMN_VALUES, CONFIGURATION, SWEEP, SWEEP_PAGE, TEXTS],
         }
     }
 
