@@ -50,7 +50,7 @@ pub(crate) struct Args {
     within: Option<PathBuf>,
 
     /// The cluster of --within
-    #[arg(long = "cluster", value_name = "N", help_heading = "Input", requires = "within")]
+    #[arg(long = "cluster", value_name = "N", help_heading = "Input")]
     within_cluster: Option<u32>,
 
     #[command(flatten)]
@@ -106,6 +106,10 @@ impl Args {
                 let args = within.arguments(&self.typed)?;
                 args.run_over(Some(within))
             }
+            (None, Some(_)) => {
+                let message = "--cluster names a cluster of --within OUT, which is missing";
+                Err(UsageError(message.to_owned()).into())
+            }
             _ => self.run_over(None),
         }
     }
@@ -144,11 +148,10 @@ impl Args {
         let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
         let records = folder.file(names::NEW_STORES[0]);
         if let Some(within) = &within {
-            within.write(&records)?;
+            self.keep.keep = within.write(&records)?;
+            let is_kept = |name: &String| self.keep.keep.contains(name);
+            self.keep.date_field = self.keep.date_field.take().filter(is_kept);
             self.input = within.input(&self.input, records);
-            if within.has_columns() {
-                self.keep.keep = vec!["all".to_owned()];
-            }
         }
         let staged = Staged {
             texts: (self.output.needs_texts() || !self.no_rows).then_some(&*texts),

@@ -24,10 +24,11 @@ const BATCH_DOCS: usize = 1 << 16;
 const LISTED_MISMATCHES: usize = 20;
 
 /// Compare every assignment of a result with all centroids, by brute force
-///
-/// Without INPUT the documents are those that the result keeps.
 #[derive(clap::Args)]
-#[command(mut_arg("inputs", |arg| arg.required(false)))]
+#[command(
+    mut_arg("inputs", |arg| arg.required(false)),
+    after_help = "Without INPUT the documents are those that the result keeps."
+)]
 pub(crate) struct Args {
     /// The result folder
     #[arg(value_name = "OUT")]
