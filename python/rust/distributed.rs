@@ -707,6 +707,7 @@ impl Finished<'_, '_> {
             version: env!("CARGO_PKG_VERSION"),
             settings: &files.settings(),
             notes: &[],
+            changes: &[],
             seconds,
             peak_memory_bytes: None,
             runs,

@@ -194,6 +194,7 @@ pub(crate) fn write_result(
                 version: env!("CARGO_PKG_VERSION"),
                 settings: &input.settings,
                 notes: &[],
+                changes: &[],
                 seconds,
                 peak_memory_bytes: None,
                 runs,

@@ -55,6 +55,17 @@ pub(crate) struct Staged<'a> {
 }
 
 impl Loaded {
+    /// The documents of a result, of which some may be new.
+    pub(crate) fn of_result(
+        name: String,
+        (rows, ids): (UnitRows<'static>, Vec<String>),
+        source: Source,
+        (columns, column_remarks): (Option<KeptColumns>, Remarks),
+        seconds: LoadSeconds,
+    ) -> Self {
+        Loaded { name, rows, ids, source, copies: None, seconds, columns, column_remarks }
+    }
+
     /// Notes about the input for the user.
     pub(crate) fn remarks(&self) -> Remarks {
         let mut remarks = match &self.source {
@@ -83,6 +94,11 @@ impl Loaded {
         }
         remarks.extend(&self.column_remarks);
         remarks
+    }
+
+    /// Adds a note about some documents.
+    pub(crate) fn note(&mut self, count: usize, one: &str, several: &str) {
+        self.column_remarks.add(count, one, several);
     }
 
     /// Finds copies of documents, and takes them out of the rows, unless they are kept.

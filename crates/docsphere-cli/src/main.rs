@@ -50,6 +50,17 @@ pub(crate) enum BadWords {
     File(anyhow::Error),
 }
 
+impl std::fmt::Display for BadWords {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BadWords::Typed(error) => error.fmt(f),
+            BadWords::File(error) => write!(f, "{error:#}"),
+        }
+    }
+}
+
+impl std::error::Error for BadWords {}
+
 impl From<clap::Error> for BadWords {
     fn from(error: clap::Error) -> Self {
         BadWords::Typed(error)
@@ -57,21 +68,13 @@ impl From<clap::Error> for BadWords {
 }
 
 impl Cli {
-    /// The subcommands and their options.
-    pub(crate) fn grammar() -> clap::Command {
-        let of_file = |command: clap::Command| {
-            command.mut_arg("inputs", |arg| arg.required(false).required_unless_present("config"))
-        };
-        Cli::command().mut_subcommand("cluster", of_file).mut_subcommand("sweep", of_file)
-    }
-
     /// Parses a command line, which begins with the name of the command. Options that were not
     /// typed may come from a file.
     pub(crate) fn read(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, BadWords> {
         let mut words: Vec<OsString> = words.into_iter().map(Into::into).collect();
-        let mut command = Cli::grammar();
+        let mut command = Cli::command();
         let mut matches = command.try_get_matches_from_mut(&words)?;
         let more = MoreWords::new(&command, &matches).map_err(BadWords::File)?;
         if !more.words.is_empty() {
@@ -86,6 +89,7 @@ impl Cli {
             match &mut cli.command {
                 Command::Cluster(args) => args.note_settings(command, matches),
                 Command::Sweep(args) => args.note_settings(command, matches),
+                Command::Add(args) => args.note_typed(command, matches),
                 _ => {}
             }
         }

@@ -114,11 +114,14 @@ fn every_format_gives_the_same_columns_and_the_clusters_do_not_depend_on_them() 
             [
                 "assignments.csv",
                 "clusters.json",
+                "columns.docsphere",
                 "columns.json",
                 "groups.json",
                 "map.json",
                 "model.docsphere",
                 "report.html",
+                "rows.docsphere",
+                "texts.docsphere",
                 "trace.json"
             ]
         );

@@ -14,8 +14,17 @@ use tempfile::TempDir;
 pub(crate) const PETS: &str = "cats purr softly\ndogs bark loudly\ncats sleep\ndogs run\n";
 
 /// What a result has beside its assignments, in order.
-pub(crate) const OTHER_FILES: [&str; 7] =
-    ["clusters.json", "groups.json", "map.json", "model.docsphere", "report.html", "run.toml", "trace.json"];
+pub(crate) const OTHER_FILES: [&str; 9] = [
+    "clusters.json",
+    "groups.json",
+    "map.json",
+    "model.docsphere",
+    "report.html",
+    "rows.docsphere",
+    "run.toml",
+    "texts.docsphere",
+    "trace.json",
+];
 
 /// An empty folder in which the binary runs.
 pub(crate) struct Place {
@@ -138,6 +147,16 @@ impl Place {
                 (fields.next().unwrap().to_owned(), cluster)
             })
             .collect()
+    }
+
+    /// The id and the cluster of each document, of assignments with further columns.
+    pub(crate) fn assignments_with(&self, out: &str) -> Vec<(String, String)> {
+        let text = self.read(&format!("{out}/assignments.csv"));
+        let line = |line: &str| {
+            let mut fields = line.split(',').map(str::to_owned);
+            (fields.next().unwrap(), fields.next().unwrap())
+        };
+        text.lines().skip(1).map(line).collect()
     }
 
     /// Whether the result puts cats with cats and dogs with dogs.

@@ -13,6 +13,8 @@ fn help_fits_80_columns_and_changes_only_on_purpose() {
         "cluster",
         "sweep",
         "assign",
+        "add",
+        "remove",
         "inspect",
         "score",
         "compare",

@@ -25,6 +25,8 @@ mod formats;
 mod golden;
 // Tables, encodings and pages as other programs write them.
 mod files_of_others;
+// Documents that are added to a result and removed from it.
+mod growing;
 // Help texts, and that options are the library's.
 mod help;
 // Signals, kills, checkpoints, limits: what a run of hours must survive.

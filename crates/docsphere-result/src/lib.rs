@@ -13,6 +13,9 @@
 //! | `report.html` | [`Page`] | the whole result as one page |
 //! | `sweep.json` | [`SweepFile`] | measures of several numbers of clusters; beside the results |
 //! | `model.docsphere` | [`docsphere::Model`] | the model |
+//! | `rows.docsphere` | [`docsphere::UnitRows`] | the rows of all documents |
+//! | `texts.docsphere` | `docsphere::TextStore` | ids and texts of all documents |
+//! | `columns.docsphere` | `docsphere::ColumnStore` | the raw values of kept columns |
 //!
 //! [`Description`] builds `clusters.json`, `groups.json` and `map.json` from a finished run, and
 //! [`StoredPage`] reads them back. [`write_folder`] writes a folder atomically.
@@ -67,6 +70,7 @@ mod comparison_page;
 mod configuration;
 mod description;
 pub mod documents;
+pub mod edits;
 mod error;
 pub mod files;
 mod folder;
@@ -110,4 +114,4 @@ pub use report_data::{
     BinsData, ClusterData, ColumnData, Curve, DocumentData, KeywordData, ReportData, TotalsData,
 };
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
-pub use trace::{ReadTrace, Seconds, Setting, TraceFile};
+pub use trace::{ChangeEntry, ReadTrace, Seconds, Setting, TraceFile};

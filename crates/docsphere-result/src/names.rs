@@ -26,10 +26,14 @@ pub const CONFIGURATION: &str = "run.toml";
 pub const TRACE: &str = "trace.json";
 /// The search index of the server, which has its own format.
 pub const DOCUMENTS: &str = "documents.sqlite";
-/// The texts of the documents. Exists only in the folder of a run that has not ended.
-pub const TEXTS: &str = "texts.store";
+/// The unit rows of all documents, so that documents can be added and removed.
+pub const ROWS: &str = "rows.docsphere";
+/// The ids and texts of all documents, likewise. Also in the folder of a run that has not ended.
+pub const TEXTS: &str = "texts.docsphere";
 /// The values of kept columns, likewise.
-pub const COLUMN_VALUES: &str = "columns.store";
+pub const COLUMN_VALUES: &str = "columns.docsphere";
+/// Texts and columns of documents that are being added. Only in folders that are not finished.
+pub const NEW_STORES: [&str; 2] = ["texts.store", "columns.store"];
 
 /// The measures of a sweep: the file that the folder of every sweep has. The folder also holds a
 /// result for each number of clusters; see [`step_folder`].
@@ -76,8 +80,11 @@ pub const ALL: &[&str] = &[
     MAP,
     MODEL,
     REPORT,
+    ROWS,
     TEXTS,
     TRACE,
+    NEW_STORES[0],
+    NEW_STORES[1],
 ];
 
 /// The files that edits may change, except the parts of assignments: those of [`BASE`].

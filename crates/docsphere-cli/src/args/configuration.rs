@@ -29,8 +29,8 @@ pub(crate) const INPUTS: &str = "inputs";
 const NOT_IN_FILES: [&str; 3] = ["config", "help", "version"];
 
 /// Options whose values are paths, unless they are names.
-pub(super) const PATHS: [&str; 7] =
-    [INPUTS, "checkpoint", "init", "output", "resume", "stop-words-file", "vocabulary"];
+pub(super) const PATHS: [&str; 8] =
+    [INPUTS, "checkpoint", "init", "output", "resume", "stop-words-file", "vocabulary", "within"];
 
 /// Options that say how input is read: those that other commands take from the result.
 const OF_INPUT: [&str; 11] = [
@@ -51,7 +51,7 @@ const OF_INPUT: [&str; 11] = [
 const SAME_INPUT: [&str; 3] = ["verify", "index", "score"];
 
 /// Commands that read other documents, as those of the run.
-const NEW_INPUT: [&str; 2] = ["assign", "add"];
+const NEW_INPUT: [&str; 1] = ["assign"];
 
 /// Words to insert before those that were typed after the name of the subcommand.
 #[derive(Debug, Default)]
@@ -109,7 +109,8 @@ impl File<'_> {
             if option.key == INPUTS { inputs = found } else { words.extend(found) }
         }
         let has_inputs = self.is_typed(INPUTS) || !inputs.is_empty();
-        let is_needed = |arg: &Arg| arg.get_id() == INPUTS && !self.is_typed("within");
+        let is_within = self.is_typed("within") || self.file.get("within").is_some();
+        let is_needed = |arg: &Arg| arg.get_id() == INPUTS && !is_within;
         ensure!(
             has_inputs || !self.subcommand.get_arguments().any(is_needed),
             UsageError(format!(

@@ -16,13 +16,13 @@ mod text;
 pub(crate) use cluster::{ClusterArgs, ClusterNumber};
 pub(crate) use configuration::MoreWords;
 pub(crate) use duplicates::{DuplicateArgs, DuplicateUse};
-pub(crate) use input::InputArgs;
+pub(crate) use input::{AnyFormat, InputArgs};
 pub(crate) use keep::KeepArgs;
 pub(crate) use long_run::{LimitArgs, LongRunArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};
 pub(crate) use page::PageArgs;
 pub(crate) use run_options::RunConfiguration;
-pub(crate) use settings::settings_of;
+pub(crate) use settings::{settings_of, typed_options};
 pub(crate) use text::TextArgs;
 
 /// Options that contradict each other or are incomplete; the process ends with exit code 2.

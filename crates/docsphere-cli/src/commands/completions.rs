@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::Cli;
@@ -22,7 +23,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         // Into memory first: the generator panics if the pipe is closed.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::grammar(), "docsphere", &mut script);
+        clap_complete::generate(self.shell, &mut Cli::command(), "docsphere", &mut script);
         let mut out = data();
         out.write_all(&script)?;
         Ok(out.flush()?)

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use clap::CommandFactory;
 
 use crate::Cli;
 
@@ -19,7 +20,7 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let write = || -> Result<()> {
             fs::create_dir_all(&self.folder)?;
-            Ok(clap_mangen::generate_to(Cli::grammar(), &self.folder)?)
+            Ok(clap_mangen::generate_to(Cli::command(), &self.folder)?)
         };
         write().with_context(|| format!("{}: cannot write manual pages", self.folder.display()))
     }

@@ -1,17 +1,20 @@
 //! One file per subcommand, each with its `Args` and its `run`.
 
+mod add;
 mod assign;
 mod cluster;
 mod compare;
 mod completions;
 mod demo;
 mod export;
+mod growing;
 #[cfg(feature = "serve")]
 mod index;
 mod inspect;
 mod man;
 mod merge;
 mod model_rows;
+mod remove;
 mod report;
 mod score;
 #[cfg(feature = "serve")]
@@ -19,6 +22,7 @@ mod serve;
 mod sweep;
 mod vectorize;
 mod verify;
+mod within;
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +36,8 @@ pub(crate) enum Command {
     Cluster(Box<cluster::Args>),
     Sweep(Box<sweep::Args>),
     Assign(assign::Args),
+    Add(Box<add::Args>),
+    Remove(remove::Args),
     Inspect(inspect::Args),
     Score(score::Args),
     Compare(compare::Args),
@@ -55,6 +61,8 @@ impl Command {
             Command::Cluster(args) => args.run(),
             Command::Sweep(args) => args.run(),
             Command::Assign(args) => args.run(),
+            Command::Add(args) => args.run(),
+            Command::Remove(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Score(args) => args.run(),
             Command::Compare(args) => args.run(),

@@ -28,6 +28,7 @@ use crate::progress::Progress;
 /// Compare several numbers of clusters in one run: a result for each, and a page with curves
 #[derive(clap::Args)]
 #[command(
+    mut_arg("inputs", |arg| arg.required(false).required_unless_present("config")),
     after_help = "Example:\n  docsphere sweep tickets.csv --text-field subject --text-field body -k 20..2000 -o out"
 )]
 pub(crate) struct Args {
@@ -114,7 +115,7 @@ impl Args {
             return Err(UsageError(message.to_owned()).into());
         }
         let text = self.text.options()?;
-        self.output.choose_folder(&self.input, "sweep");
+        self.output.choose_folder(&self.input.inputs[0], "sweep");
         self.output.check(&self.input)?;
         self.keep.check(&self.input)?;
         let mut reads = Reads::of_input(&self.input);
@@ -299,6 +300,7 @@ impl Args {
             settings: &settings,
             configuration: &self.configuration.of_step(step.n_clusters),
             n_runs: params.n_runs(),
+            changes: &[],
         };
         let place = folder.file(&names::step_folder(step.n_clusters));
         fs::create_dir(&place).with_context(|| format!("{}: cannot make this folder", place.display()))?;

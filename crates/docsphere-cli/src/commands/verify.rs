@@ -10,7 +10,7 @@ use docsphere_result::{ClustersFile, ReadAssignment, names, read_assignments};
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::model_rows::rows_for_model;
+use super::model_rows::{rows_for_model, rows_of_result};
 use crate::args::{InputArgs, KeepArgs};
 use crate::console::{People, print_json};
 use crate::memory;
@@ -25,6 +25,10 @@ const LISTED_MISMATCHES: usize = 20;
 
 /// Compare every assignment of a result with all centroids, by brute force
 #[derive(clap::Args)]
+#[command(
+    mut_arg("inputs", |arg| arg.required(false)),
+    after_help = "Without INPUT the documents are those that the result keeps."
+)]
 pub(crate) struct Args {
     /// The result folder
     #[arg(value_name = "OUT")]
@@ -61,7 +65,19 @@ impl Args {
         let assignments = read_assignments(&self.result, &memory::of_readers())?;
         let Limits { min_similarity, duplicate_similarity } = self.limits()?;
         let mut progress = Progress::new(self.json);
-        let rows = rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?;
+        let rows = if self.input.inputs.is_empty() {
+            let kept =
+                rows_of_result(&self.result, assignments.iter().map(|line| line.id.clone()).collect())?;
+            ensure!(
+                kept.rows.n_rows() == assignments.len() && kept.rows.n_terms() == model.centroids().n_terms(),
+                "{}: {} is not of these documents: the files do not belong together; give the input of the run",
+                self.result.display(),
+                names::ROWS
+            );
+            kept
+        } else {
+            rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?
+        };
         progress.finish();
         ensure!(
             rows.ids.len() == assignments.len(),

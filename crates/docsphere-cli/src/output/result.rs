@@ -10,8 +10,8 @@ use docsphere::{
     DocId, Fit, MergeTree, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette,
 };
 use docsphere_result::{
-    AssignedColumns, Assignments, Clustering, ColumnsFile, Curve, Description, MapFile, Page, Seconds,
-    Setting, TraceFile, names, set_outliers_apart,
+    AssignedColumns, Assignments, ChangeEntry, Clustering, ColumnsFile, Curve, Description, MapFile, Page,
+    Seconds, Setting, TraceFile, names, set_outliers_apart,
 };
 
 use crate::args::{ClusterArgs, OutputArgs, PageArgs, RunConfiguration};
@@ -36,6 +36,8 @@ pub(crate) struct RunOptions<'a> {
     pub(crate) configuration: &'a RunConfiguration,
     /// The number of runs of which the best is kept.
     pub(crate) n_runs: usize,
+    /// How the documents have changed since the first run.
+    pub(crate) changes: &'a [ChangeEntry],
 }
 
 /// A finished run with everything to be written.
@@ -187,6 +189,7 @@ impl Outcome {
             version: VERSION,
             settings: options.settings,
             notes: &notes,
+            changes: options.changes,
             seconds: self.seconds,
             peak_memory_bytes: memory::peak(),
             runs: &fit.trace.runs,
