@@ -19,6 +19,7 @@ use docsphere::{
     Centroids, Fit, FitOptions, Init, Labels, Moment, NewClusters, Params, fail_point, on_threads,
     opened_clusters,
 };
+use docsphere_result::edits::base_of;
 use docsphere_result::{ChangeEntry, GroupsFile, Setting, names, read_assignments};
 
 use self::arguments::arguments_of;
@@ -28,6 +29,7 @@ pub(super) use self::documents::{NewDocuments, Selection};
 use super::cluster;
 use crate::args::LimitArgs;
 use crate::console::{People, print_json, tell};
+use crate::editing;
 use crate::interrupt;
 use crate::memory::{self, Forecast};
 use crate::numbers::counted;
@@ -130,7 +132,8 @@ impl<'a> Growing<'a> {
         );
         if let Some(limit) = memory::limit() {
             let forecast = Forecast::new(&loaded.rows, &params.clone().check()?, self.run.output.silhouette);
-            forecast.with_columns(loaded.n_columns(), params.n_clusters).check(limit)?;
+            let n_documents = loaded.document_ids().len();
+            forecast.with_columns(loaded.n_columns(), n_documents, params.n_clusters).check(limit)?;
         }
         let opened = on_threads(threads, || {
             let (rows, model) = (&loaded.rows, &self.before.model);
@@ -208,6 +211,7 @@ impl<'a> Growing<'a> {
         write_group_table(before, folder, &outcome)?;
         loaded.close_stores();
         names::NEW_STORES.iter().for_each(|name| folder.discard(name));
+        editing::carry_over(&before.folder, folder.path())?;
         fail_point("files written");
         Ok(outcome)
     }
@@ -282,7 +286,7 @@ fn groups_as_before(before: &Before, outcome: &Outcome) -> Result<Option<GroupsF
     if !before.folder.join(names::GROUP_TABLE).exists() {
         return Ok(None);
     }
-    let old = GroupsFile::read(&before.folder, &memory::of_readers())?;
+    let old = GroupsFile::read(&base_of(&before.folder), &memory::of_readers())?;
     // There may be fewer clusters with documents than groups before.
     Ok(groups.clone().recut(&outcome.description.clusters.clusters, old.n_groups).ok())
 }
