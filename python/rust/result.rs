@@ -151,6 +151,7 @@ impl Input<'_> {
             trace: self.trace.as_ref().map(|trace| Curve::new(&trace.iterations)).unwrap_or_default(),
             columns: None,
             points: Some(points),
+            editable: false,
         }
     }
 }

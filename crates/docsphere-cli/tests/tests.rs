@@ -7,12 +7,18 @@ mod command;
 mod columns;
 // Results against each other, and against known labels.
 mod comparing;
+// Options from files: --config, and what other commands take from a result.
+mod configurations;
 // Names of clusters and groups, outliers, silhouettes.
 mod descriptions;
 // Copies of documents.
 mod duplicates;
 // The same assignments whatever the strategy and the number of threads.
 mod exactness;
+// Edits by people, which can be taken back.
+mod editing;
+// Tables, pictures and pages of a result.
+mod exporting;
 // The page that people look at, and the server behind it.
 mod explorer;
 // What is refused: the exact message and the exit code.
@@ -62,3 +68,5 @@ mod terminal;
 mod server;
 // The server's points, hits by cluster, and filters by kept columns.
 mod server_points;
+// Edits from the page of a server.
+mod server_edits;

@@ -90,7 +90,7 @@ fn what_a_killed_run_kept_of_the_texts_is_removed_by_the_next_one() {
 #[test]
 fn texts_are_kept_only_if_they_are_wanted() {
     let place = Place::with_pets();
-    let run = "cluster - --format lines -k 2 -o out --representatives 0 --least-typical 0";
+    let run = "cluster - --format lines -k 2 -o out --representatives 0 --least-typical 0 --no-rows";
     for (options, is_kept) in [("", false), (" --index", true)] {
         let mut child = {
             let words = format!("{run}{options}");

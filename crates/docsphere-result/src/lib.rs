@@ -8,6 +8,7 @@
 //! | `groups.json` | [`GroupsFile`] | clusters joined into groups, and the merge tree |
 //! | `groups.csv` | [`GroupsFile::write_table`] | the group of each document |
 //! | `map.json` | [`MapFile`] | positions of the clusters on the map |
+//! | `run.toml` | [`Configuration`] | the options of the run, which repeat it |
 //! | `trace.json` | [`TraceFile`], [`ReadTrace`] | counts and timings of the run |
 //! | `points.docsphere` | [`Points`] | each document as a point in the disc of its cluster |
 //! | `report.html` | [`Page`] | the whole result as one page |
@@ -67,8 +68,10 @@ mod clusters;
 mod columns;
 mod comparison;
 mod comparison_page;
+mod configuration;
 mod description;
 pub mod documents;
+pub mod edits;
 mod error;
 pub mod files;
 mod folder;
@@ -76,6 +79,7 @@ mod groups;
 mod heaps;
 mod html;
 mod map;
+mod map_picture;
 pub mod names;
 mod naming;
 mod outliers;
@@ -88,6 +92,7 @@ mod report_points;
 mod svg;
 mod sweep;
 mod sweep_page;
+mod table;
 mod trace;
 
 pub use assignments::{
@@ -103,6 +108,7 @@ pub use columns::{
     forecast_bytes as columns_forecast_bytes,
 };
 pub use comparison::{ComparedCluster, ComparedResult, Comparison, Fate, Flow, MATCH, MatchBy};
+pub use configuration::{Configuration, ConfiguredOption, ConfiguredValue};
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
 pub use folder::{check_output, replace_folder, sync_folder, write_folder};
@@ -117,4 +123,5 @@ pub use report_data::{
 };
 pub use report_points::PointsData;
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
+pub use table::{TableFormat, WrittenTable, write_table};
 pub use trace::{ChangeEntry, ReadTrace, Seconds, Setting, TraceFile};

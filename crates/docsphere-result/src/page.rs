@@ -14,6 +14,7 @@ use crate::columns::ColumnsFile;
 use crate::error::{Error, Result};
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
+use crate::map_picture;
 use crate::names;
 use crate::points::Points;
 use crate::report_data::{ColumnData, Curve};
@@ -54,6 +55,8 @@ pub struct Page<'a> {
     pub columns: Option<&'a ColumnsFile>,
     /// The documents as points, if they are known.
     pub points: Option<&'a Points>,
+    /// Whether people may edit the result from the page, which a server must allow.
+    pub editable: bool,
 }
 
 /// Size limits of a page.
@@ -61,8 +64,8 @@ pub struct Page<'a> {
 pub struct PageLimits {
     /// Number of characters shown of each document.
     pub max_chars: usize,
-    /// Maximum size of the page. Beyond it, fewer characters are shown. Points take at most a
-    /// quarter of it.
+    /// Maximum size of the page. Beyond it, fewer characters are shown. Points take at
+    /// most a quarter of it.
     pub max_bytes: u64,
 }
 
@@ -146,12 +149,18 @@ impl StoredPage {
             trace: Curve::new(&self.trace.iterations),
             columns: self.columns.as_ref(),
             points: self.points.as_ref(),
+            editable: false,
         }
     }
 
     /// The documents as points, if the result has them, taken out of the page.
     pub fn take_points(&mut self) -> Option<Points> {
         self.points.take()
+    }
+
+    /// The map of the clusters as a picture, SVG.
+    pub fn map_picture(&self) -> String {
+        map_picture::picture(&self.clusters, self.groups.as_ref(), &self.map)
     }
 
     /// The clusters.
@@ -167,9 +176,6 @@ pub fn served_policy() -> String {
     // This directive has no effect in a meta element.
     format!("{}; frame-ancestors 'none'", policy.replace(CONNECT_MARK, SERVER_ONLY))
 }
-
-/// The part of a page that points may take: one over this number.
-const POINTS_SHARE: u64 = 4;
 
 impl Page<'_> {
     /// Renders the page as a standalone file, or for a server that provides documents.
@@ -205,12 +211,16 @@ impl Page<'_> {
         rendered(html, fits, points.as_ref())
     }
 
-    /// The points of a standalone page, as many as have room in their part of it.
+    /// The points of a standalone page, as many as have room: in a quarter of the page, and in half
+    /// of what is left beside all that is neither text nor point.
     pub fn points(&self, limits: PageLimits) -> Option<PointsData> {
+        let points = self.points?;
+        let left = limits.max_bytes.saturating_sub(self.html(0, false, None).len() as u64);
+        let max_bytes = (limits.max_bytes / 4).min(left / 2);
         let entries = self.columns.map_or(&[][..], |file| &file.columns);
         let columns = ColumnData::of_file(entries);
         let has_bins = |column: u32| columns.get(column as usize).is_some_and(|data| data.bins.is_some());
-        PointsData::new(self.points?, limits.max_chars, limits.max_bytes / POINTS_SHARE, has_bins)
+        PointsData::new(points, limits.max_chars, max_bytes, has_bins)
     }
 
     fn html(&self, n_chars: usize, served: bool, points: Option<&PointsData>) -> String {

@@ -89,7 +89,13 @@ impl Args {
         if n_skipped == new.ids.len() {
             return growing.leave("the result has all of these documents already");
         }
+        let n_repeated = new.ids.len() - new.ids.iter().collect::<HashSet<_>>().len();
         let mut after = growing.after(Some(new), &selection)?;
+        after.loaded.note(
+            n_repeated,
+            "new document has an id that an earlier one has too",
+            "new documents have an id that an earlier one has too",
+        );
         after.loaded.note(
             n_skipped,
             "document is in the result already and was left out",

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::CommandFactory;
-use docsphere::{ColumnStore, CorpusFormat, Html, TextStore};
+use docsphere::{ColumnStore, CorpusFormat, Html, StoredRow, TextStore};
 use docsphere_result::{ClustersFile, ReadTrace, Setting, names, read_assignments};
 
 use super::{Command, cluster};
@@ -99,22 +99,24 @@ impl Within {
         }
     }
 
-    /// Writes the documents into a file.
-    pub(super) fn write(&self, path: &Path) -> Result<()> {
+    /// Writes the documents into a file. Returns the names of the columns in which one has a value.
+    pub(super) fn write(&self, path: &Path) -> Result<Vec<String>> {
         let mut file = BufWriter::new(File::create(path)?);
         let mut rows = self.columns.as_ref().map(ColumnStore::rows);
+        let names = self.columns.as_ref().map_or(&[][..], ColumnStore::names);
+        let mut has_value = vec![false; names.len()];
         let mut outcome = Ok(());
         let mut is_in = self.is_in.iter();
         let mut put = |id: &str, text: &str| -> Result<()> {
             let is_in = is_in.next().is_some_and(|&is_in| is_in);
-            let names = self.columns.as_ref().map_or(&[][..], ColumnStore::names);
             let row = rows.as_mut().map(|rows| rows.next_row()).transpose()?.flatten();
             if !is_in {
                 return Ok(());
             }
             let mut record = BTreeMap::from([(ID, id), (TEXT, text)]);
-            if let Some(row) = row {
-                record.extend(row.values().map(|(column, value)| (&*names[column], value)));
+            for (column, value) in row.iter().flat_map(StoredRow::values) {
+                has_value[column] = true;
+                record.insert(&names[column], value);
             }
             serde_json::to_writer(&mut file, &record)?;
             Ok(file.write_all(b"\n")?)
@@ -125,7 +127,8 @@ impl Within {
             }
         })?;
         outcome.with_context(|| format!("{}: cannot write", path.display()))?;
-        file.flush().with_context(|| format!("{}: cannot write", path.display()))
+        file.flush().with_context(|| format!("{}: cannot write", path.display()))?;
+        Ok(names.iter().zip(has_value).filter(|(_, has)| *has).map(|(name, _)| name.clone()).collect())
     }
 
     /// The input of the run, for this file. Texts are as they were read before: without tags, and

@@ -181,12 +181,14 @@ fn a_page_shows_as_many_points_as_it_has_room_for() {
         settings: &[],
         trace: crate::Curve::default(),
         columns: None,
+        editable: false,
         points: Some(&points),
     };
     let limits = PageLimits::default();
     let shown = page.points(limits).unwrap();
     assert_eq!((shown.total, shown.n, shown.titles.len()), (11, 11, 11));
-    let few = page.points(PageLimits { max_bytes: 4 * 150, ..limits }).unwrap();
+    let empty = page.render(PageLimits { max_chars: 0, ..limits }, true).html.len() as u64;
+    let few = page.points(PageLimits { max_bytes: empty + 300, ..limits }).unwrap();
     assert!(few.n > 0 && few.n < 11, "{}", few.n);
     assert_eq!(few.titles, shown.titles[..few.n]);
     assert!(shown.number.starts_with(&few.number[..4 * few.n / 3]), "the beginning of the same sample");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{ColumnStore, Model, TextStore, UnitRows};
+use docsphere_result::edits::base_of;
 use docsphere_result::{ClustersFile, ReadAssignment, ReadTrace, names, read_assignments};
 
 use crate::memory;
@@ -32,7 +33,9 @@ impl Before {
         let shown = folder.display();
         let limit = memory::of_readers();
         let lock = ResultLock::take(folder)?;
-        let clusters = ClustersFile::read(folder, &limit)?;
+        // Edits are applied again afterwards.
+        let base = base_of(folder);
+        let clusters = ClustersFile::read(&base, &limit)?;
         let path = |name: &str| folder.join(name);
         ensure!(
             path(names::ROWS).exists(),
@@ -41,7 +44,7 @@ impl Before {
         );
         let model = Model::load_within(path(names::MODEL), &limit)?;
         let trace = ReadTrace::read(folder, &limit)?;
-        let lines = read_assignments(folder, &limit)?;
+        let lines = read_assignments(&base, &limit)?;
         let rows = UnitRows::load_within(path(names::ROWS), &limit)?;
         let texts = match model.text() {
             Some(_) => Some(TextStore::open_within(path(names::TEXTS), &limit)?),

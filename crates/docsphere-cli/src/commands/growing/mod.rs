@@ -19,6 +19,7 @@ use docsphere::{
     Centroids, Fit, FitOptions, Init, Labels, Moment, NewClusters, Params, fail_point, on_threads,
     opened_clusters,
 };
+use docsphere_result::edits::base_of;
 use docsphere_result::{ChangeEntry, GroupsFile, Setting, names, read_assignments};
 
 use self::arguments::arguments_of;
@@ -28,6 +29,7 @@ pub(super) use self::documents::{NewDocuments, Selection};
 use super::cluster;
 use crate::args::LimitArgs;
 use crate::console::{People, print_json, tell};
+use crate::editing;
 use crate::interrupt;
 use crate::memory::{self, Forecast};
 use crate::numbers::counted;
@@ -193,6 +195,7 @@ impl<'a> Growing<'a> {
             page: &run.page,
             checkpoint: None,
             settings: &before.trace.settings,
+            configuration: &run.configuration,
             n_runs: 1,
             changes: &changes,
         };
@@ -204,9 +207,11 @@ impl<'a> Growing<'a> {
             outcome.description.groups = Some(groups);
         }
         outcome.write(folder.path(), &options, loaded, self.start)?;
+        keep_configuration(before, folder)?;
         write_group_table(before, folder, &outcome)?;
         loaded.close_stores();
         names::NEW_STORES.iter().for_each(|name| folder.discard(name));
+        editing::carry_over(&before.folder, folder.path())?;
         fail_point("files written");
         Ok(outcome)
     }
@@ -281,9 +286,16 @@ fn groups_as_before(before: &Before, outcome: &Outcome) -> Result<Option<GroupsF
     if !before.folder.join(names::GROUP_TABLE).exists() {
         return Ok(None);
     }
-    let old = GroupsFile::read(&before.folder, &memory::of_readers())?;
+    let old = GroupsFile::read(&base_of(&before.folder), &memory::of_readers())?;
     // There may be fewer clusters with documents than groups before.
     Ok(groups.clone().recut(&outcome.description.clusters.clusters, old.n_groups).ok())
+}
+
+/// Keeps the options of the run that made the result: those of this one repeat neither.
+fn keep_configuration(before: &Before, folder: &ResultFolder) -> Result<()> {
+    let (from, to) = (before.folder.join(names::CONFIGURATION), folder.file(names::CONFIGURATION));
+    let kept = if from.exists() { fs::copy(&from, &to).map(drop) } else { fs::remove_file(&to) };
+    kept.with_context(|| format!("{}: cannot write", to.display()))
 }
 
 /// Writes the table of `merge` again, if there was one.
