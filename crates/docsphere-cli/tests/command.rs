@@ -14,8 +14,15 @@ use tempfile::TempDir;
 pub(crate) const PETS: &str = "cats purr softly\ndogs bark loudly\ncats sleep\ndogs run\n";
 
 /// What a result has beside its assignments, in order.
-pub(crate) const OTHER_FILES: [&str; 6] =
-    ["clusters.json", "groups.json", "map.json", "model.docsphere", "report.html", "trace.json"];
+pub(crate) const OTHER_FILES: [&str; 7] = [
+    "clusters.json",
+    "groups.json",
+    "map.json",
+    "model.docsphere",
+    "points.docsphere",
+    "report.html",
+    "trace.json",
+];
 
 /// An empty folder in which the binary runs.
 pub(crate) struct Place {

@@ -14,6 +14,8 @@ pub const COLUMNS: &str = "columns.json";
 pub const MAP: &str = "map.json";
 /// The model.
 pub const MODEL: &str = "model.docsphere";
+/// The documents as points on the map.
+pub const POINTS: &str = "points.docsphere";
 /// The report.
 pub const REPORT: &str = "report.html";
 /// Counts and timings of the run.
@@ -67,6 +69,7 @@ pub const ALL: &[&str] = &[
     GROUP_TABLE,
     MAP,
     MODEL,
+    POINTS,
     REPORT,
     TEXTS,
     TRACE,

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::clusters::{ClusterEntry, DocumentEntry, KeywordEntry};
 use crate::columns::{Bins, ColumnEntry};
 use crate::page::Page;
+use crate::report_points::PointsData;
 use crate::trace::Setting;
 
 /// Settings whose values may be paths.
@@ -49,6 +50,9 @@ pub struct ReportData<'a> {
     pub n_groups: usize,
     /// The kept columns.
     pub columns: Vec<ColumnData<'a>>,
+    /// A sample of the documents as points. `None` in a page of a server, which has all of them,
+    /// and for results without points.
+    pub points: Option<&'a PointsData>,
 }
 
 /// The greatest number of counts by cluster of all columns. Further columns are named only.
@@ -90,7 +94,7 @@ pub struct BinsData<'a> {
 
 impl<'a> ColumnData<'a> {
     /// The columns of a result, with bins as long as there is room.
-    fn of_file(columns: &'a [ColumnEntry]) -> Vec<Self> {
+    pub(crate) fn of_file(columns: &'a [ColumnEntry]) -> Vec<Self> {
         let mut n_cells = 0;
         let mut bins = |bins: &'a Bins| {
             n_cells += bins.n_cells();
@@ -214,8 +218,13 @@ impl Curve {
 }
 
 impl Page<'_> {
-    /// The data of the page, with at most `n_chars` characters of each document.
-    pub fn data(&self, n_chars: usize, served: bool) -> ReportData<'_> {
+    /// The data of the page, with at most `n_chars` characters of each document, and these points.
+    pub fn data<'b>(
+        &'b self,
+        n_chars: usize,
+        served: bool,
+        points: Option<&'b PointsData>,
+    ) -> ReportData<'b> {
         let file = self.clusters;
         let setting = |name: &str| self.settings.iter().find(|setting| setting.name == name);
         let merges = self.groups.map_or(&[][..], |groups| groups.merges.as_slice());
@@ -243,6 +252,7 @@ impl Page<'_> {
             merges: merges.iter().map(|entry| (entry.merge.left, entry.merge.right, entry.title())).collect(),
             n_groups: self.groups.map_or(1, |groups| groups.n_groups),
             columns: ColumnData::of_file(self.columns.map_or(&[], |file| &file.columns)),
+            points,
         }
     }
 
@@ -330,7 +340,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ClustersFile, ColumnsFile, GroupsFile, MapFile};
+    use crate::{ClustersFile, ColumnBins, ColumnsFile, GroupsFile, MapFile, NO_BIN, PageLimits, Points};
 
     #[test]
     fn texts_are_cut_between_characters() {
@@ -409,6 +419,14 @@ mod tests {
             {"name": "notes", "field": "notes", "kind": "text", "n_values": 5, "n_bad": 0},
         ]}))
         .unwrap();
+        let points = Points {
+            offsets: vec![[16_384, 0], [-8_192, 24_576], [0, -32_000], [0, 0], [0, 0]],
+            clusters: vec![0, 0, 1, -1, -1],
+            similarities: vec![242, 222, 255, 0, 0],
+            bins: vec![ColumnBins { column: 0, of_documents: vec![0, 1, NO_BIN, 0, NO_BIN] }],
+            sample: vec![1, 2, 0],
+            titles: ["b", "c", "cats </script> purr"].map(str::to_owned).to_vec(),
+        };
         let version = "1.2.3";
         let page = Page {
             clusters: &clusters,
@@ -418,8 +436,10 @@ mod tests {
             settings: &settings,
             trace,
             columns: Some(&columns),
+            points: Some(&points),
         };
-        let data = serde_json::to_string_pretty(&page.data(400, false)).unwrap();
+        let shown = page.points(PageLimits::default());
+        let data = serde_json::to_string_pretty(&page.data(400, false, shown.as_ref())).unwrap();
         let found = format!(
             "// An example of a page's data. Written by a test of docsphere-result (UPDATE_GOLDEN=1), which owns\n\
              // the schema; the type checker compares it with the schema of the page.\n\
