@@ -66,7 +66,7 @@ test("a cluster's documents are paged through to the last", async () => {
   const seen = new Set();
   for (const status of ["1 to 20 of 30", "21 to 30 of 30"]) {
     await browser_.getByText(status, { exact: true }).waitFor();
-    for (const fact of await browser_.locator("li .facts").allTextContents()) seen.add(fact.split(" ")[0]);
+    for (const fact of await browser_.locator("li > span.facts").allTextContents()) seen.add(fact.split(" ")[0]);
     const next = browser_.getByRole("button", { name: "Next" });
     if (await next.isVisible()) await next.click();
   }
