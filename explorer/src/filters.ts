@@ -105,7 +105,7 @@ class Values implements Filter {
   update(left: ArrayLike<number> | null, brush: Brush | null): void {
     this.chosen.clear();
     for (const bin of brush ?? []) this.chosen.add(bin);
-    const most = Math.max(...this.bins.counts, 1);
+    const most = this.bins.counts.reduce((best, n, bin) => Math.max(best, left?.[bin] ?? n), 1);
     this.buttons.forEach((button, bin) => {
       const n = left?.[bin] ?? this.bins.counts[bin]!;
       button.setAttribute("aria-pressed", String(this.chosen.has(bin)));

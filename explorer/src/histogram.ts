@@ -40,7 +40,7 @@ export class Histogram {
     this.n = bins.counts.length;
     const bar = (kind: string) => Array.from({ length: this.n }, (_, bin) => svg("rect", { class: kind, x: bin + 0.06, width: 0.88 }));
     [this.all, this.left] = [bar("all"), bar("bar")];
-    this.all.forEach((rect, bin) => rect.append(svg("title", {}, `${binName(bins, bin)}: ${count(bins.counts[bin]!)}`)));
+    for (const rect of [...this.all, ...this.left]) rect.append(svg("title"));
     this.drawing = svg("svg", { class: "bars", viewBox: `0 0 ${this.n} 100`, preserveAspectRatio: "none", "aria-hidden": "true" }, this.range, ...this.all, ...this.left);
     const slider = (end: "from" | "to") =>
       el("input", { type: "range", min: 0, max: this.n - 1, value: end === "from" ? 0 : this.n - 1, "aria-label": `${column.name}, ${end}`, input: () => this.slide(end) });
@@ -97,16 +97,22 @@ export class Histogram {
   /** Shows what the other filters leave, and what this one chooses. */
   update(left: ArrayLike<number> | null, brush: Brush | null): void {
     this.brush = brush;
-    const most = Math.max(...this.bins.counts, 1e-9);
-    const high = (n: number) => (n > 0 ? Math.max(1.5, (100 * n) / most) : 0);
+    const { counts } = this.bins;
+    const own = left ?? counts;
+    // What is left has a scale of its own: shapes are to be compared.
+    const most = counts.reduce((best, n) => Math.max(best, n), 1e-9);
+    const mostLeft = counts.reduce((best, _, bin) => Math.max(best, own[bin]!), 1e-9);
     const chosen = brush && new Set(brush);
-    const set = (rect: SVGRectElement, n: number) => {
-      rect.setAttribute("height", String(high(n)));
-      rect.setAttribute("y", String(100 - high(n)));
+    const set = (rect: SVGRectElement, share: number) => {
+      const high = share > 0 ? Math.max(1.5, 100 * share) : 0;
+      rect.setAttribute("height", String(high));
+      rect.setAttribute("y", String(100 - high));
     };
     for (let bin = 0; bin < this.n; bin++) {
-      set(this.all[bin]!, this.bins.counts[bin]!);
-      set(this.left[bin]!, Math.min(left?.[bin] ?? this.bins.counts[bin]!, this.bins.counts[bin]!));
+      set(this.all[bin]!, counts[bin]! / most);
+      set(this.left[bin]!, own[bin]! / mostLeft);
+      const title = `${binName(this.bins, bin)}: ${left ? `${count(own[bin]!)} of ` : ""}${count(counts[bin]!)}`;
+      for (const rect of [this.all[bin]!, this.left[bin]!]) rect.firstChild!.textContent = title;
       this.left[bin]!.classList.toggle("out", chosen !== null && !chosen.has(bin));
     }
     const [from, to] = [brush?.[0] ?? 0, brush?.[brush.length - 1] ?? this.n - 1];

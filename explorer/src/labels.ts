@@ -12,12 +12,14 @@ export interface Label {
   isForced?: boolean;
 }
 
-export interface Placed extends Label {
+export interface Box {
   left: number;
   top: number;
   width: number;
   height: number;
 }
+
+export type Placed = Label & Box;
 
 /** Line height in sizes of the font. */
 const LINE = 1.14;
@@ -44,10 +46,10 @@ function widthOf(context: CanvasRenderingContext2D, font: string, text: string):
 
 /** Boxes in a coarse grid, so that thousands of labels can be tried. */
 class Taken {
-  private readonly cells = new Map<number, Placed[]>();
+  private readonly cells = new Map<number, Box[]>();
   private static readonly CELL = 80;
 
-  private visit<T>(box: Placed, visitor: (key: number) => T | undefined): T | undefined {
+  private visit<T>(box: Box, visitor: (key: number) => T | undefined): T | undefined {
     const cell = (value: number) => Math.floor(value / Taken.CELL) + 100;
     for (let y = cell(box.top - GAP); y <= cell(box.top + box.height + GAP); y++) {
       for (let x = cell(box.left - GAP); x <= cell(box.left + box.width + GAP); x++) {
@@ -58,13 +60,13 @@ class Taken {
     return undefined;
   }
 
-  isFree(box: Placed): boolean {
-    const meets = (other: Placed) =>
+  isFree(box: Box): boolean {
+    const meets = (other: Box) =>
       box.left < other.left + other.width + GAP && box.left + box.width + GAP > other.left && box.top < other.top + other.height + GAP && box.top + box.height + GAP > other.top;
     return !this.visit(box, (key) => (this.cells.get(key)?.some(meets) ? true : undefined));
   }
 
-  add(box: Placed): void {
+  add(box: Box): void {
     this.visit(box, (key) => {
       const cell = this.cells.get(key);
       if (cell) cell.push(box);
@@ -74,9 +76,10 @@ class Taken {
   }
 }
 
-/** The labels that have room, in the given order of importance. */
-export function placed(labels: Iterable<Label>, context: CanvasRenderingContext2D, width: number, height: number, most: number): Placed[] {
+/** The labels that have room beside the reserved boxes, in the given order of importance. */
+export function placed(labels: Iterable<Label>, context: CanvasRenderingContext2D, width: number, height: number, most: number, reserved: Box[]): Placed[] {
   const taken = new Taken();
+  for (const box of reserved) taken.add(box);
   const result: Placed[] = [];
   for (const label of labels) {
     if (label.x < -40 || label.y < -20 || label.x > width + 40 || label.y > height + 20) continue;

@@ -5,10 +5,14 @@ import type { Points } from "./points";
 import type { ReportData } from "./types";
 
 /** The share of the square from -1 to 1 that discs cover. */
-const COVERED = 0.34;
+const COVERED = 0.36;
 
 /** The smallest radius, so that every cluster can be seen and clicked. */
 const SMALLEST = 0.004;
+
+/** Beyond this share of the distances from the middle, distances count only in part. */
+const INNER = 0.8;
+const OUTER_SCALE = 0.4;
 
 /** With more discs than this, fewer steps push them apart. */
 const MANY = 1500;
@@ -18,6 +22,22 @@ const CROWDED = 1.35;
 
 /** Points may lie a little outside of their disc, so that its edge is soft. */
 const SPREAD = 1.06;
+
+/**
+ * Places with the outermost ones drawn nearer to the others, so that a few that lie far outside do
+ * not leave most of the map empty.
+ */
+function drawnIn(places: { x: number; y: number }[]): (readonly [number, number])[] {
+  const n = Math.max(1, places.length);
+  const middle = [places.reduce((sum, { x }) => sum + x, 0) / n, places.reduce((sum, { y }) => sum + y, 0) / n] as const;
+  const distances = places.map(({ x, y }) => Math.hypot(x - middle[0], y - middle[1]));
+  const inner = [...distances].sort((a, b) => a - b)[Math.floor(INNER * (n - 1))] ?? 0;
+  return places.map(({ x, y }, i) => {
+    const distance = distances[i]!;
+    const scale = distance > inner ? (inner + OUTER_SCALE * (distance - inner)) / distance : 1;
+    return [middle[0] + scale * (x - middle[0]), middle[1] + scale * (y - middle[1])] as const;
+  });
+}
 
 /** A cluster on the map. */
 export interface Disc {
@@ -45,7 +65,11 @@ export class Layout {
     const shown = data.clusters.flatMap((cluster, id) => (cluster.size > 0 && !cluster.hidden ? [{ ...cluster, id }] : []));
     const total = shown.reduce((sum, cluster) => sum + cluster.size, 0) || 1;
     const unit = Math.sqrt((COVERED * 4) / (Math.PI * total));
-    const places = shown.map(({ id, x, y, size }) => ({ id, x, y, r: Math.max(SMALLEST, unit * Math.sqrt(size)), home: [x, y] as const }));
+    const homes = drawnIn(shown);
+    const places = shown.map(({ id, size }, i) => {
+      const home = homes[i]!;
+      return { id, x: home[0], y: home[1], r: Math.max(SMALLEST, unit * Math.sqrt(size)), home };
+    });
     type Place = (typeof places)[number];
     const simulation = forceSimulation(places)
       .force("apart", forceCollide<Place>((place) => place.r * 1.04 + 0.001).strength(0.8))

@@ -142,8 +142,7 @@ export class List {
         style: `top:${row * ROW}px`,
       },
       el("span", { class: "dot", style: `background:${css(this.colours.ofCluster(id))}` }),
-      el("span", { class: "words" }, el("span", { class: "name", dir: "auto" }, clusterName(state.data, id)), el("span", { class: "facts" }, this.facts(id))),
-      this.times && sparkline(this.times.series(id)),
+      el("span", { class: "words" }, el("span", { class: "name", dir: "auto" }, clusterName(state.data, id)), el("span", { class: "line" }, el("span", { class: "facts" }, this.facts(id)), this.times && sparkline(this.times.series(id)))),
     );
   }
 
@@ -161,7 +160,7 @@ export class List {
     else facts.push(counted(cluster.size, "document"));
     if (!match && !filtered.isActive) {
       if (state.order === "trend" && this.times) facts.push(`${ratioName(this.times.trends[id]!.ratio)} since ${this.times.since}`);
-      else facts.push(`cohesion ${cluster.cohesion.toFixed(2)}`);
+      else if (state.order === "cohesion" || !this.times) facts.push(`cohesion ${cluster.cohesion.toFixed(2)}`);
     }
     if (cluster.heap) facts.push("heap");
     return [...facts, `#${id}`].join(" · ");

@@ -4,7 +4,7 @@ import { zoom, zoomIdentity, type ZoomTransform } from "d3-zoom";
 import type { Colours } from "./colouring";
 import { css, greyOf } from "./colours";
 import { byId } from "./dom";
-import { draw as drawLabels, placed, type Placed } from "./labels";
+import { draw as drawLabels, placed, type Box, type Placed } from "./labels";
 import { Layout, type Disc } from "./layout";
 import { labels, type View } from "./names";
 import { FAINT, LIT, PLAIN, PointLayer, setColour } from "./pointlayer";
@@ -33,6 +33,9 @@ const SLOW = 100_000;
 /** Pixels from the pointer within which a point is meant. */
 const REACH = 8;
 
+/** If a filter leaves a smaller share of the points, they are drawn larger. */
+const RARE = 0.2;
+
 /** Names on the map, at most. */
 const NAMES = 220;
 
@@ -43,7 +46,7 @@ const NAMES = 220;
 export class ClusterMap {
   private readonly canvas = byId<HTMLCanvasElement>("map");
   private readonly context = this.canvas.getContext("2d")!;
-  private readonly layer: PointLayer | null;
+  private layer: PointLayer | null = null;
   private readonly layout: Layout;
   private readonly tip: Tip;
   private places: Float32Array | null = null;
@@ -65,8 +68,6 @@ export class ClusterMap {
     open: (id: number) => void,
   ) {
     this.layout = new Layout(state.data);
-    this.layer = PointLayer.create(byId<HTMLCanvasElement>("points"), () => this.wait());
-    if (this.layer?.isSlow) this.budget = SLOW;
     this.tip = new Tip(state);
     this.listen(open);
     state.follow((topics) => this.update(topics));
@@ -117,7 +118,13 @@ export class ClusterMap {
 
   private usePoints(): void {
     const { points } = this.state;
-    if (!points || !this.layer) return;
+    if (!points) return;
+    if (!this.layer) {
+      this.layer = PointLayer.create(byId<HTMLCanvasElement>("points"), () => this.wait());
+      if (!this.layer) return;
+      if (this.layer.isSlow) this.budget = SLOW;
+      this.fit();
+    }
     this.places = this.layout.place(points);
     this.order = shuffled(points.n);
     const sorted = new Float32Array(2 * points.n);
@@ -142,6 +149,7 @@ export class ClusterMap {
     const clusters = state.data.clusters.map((_, id) => ({ colour: this.colours.ofCluster(id), isShown: state.isShown(id), isFound: !hits || hits.clusters.has(id) }));
     const table = this.colours.table();
     const grey = greyOf(this.colours.theme);
+    const isRare = filtered.passes !== null && filtered.passes.reduce((sum, passes) => sum + passes, 0) < RARE * points.n;
     this.layer.setColours((colours) => {
       order.forEach((point, at) => {
         const cluster = clusters[points.cluster[point]!];
@@ -149,6 +157,7 @@ export class ClusterMap {
         const colour = table ? table.colours[table.bins[point]!]! : cluster.colour;
         const isOut = !cluster.isShown || filtered.passes?.[point] === 0;
         if (isOut) setColour(colours, at, grey, FAINT);
+        else if (isRare && !hits) setColour(colours, at, colour, LIT);
         else if (hits?.points) setColour(colours, at, colour, hits.points[point] ? LIT : FAINT);
         else setColour(colours, at, colour, cluster.isFound ? PLAIN : FAINT);
       });
@@ -188,13 +197,18 @@ export class ClusterMap {
     const { clientWidth, clientHeight } = this.canvas;
     if (clientWidth === 0 || clientHeight === 0) return;
     if (clientWidth === this.width && clientHeight === this.height) return;
-    const ratio = window.devicePixelRatio || 1;
     [this.width, this.height] = [clientWidth, clientHeight];
-    for (const canvas of [this.canvas, ...(this.layer ? [this.layer.canvas] : [])]) {
-      [canvas.width, canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
-    }
+    this.fit();
     // A canvas of another size is empty.
     this.draw();
+  }
+
+  /** Gives the canvases the pixels that they have on the screen. */
+  private fit(): void {
+    const ratio = window.devicePixelRatio || 1;
+    for (const canvas of [this.canvas, ...(this.layer ? [this.layer.canvas] : [])]) {
+      [canvas.width, canvas.height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
+    }
   }
 
   private wait(): void {
@@ -221,7 +235,13 @@ export class ClusterMap {
 
   /** The names that have room. */
   names(view: View): Placed[] {
-    return placed(labels(this.state, this.layout, view, this.colours), this.context, this.width, this.height, NAMES);
+    return placed(labels(this.state, this.layout, view, this.colours), this.context, this.width, this.height, NAMES, this.reserved());
+  }
+
+  /** Where other things lie over the map. */
+  private reserved(): Box[] {
+    const boxes = [byId("zoom"), byId("sample")].map(({ offsetLeft, offsetTop, offsetWidth, offsetHeight }) => ({ left: offsetLeft, top: offsetTop, width: offsetWidth, height: offsetHeight }));
+    return boxes.filter((box) => box.width > 0);
   }
 
   /** The discs in view, with their pixels. */
@@ -253,8 +273,8 @@ export class ClusterMap {
   /** Size and opacity with which so many points nearly cover their discs. */
   private dotsOf(view: View, count: number, ratio: number): { size: number; alpha: number } {
     const area = this.layout.discs.reduce((sum, disc) => sum + Math.PI * disc.r ** 2, 0) * view.scale ** 2;
-    const side = Math.min(view.zoom > 4 ? 9 : 7, Math.max(1.4, 0.95 * Math.sqrt(area / Math.max(1, count))));
-    const cover = (0.9 * area) / (Math.max(1, count) * 0.785 * side ** 2);
+    const side = Math.min(view.zoom > 4 ? 9 : 7, Math.max(1.4, 1.2 * Math.sqrt(area / Math.max(1, count))));
+    const cover = (0.85 * area) / (Math.max(1, count) * 0.785 * side ** 2);
     return { size: side * ratio, alpha: Math.min(0.85, Math.max(0.07, cover)) };
   }
 

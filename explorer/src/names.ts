@@ -34,9 +34,9 @@ export function* labels(state: State, layout: Layout, view: View, colours: Colou
   const { text, quiet } = colours.theme;
   const chosen = [state.cluster, state.hovered].flatMap((id) => (id === null ? [] : [layout.ofCluster[id]])).filter((disc) => disc !== undefined);
   for (const disc of new Set(chosen)) yield { ...clusterLabel(state, disc, view, text), weight: 700, isForced: true };
-  if (view.zoom < NEAR) yield* groupLabels(state, layout, view, colours);
+  const isFocused = state.hits !== null || state.scope !== null;
+  if (view.zoom < NEAR && !isFocused) yield* groupLabels(state, layout, view, colours);
   let tried = 0;
-  const isFocused = state.hits !== null || state.scope !== null || state.filtered.isActive;
   for (const disc of layout.discs) {
     const radius = disc.r * view.scale;
     if (!isFocused && radius < NAMED) break;
@@ -46,7 +46,8 @@ export function* labels(state: State, layout: Layout, view: View, colours: Colou
     if (++tried > TRIED) break;
     const label = clusterLabel(state, disc, view, isFocused || view.zoom >= NEAR ? text : mixed(text, quiet, radius));
     yield label;
-    if (label.lines.length > 1) yield { ...label, lines: wrapped(state.data.clusters[disc.id]!.name, 22, 1) };
+    // The first of several phrases may fit where all do not.
+    if (label.lines.length > 1) yield { ...label, lines: [state.data.clusters[disc.id]!.name.split(", ")[0]!] };
     if (radius > ROOMY) yield* keywordLabels(state, disc, label, radius, quiet);
   }
 }
@@ -67,7 +68,7 @@ function keywordLabels(state: State, disc: Disc, name: Label, radius: number, co
   const { keywords } = state.data.clusters[disc.id]!;
   const words = keywords.slice(0, radius > 2 * ROOMY ? 10 : 5).map(([term, , , written]) => written ?? term);
   if (words.length === 0) return [];
-  const lines = wrapped(words.join(" · "), 34, radius > 2 * ROOMY ? 4 : 2);
+  const lines = wrapped(words.join(", "), 34, radius > 2 * ROOMY ? 4 : 2);
   const size = 11;
   const below = (name.lines.length * name.size * 1.14) / 2 + (lines.length * size * 1.14) / 2 + 6;
   return [{ lines, x: name.x, y: name.y + below, size, weight: 400, colour }];

@@ -1,7 +1,7 @@
 import { bars, line, type Bar } from "./charts";
 import { count, counted, el, percent, section } from "./dom";
 import { clusterLink, nodeLink, swatch, track } from "./links";
-import type { State } from "./state";
+import type { State, Topic } from "./state";
 import { ratioName, type Trend } from "./times";
 import type { Cluster } from "./types";
 import type { Setting, View } from "./view";
@@ -14,17 +14,29 @@ const CHANGED = 5;
 /** What the corpus is about. */
 export function overview(setting: Setting): View {
   const { state } = setting;
+  const list = el("div", {});
+  const show = () => list.replaceChildren(section(titleOf(state), themes(setting)) as HTMLElement);
+  show();
   const element = el(
     "article",
     { class: "overview" },
     el("h2", { tabindex: -1 }, "Overview"),
     el("p", { class: "lead" }, lead(state)),
-    section(state.level.groups.length > 1 ? "Themes, largest first" : "Largest clusters", themes(setting)),
+    list,
     ...changes(setting),
     section("Coverage", ...coverage(state)),
     details(state),
   );
-  return { title: "", element, update: (topics) => (topics.has("colour") || topics.has("theme")) && recolour(setting, element) };
+  const update = (topics: Set<Topic>) => {
+    if (topics.has("filter") || topics.has("points")) show();
+    if (topics.has("colour") || topics.has("theme")) recolour(setting, element);
+  };
+  return { title: "", element, update };
+}
+
+function titleOf({ level, filtered }: State): string {
+  const of = filtered.isActive ? " of what the filters leave" : "";
+  return level.groups.length > 1 ? `Themes${of}, largest first` : `Largest clusters${of}`;
 }
 
 /** Gives the swatches of a view the colours of now. */
@@ -43,24 +55,27 @@ function lead(state: State): string {
 function themes(setting: Setting): HTMLElement {
   const { state, colours } = setting;
   const { tree, level } = state;
-  const all = level.groups.reduce((sum, group) => sum + group.size, 0) || 1;
+  const { byCluster, total } = state.filtered;
+  const all = total || 1;
   const isGrouped = level.groups.length > 1;
+  const sizes = new Map<number, number>();
+  const sizeOf = (node: number) => sizes.get(node) ?? sizes.set(node, tree.clusters(node).reduce((sum, id) => sum + byCluster[id]!, 0)).get(node)!;
   const nodes = isGrouped ? level.groups.map((group) => group.node) : state.data.clusters.flatMap((cluster, id) => (cluster.size > 0 && !cluster.hidden ? [id] : []));
-  const sorted = nodes.sort((a, b) => tree.size(b) - tree.size(a) || a - b);
-  const most = tree.size(sorted[0] ?? 0) || 1;
+  const sorted = nodes.filter((node) => sizeOf(node) > 0).sort((a, b) => sizeOf(b) - sizeOf(a) || a - b);
+  const most = sorted.length > 0 ? sizeOf(sorted[0]!) : 1;
   const list = sorted.slice(0, isGrouped ? THEMES : 15).map((node) => {
-    const inside = tree.isCluster(node) ? [] : tree.clusters(node);
+    const inside = tree.isCluster(node) ? [] : tree.clusters(node).sort((a, b) => byCluster[b]! - byCluster[a]!);
     const examples = inside.slice(0, EXAMPLES).flatMap((id, at) => [at > 0 ? " · " : null, clusterLink(state, id)]);
     const rest = inside.length - EXAMPLES;
     return el(
       "li",
-      { class: "theme" },
-      el("div", { class: "theme-name" }, swatch(colours, inside[0] ?? node), nodeLink(state, node), el("span", { class: "number" }, percent(tree.size(node) / all))),
-      track(tree.size(node) / most),
+      { class: "theme", "data-size": Math.round(sizeOf(node)) },
+      el("div", { class: "theme-name" }, swatch(colours, inside[0] ?? node), nodeLink(state, node), el("span", { class: "number" }, percent(sizeOf(node) / all))),
+      track(sizeOf(node) / most),
       inside.length > 1 && el("p", { class: "facts" }, ...examples, rest > 0 && ` and ${count(rest)} more`),
     );
   });
-  const more = nodes.length - list.length;
+  const more = sorted.length - list.length;
   return el("div", {}, el("ol", { class: "themes" }, ...list), more > 0 && el("p", { class: "facts" }, `${count(more)} more in the list of clusters`));
 }
 

@@ -26,8 +26,8 @@ in vec4 tint;
 flat in float side;
 out vec4 pixel;
 void main() {
-  if (side < 2.5) { pixel = tint; return; }
-  float edge = smoothstep(0.5, 0.5 - 1.2 / side, length(gl_PointCoord - 0.5));
+  if (side < 1.8) { pixel = tint; return; }
+  float edge = smoothstep(0.5, 0.5 - 1.0 / side, length(gl_PointCoord - 0.5));
   pixel = tint * edge;
 }`;
 

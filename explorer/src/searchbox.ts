@@ -1,5 +1,6 @@
 import { get } from "./api";
 import { byId } from "./dom";
+import { writeBrush } from "./filter";
 import { withAnswer, Search, type HitsAnswer } from "./search";
 import type { State } from "./state";
 
@@ -21,9 +22,10 @@ export class SearchBox {
       if (event.key === "ArrowDown") byId("list").focus();
       if (event.key === "Escape") this.set("");
     });
-    // Points that come later are searched, too.
+    // Points that come later are searched, too; and the server counts hits that pass the filters.
     state.follow((topics) => {
-      if (topics.has("points") && state.query !== "") this.set(state.query);
+      const isOther = topics.has("points") || (topics.has("filter") && state.data.served);
+      if (isOther && state.query !== "") this.set(state.query);
     });
   }
 
@@ -40,7 +42,9 @@ export class SearchBox {
     if (!hits || !state.data.served) return;
     this.timer = setTimeout(async () => {
       try {
-        const answer = await get<HitsAnswer>(`api/hits?${new URLSearchParams({ q: query })}`);
+        const asking = new URLSearchParams({ q: query });
+        for (const [column, brush] of state.brushes) asking.append("bins", writeBrush(column, brush));
+        const answer = await get<HitsAnswer>(`api/hits?${asking}`);
         if (asked === this.asked) state.change((s) => (s.hits = withAnswer(hits, answer, s.points)), "search");
       } catch {
         // The list of documents says what is wrong.

@@ -120,7 +120,8 @@ function save(name: string, type: string, content: string | Blob): void {
   const blob = typeof content === "string" ? new Blob([content], { type: `${type};charset=utf-8` }) : content;
   const href = URL.createObjectURL(blob);
   const link = el("a", { href, download: name });
-  document.body.append(link);
+  // Within the menu: a click elsewhere would close it.
+  byId("take-items").append(link);
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(href), 10_000);

@@ -20,6 +20,10 @@ export class Timeline {
     box.setAttribute("role", "group");
     box.setAttribute("aria-label", `Timeline: ${name}`);
     box.append(el("div", { class: "head" }, el("h2", {}, name, el("span", { class: "facts" }, bins.step ? ` documents per ${bins.step}` : "")), this.clear), this.histogram.element);
+    const narrow = matchMedia("(max-width: 900px)");
+    const place = () => (narrow.matches ? byId("filters").prepend(box) : byId("stage").after(box));
+    narrow.addEventListener("change", place);
+    place();
     state.follow((topics) => this.update(topics));
     this.update(new Set<Topic>(["filter"]));
   }

@@ -28,27 +28,31 @@ export interface ReportData {
   nGroups: number;
   /** The kept columns. */
   columns: Column[];
-  /** A sample of the documents as points of the map; null under a server, which has them all. */
+  /** A sample of the documents as points. Null for a served page, whose server has all of them, and
+   * for results without points. */
   points: PointsData | null;
 }
 
-/** Documents as points. Arrays are little-endian, in base64. */
+/**
+ * A sample of the documents that have a cluster. Its beginning is a smaller sample. Arrays are
+ * little endian, in base64.
+ */
 export interface PointsData {
-  /** Documents with a cluster. */
+  /** The number of documents that have a cluster. */
   total: number;
-  /** Documents in these arrays. */
+  /** The number of documents in the sample. */
   n: number;
-  /** u32: positions in the corpus. */
+  /** Their numbers: u32. */
   number: string;
-  /** i16, two per point: the place in the disc of the cluster, from -32767 to 32767. */
+  /** Their places in the discs of their clusters: two i16 each, -32767 to 32767 for -1 to 1. */
   offset: string;
-  /** i32. */
+  /** Their clusters: i32. */
   cluster: string;
-  /** u8: 255 times the similarity to the centroid. */
+  /** Their similarities: u8, 0 to 255 for 0 to 1. */
   similarity: string;
-  /** u8 by the position of the column in `columns`: the bin, 255 for none. */
+  /** Their bins in the kept columns, by the positions of these: u8, 255 for none. */
   bins: Record<string, string>;
-  /** Beginnings of the texts, or ids; may be empty. */
+  /** The beginnings of their texts, or their ids. Empty if they are not shown. */
   titles: string[];
 }
 

@@ -21,7 +21,7 @@ before(async () => {
 after(() => browser.close());
 
 for (const [result, found, facts] of [
-  ["one", "1 cluster", ["Documents5", "Documents without terms1"]],
+  ["one", "1 cluster", ["Documents5", "1 document without terms"]],
   ["empty", "2 clusters", ["Clusters2", "Empty clusters2"]],
   ["matrix", "2 clusters", ["Documents4", "Terms4"]],
 ]) {
@@ -32,6 +32,8 @@ for (const [result, found, facts] of [
     const name = await page.locator("#rows .row .name").first().textContent();
     await page.locator("#rows .row").first().click();
     await shows(page, name);
+    await page.locator("#title").click();
+    await shows(page, "Overview");
     // With one cluster there is nothing to join.
     const level = page.locator("#level");
     if (await level.isEnabled()) await level.fill(await level.getAttribute("max"));

@@ -35,7 +35,13 @@ visit("the overview tells what was done", "", {}, async (page) => {
   for (const fact of ["Documents480", "Clusters20", "Documents without terms0", "Seed0"]) {
     assert.ok((await panel.textContent()).includes(fact), fact);
   }
-  assert.equal(await panel.locator("svg").count(), 3, "objective, moved documents, sizes");
+  assert.match(await panel.locator(".lead").textContent(), /^480 documents in 20 clusters\. Each/);
+  assert.ok((await panel.locator(".theme").count()) >= 10, "what the corpus is about comes first");
+  assert.match(await panel.textContent(), /100% of the documents are in a cluster/);
+  assert.ok(!(await panel.locator("table").first().isVisible()), "how the run went is behind Details");
+  await panel.locator("details > summary").click();
+  assert.ok(await panel.locator("table").first().isVisible());
+  assert.equal(await panel.locator("svg").count(), 3, "sizes, objective, moved documents");
   assert.ok((await panel.textContent()).includes("--n-init10"), "settings as they were typed");
   assert.equal(await page.title(), "demo.jsonl");
   assert.equal(await page.locator("#found").textContent(), "20 clusters");
@@ -46,6 +52,8 @@ visit("searching as one types, in keywords and in texts", "", {}, async (page) =
   await page.keyboard.type("dough");
   const found = await names(page);
   assert.ok(found.length >= 1 && found.length < 20, `${found}`);
+  assert.match(await rows(page).first().locator(".facts").textContent(), /keyword “dough”|in the name|in a text|found/, "and says why");
+  await shows(page, "Search: dough");
   await page.keyboard.type(" nosuchword");
   assert.equal(await page.locator("#found").textContent(), "Nothing found");
   await page.keyboard.press("Escape");
@@ -70,16 +78,16 @@ visit("a click opens a cluster, and its address can be shared", "", {}, async (p
   await shows(page, name);
   assert.match(page.url(), /#cluster=\d+$/);
   assert.equal(await panel.locator(".keywords li").count(), 10);
-  assert.match(await panel.locator(".keywords li").first().textContent(), /0\.\d\d\d{1,3}%$/, "weight, and share of documents");
+  assert.match(await panel.locator(".keywords li").first().textContent(), /\d{1,3}%$/, "the share of documents");
   assert.ok((await panel.locator("mark").count()) > 0, "terms are marked");
   assert.equal(await panel.locator(".documents").count(), 2, "typical and least typical");
   assert.equal(await panel.locator("svg").count(), 1, "the histogram");
-  assert.equal(await panel.locator(".near a").count(), 5);
+  assert.equal(await panel.locator(".near li > a").count(), 5);
   const { page: other, close } = await open(browser, page.url());
   await shows(other, name);
   await close();
   // Neighbours are links, and the browser's way back works.
-  await panel.locator(".near a").first().click();
+  await panel.locator(".near li > a").first().click();
   await page.waitForFunction((old) => document.querySelector("#panel h2").textContent !== old, name);
   await page.goBack();
   await shows(page, name);
@@ -125,8 +133,8 @@ visit("the map answers to the pointer", "", {}, async (page) => {
     }
   }
   assert.ok(found, "there is no circle under the pointer anywhere");
-  const [name, facts] = (await tip.textContent()).split("\n");
-  assert.match(facts, /^\d+ documents, cohesion 0\.\d\d$/);
+  const name = await tip.locator(".of").textContent();
+  assert.match(await tip.locator(".more").first().textContent(), /^\d+ documents, cohesion 0\.\d\d$/);
   await page.mouse.click(...found);
   await shows(page, name);
   const address = page.url();
@@ -153,10 +161,10 @@ visit("the map answers to the pointer", "", {}, async (page) => {
 
 visit("clusters that differ equally have no groups until some are asked for", "", {}, async (page) => {
   assert.equal(await page.locator("#level-number").textContent(), "1");
-  assert.match(await page.locator("#groups").textContent(), /^No groups: /);
+  assert.ok((await page.locator("#panel").textContent()).includes("Largest clusters"));
   assert.equal(await page.locator("#colouring").inputValue(), "cohesion", "one group has one colour");
   await page.locator("#level").fill("4");
-  assert.equal(await page.locator("#groups > .group").count(), 4);
+  assert.equal(await page.locator(".themes > .theme").count(), 4);
   assert.equal(await page.locator("#colouring").inputValue(), "group");
   await page.locator("#colouring").selectOption("cohesion");
   await page.locator("#level").fill("5");
@@ -167,14 +175,15 @@ test("groups are those of groups.json, none has most documents, and all names di
   docsphere(home, "cluster", "demo.jsonl", "-k", "60", "--min-df", "2", "--silhouette", "--min-similarity", "0.4", "-o", "grouped", "--quiet");
   const stored = () => JSON.parse(readFileSync(join(home, "grouped/groups.json"), "utf8"));
   const { page, troubles, close } = await open(browser, reportUrl(join(home, "grouped")));
-  const shown = async () => (await page.locator("#groups > .group .facts").allTextContents()).map((text) => Number(/^ ([\d,]+)/.exec(text)[1].replace(",", "")));
+  // Not rounded, as the tooltips of the themes have it.
+  const shown = async () => (await page.locator(".themes > .theme").evaluateAll((themes) => themes.map((theme) => Number(theme.dataset.size))));
   const sizes = ({ groups }) => groups.map(({ size }) => size).sort((a, b) => b - a);
   const first = stored();
   assert.ok(first.n_groups > 1 && first.structure > 1.25, "else this tests nothing");
   assert.deepEqual(await shown(), sizes(first));
   const total = sizes(first).reduce((sum, size) => sum + size);
   assert.ok(sizes(first)[0] < 0.6 * total, `${sizes(first)}`);
-  for (const wanted of [2, 5, 13, 60]) {
+  for (const wanted of [2, 5, 13, 40]) {
     docsphere(home, "merge", "grouped", "--groups", String(wanted));
     await page.locator("#level").fill(String(wanted));
     assert.deepEqual(await shown(), sizes(stored()));
@@ -182,6 +191,7 @@ test("groups are those of groups.json, none has most documents, and all names di
     assert.equal(new Set(names).size, wanted, `${names}`);
   }
   const panel = page.locator("#panel");
+  assert.match(await panel.textContent(), /are less similar than 0\.4\d* to every cluster/);
   assert.match(await panel.textContent(), /Mean silhouette, from -1 to 10\.\d{3}/);
   assert.match(await panel.textContent(), /Outliers, whose similarity to every cluster is below 0\.4[1-9]/);
   await rows(page).first().click();
@@ -193,30 +203,49 @@ test("groups are those of groups.json, none has most documents, and all names di
 visit("groups: a level is chosen, opened down to clusters, and shown alone", "", {}, async (page) => {
   await page.locator("#level").fill("5");
   assert.equal(await page.locator("#level-number").textContent(), "5");
-  const groups = page.locator("#groups > .group");
-  assert.equal(await groups.count(), 5);
-  const first = groups.first();
-  const clusters = Number(/in (\d+) clusters/.exec(await first.locator("summary").first().textContent())[1]);
-  await first.locator(".only").click();
-  assert.match(await page.locator("#found").textContent(), new RegExp(`^${clusters} clusters of the group`));
-  await page.locator("#all-groups").click();
-  assert.equal(await page.locator("#found").textContent(), "20 clusters");
-  for (let opened = 0; opened < 20; opened++) {
-    const closed = first.locator("details:not([open]) > summary");
-    if ((await closed.count()) === 0) break;
-    await closed.first().click();
-    // What is in it comes a moment later.
-    await page.waitForFunction(() => !document.querySelector("#groups details[open] > summary:only-child"));
-  }
-  assert.equal(await first.locator(".leaf a").count(), clusters);
-  const name = await first.locator(".leaf a").first().textContent();
-  await first.locator(".leaf a").first().click();
+  const panel = page.locator("#panel");
+  const themes = panel.locator(".themes > .theme");
+  assert.equal(await themes.count(), 5);
+  const first = themes.first();
+  const name = await first.locator(".theme-name a").textContent();
+  const before = await picture(page);
+  await first.locator(".theme-name a").click();
   await shows(page, name);
-  const line = page.locator("#panel .facts").nth(1);
-  assert.match(await line.textContent(), /^in the group /);
+  assert.match(page.url(), /#group=\d+&groups=5$/);
+  const clusters = Number(/^group of (\d+) clusters/.exec(await panel.locator(".facts").first().textContent())[1]);
+  assert.match(await page.locator("#found").textContent(), new RegExp(`^${clusters} clusters of the group`));
+  assert.notEqual(await picture(page), before, "the others are faint");
+  assert.ok((await panel.locator(".keywords a").count()) > 5);
+  // Down the tree to a cluster; the browser's way back leads up again.
+  let depth = 0;
+  for (; depth < 20 && !/#cluster=/.test(page.url()); depth++) {
+    const old = page.url();
+    await panel.locator(".themes .theme-name a").first().click();
+    await page.waitForFunction((url) => location.href !== url, old);
+  }
+  assert.match(page.url(), /#cluster=\d+&groups=5$/);
+  assert.match(await panel.locator(".facts").nth(1).textContent(), /^in the group /);
   await page.locator("#level").fill("1");
-  assert.equal(await line.textContent(), "", "with one group there is none to name");
+  assert.equal(await panel.locator(".facts").nth(1).textContent(), "", "with one group there is none to name");
   assert.match(page.url(), /#cluster=/, "the cluster stays open");
+  for (; depth >= 0; depth--) await page.goBack();
+  await shows(page, "Overview");
+  assert.equal(await page.locator("#found").textContent(), "20 clusters");
+});
+
+visit("a keyword shows where else it lives", "", {}, async (page) => {
+  await rows(page).first().click();
+  const link = page.locator("#panel .keywords a").first();
+  const word = await link.textContent();
+  await link.click();
+  await shows(page, word);
+  assert.match(page.url(), /#word=/);
+  const n = Number(/keyword of (\d+) cluster/.exec(await page.locator("#panel .facts").first().textContent())[1]);
+  assert.equal(await page.locator("#panel .theme").count(), n);
+  assert.match(await page.locator("#found").textContent(), new RegExp(`^${n} clusters? with “`));
+  await page.locator("#panel a", { hasText: "Search for" }).click();
+  await shows(page, `Search: ${word}`);
+  assert.equal(await page.locator("#search").inputValue(), word);
 });
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -231,15 +260,15 @@ visit("light and dark: the system's, until one chooses", "", { colorScheme: "dar
   await page.locator("#theme").click();
   assert.equal(await background(page), light);
   await page.locator("#colouring").selectOption("group");
-  assert.ok(!(await page.locator("#scale").isVisible()));
+  assert.ok(!(await page.locator(".ramp").isVisible()));
   const byGroup = await picture(page);
   await page.locator("#colouring").selectOption("cohesion");
-  assert.ok(await page.locator("#scale").isVisible());
+  assert.ok(await page.locator(".ramp").isVisible());
   assert.notEqual(await picture(page), byGroup);
 });
 
 for (const colorScheme of ["light", "dark"]) {
-  for (const hash of ["", "#cluster=3"]) {
+  for (const hash of ["", "#cluster=3", "#group=37", "#word=dough", "#q=dough"]) {
     visit(`names for screen readers, contrast and order (axe), ${colorScheme} ${hash}`, hash, { colorScheme }, async (page) => {
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => globalThis.axe.run());
@@ -269,7 +298,8 @@ test("a cluster that has a centroid but lost its documents counts as it does in 
   assert.equal(await level.getAttribute("max"), "6");
   for (const wanted of ["1", "4", "6"]) {
     await level.fill(wanted);
-    assert.equal(await page.locator("#groups > .group, #groups > .leaf").count(), Number(wanted));
+    assert.equal(await page.locator("#level-number").textContent(), wanted);
+    if (wanted !== "1") assert.equal(await page.locator(".themes > .theme").count(), Number(wanted) - (wanted === "6" ? 1 : 0), "the empty one is not listed");
   }
   assert.deepEqual(troubles, []);
   await close();
@@ -301,10 +331,23 @@ for (const [k, viewport] of [[2, { width: 1280, height: 800 }], [5, { width: 128
   });
 }
 
-visit("narrow screens need no scrolling sideways", "#cluster=3", { viewport: { width: 360, height: 700 } }, async (page) => {
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 360));
-  await page.locator("#list").scrollIntoViewIfNeeded();
-  assert.ok(await rows(page).first().isVisible());
+visit("on a phone a shared link opens on the cluster, and all parts are a tap away", "#cluster=3", { viewport: { width: 390, height: 844 } }, async (page) => {
+  const isVisible = (selector) => page.locator(selector).first().isVisible();
+  assert.ok(await isVisible("#panel h2"));
+  assert.ok(!(await isVisible("#map")) && !(await isVisible("#list")), "one part at a time");
+  for (const [tab, part] of [["Map", "#map"], ["Clusters", "#rows .row"], ["Details", "#panel h2"]]) {
+    await page.locator("#tabs").getByRole("button", { name: tab }).click();
+    await page.waitForTimeout(150);
+    assert.ok(await isVisible(part), tab);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 390), tab);
+  }
+  await page.locator("#tabs").getByRole("button", { name: "Clusters" }).click();
+  const name = (await names(page))[1];
+  await rows(page).nth(1).click();
+  await shows(page, name);
+  await page.locator("#panel .back a").click();
+  await shows(page, "Overview");
+  assert.ok(await isVisible("#map"));
 });
 
 visit("on paper there are the map and the cluster, and no controls", "#cluster=3", {}, async (page) => {
