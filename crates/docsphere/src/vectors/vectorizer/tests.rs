@@ -9,7 +9,7 @@ use super::super::tfidf::{DocumentBound, IdfKind};
 use super::*;
 use crate::corpus::{CorpusOptions, CorpusPiece};
 use crate::ids::DocId;
-use crate::text::{Ngrams, StopWords};
+use crate::text::{LanguageCounts, Ngrams, StopWords};
 
 fn plain() -> TextOptions {
     TextOptions { stop_words: StopWords::None, min_chars: 1, ..TextOptions::default() }
@@ -146,8 +146,8 @@ fn languages_of_documents_depend_on_their_texts_alone() {
     let terms: Vec<&str> = whole.model.vocabulary().iter().filter(|term| !term.starts_with("ok")).collect();
     // "die" is a stop word in German text only.
     let expected = [
-        "bark", "bell", "cat", "die", "dog", "ganz", "haus", "hous", "hund", "katz", "number", "numm", "strass",
-        "street", "whole",
+        "bark", "bell", "cat", "die", "dog", "ganz", "haus", "hous", "hund", "katz", "number", "numm",
+        "strass", "street", "whole",
     ];
     assert_eq!(terms, expected);
     assert_eq!(fit(&texts, 7), whole);
