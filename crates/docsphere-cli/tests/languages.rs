@@ -77,7 +77,7 @@ fn the_languages_are_told_and_kept_with_the_result() {
     let found = "note: languages of the documents: english 6, french 6, german 6";
     let uncertain = "note: 1 document is of no certain language";
     for note in [found, uncertain] {
-        assert!(done.stderr.contains(note), "{}", done.stderr);
+        assert!(done.stdout.contains(note), "{}", done.stdout);
         let notes = place.json("out/trace.json")["notes"].clone();
         assert!(
             notes.as_array().unwrap().iter().any(|kept| kept.as_str().unwrap().starts_with(note)),
@@ -117,7 +117,7 @@ fn new_documents_are_treated_as_those_of_the_run_were() {
     place.ok(&run);
     let clusters =
         |out: &str| -> Vec<i32> { place.assignments(out).into_iter().map(|line| line.1).collect() };
-    let assigned = place.ok("assign out mixed.txt");
+    let assigned = place.ok("assign out mixed.txt -q");
     let assigned: Vec<i32> =
         assigned.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
     assert_eq!(assigned, clusters("out"));
