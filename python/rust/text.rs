@@ -1,6 +1,9 @@
 //! Texts to rows, and the class `TextModel`.
 
-use docsphere::{DocumentBound, LanguageCounts, LossCause, Losses, Ngrams, StopWords, TextOptions, TfidfOptions, Vectorizer};
+use docsphere::{
+    DocumentBound, LanguageCounts, LossCause, Losses, Ngrams, StopWords, TextOptions, TfidfOptions,
+    Vectorizer,
+};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;

@@ -60,7 +60,8 @@ fn each_document_loses_the_stop_words_of_its_language_alone() {
         assert_eq!(terms.contains(&"die".to_owned()), options == "--language auto", "{options}");
     }
     let stems = vocabulary(&place, "--language auto --stem auto");
-    for (stem, form) in [("cat", "cats"), ("katz", "katzen"), ("banqu", "banques"), ("schnurrt", "schnurren")] {
+    for (stem, form) in [("cat", "cats"), ("katz", "katzen"), ("banqu", "banques"), ("schnurrt", "schnurren")]
+    {
         let has = |word: &str| stems.contains(&word.to_owned());
         assert!((has(stem) || stem == "schnurrt") && !has(form), "{stem} for {form}: {stems:?}");
     }
@@ -76,9 +77,12 @@ fn the_languages_are_told_and_kept_with_the_result() {
     let found = "note: languages of the documents: english 6, french 6, german 6";
     let uncertain = "note: 1 document is of no certain language";
     for note in [found, uncertain] {
-        assert!(done.stderr.contains(note), "{}", done.stderr);
+        assert!(done.stdout.contains(note), "{}", done.stdout);
         let notes = place.json("out/trace.json")["notes"].clone();
-        assert!(notes.as_array().unwrap().iter().any(|kept| kept.as_str().unwrap().starts_with(note)), "{notes}");
+        assert!(
+            notes.as_array().unwrap().iter().any(|kept| kept.as_str().unwrap().starts_with(note)),
+            "{notes}"
+        );
     }
     let assigned = place.run("assign out mixed.txt");
     assert!(assigned.stderr.contains(found), "{}", assigned.stderr);
@@ -111,8 +115,9 @@ fn new_documents_are_treated_as_those_of_the_run_were() {
     let place = mixed();
     let run = format!("cluster mixed.txt -k 6 -o out {AUTO} --seed 3");
     place.ok(&run);
-    let clusters = |out: &str| -> Vec<i32> { place.assignments(out).into_iter().map(|line| line.1).collect() };
-    let assigned = place.ok("assign out mixed.txt");
+    let clusters =
+        |out: &str| -> Vec<i32> { place.assignments(out).into_iter().map(|line| line.1).collect() };
+    let assigned = place.ok("assign out mixed.txt -q");
     let assigned: Vec<i32> =
         assigned.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
     assert_eq!(assigned, clusters("out"));

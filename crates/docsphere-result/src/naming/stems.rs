@@ -47,7 +47,11 @@ impl Stems {
         if has_stemmed_terms && options.language.is_some() {
             let by_document =
                 plain.stop_words(options.stop_words).stemmer(options.stemmer).language(options.language);
-            return Ok(Stems { stemmer: Tokenizer::new(&by_document)?, has_stemmed_terms, is_english: false });
+            return Ok(Stems {
+                stemmer: Tokenizer::new(&by_document)?,
+                has_stemmed_terms,
+                is_english: false,
+            });
         }
         let languages = options.stemmer.as_deref().unwrap_or(of_stop_words).split(',').map(str::trim);
         let stemmer = |language: String| Tokenizer::new(&plain.clone().stemmer(language));

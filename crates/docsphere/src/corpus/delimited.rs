@@ -141,7 +141,7 @@ impl Chunk for Records {
         let mut numbered = NumberedId::new(input.id_prefix);
         let mut reader = RecordReader::new(table.dialect, &self.bytes);
         let mut fields = Fields::default();
-        let mut text = Vec::new();
+        let mut joined = Vec::new();
         let mut number = self.first_record - 1;
         while let Some(place) = reader.next_record(&mut fields) {
             number += 1;
@@ -151,12 +151,18 @@ impl Chunk for Records {
                 continue;
             }
             tally.n_stray_quotes += fields.n_stray;
-            text.clear();
-            for (position, &column) in table.text_columns.iter().enumerate() {
-                text.extend_from_slice(if position == 0 { b"" } else { b"\n" });
-                text.extend_from_slice(fields.get(column));
-            }
-            let text = tally.text(&text);
+            let text = match table.text_columns[..] {
+                [column] => fields.get(column),
+                ref columns => {
+                    joined.clear();
+                    for (position, &column) in columns.iter().enumerate() {
+                        joined.extend_from_slice(if position == 0 { b"" } else { b"\n" });
+                        joined.extend_from_slice(fields.get(column));
+                    }
+                    &joined
+                }
+            };
+            let text = tally.text(text);
             let own = table.id_column.map(|column| String::from_utf8_lossy(fields.get(column)));
             let id = match &own {
                 Some(id) if !id.is_empty() => id,
@@ -183,7 +189,7 @@ impl Chunk for Records {
 impl Records {
     /// Whether a record has as many fields as the header. A line that has them only without its
     /// quotes is read so: they enclose no fields.
-    fn fit(&self, fields: &mut Fields, place: RecordSpan) -> bool {
+    fn fit<'a>(&'a self, fields: &mut Fields<'a>, place: RecordSpan) -> bool {
         let Table { dialect, n_columns, .. } = *self.table;
         if fields.fit(n_columns) {
             return true;
@@ -205,7 +211,7 @@ impl Records {
         fits
     }
 
-    fn bad_record(&self, fields: &Fields, place: RecordSpan) -> Error {
+    fn bad_record(&self, fields: &Fields<'_>, place: RecordSpan) -> Error {
         let Table { format, n_columns, .. } = *self.table;
         let expected = format!("{n_columns} fields, as in the header");
         let found = match place.n_lines {

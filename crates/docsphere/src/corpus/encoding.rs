@@ -278,7 +278,7 @@ impl BufRead for Found {
             let bytes = self.inner.fill_buf()?;
             let length = bytes.len().min(usize::try_from(n_searched).unwrap_or(usize::MAX));
             let bytes = &bytes[..length];
-            self.n_ascii = Encoding::ascii_valid_up_to(bytes);
+            self.n_ascii = if bytes.is_ascii() { bytes.len() } else { Encoding::ascii_valid_up_to(bytes) };
             if !self.has_escape {
                 self.n_ascii = memchr::memchr(ESCAPE, &bytes[..self.n_ascii]).unwrap_or(self.n_ascii);
             }

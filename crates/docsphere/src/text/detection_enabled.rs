@@ -62,7 +62,10 @@ mod tests {
     fn whole_sentences_are_certain_and_scraps_are_not() {
         for (text, language) in [
             ("The parliament has voted on the new budget, and the government must now resign.", "english"),
-            ("Das Parlament hat über den neuen Haushalt abgestimmt, und die Regierung muss nun gehen.", "german"),
+            (
+                "Das Parlament hat über den neuen Haushalt abgestimmt, und die Regierung muss nun gehen.",
+                "german",
+            ),
             ("Le parlement a voté le nouveau budget, et le gouvernement doit maintenant partir.", "french"),
             ("Парламент проголосовал за новый бюджет, и правительство должно уйти в отставку.", "russian"),
             ("議会は新しい予算を採決し、政府は辞任しなければならない。", "japanese"),

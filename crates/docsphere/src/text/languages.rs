@@ -128,8 +128,7 @@ impl Language {
     /// The language of a name or an ISO 639 code.
     fn of_name(name: &str) -> Result<Language> {
         let wanted = name.trim().to_lowercase();
-        let is_named =
-            |&(name, code, three): &(&str, &str, &str)| [name, code, three].contains(&&wanted[..]);
+        let is_named = |&(name, code, three): &(&str, &str, &str)| [name, code, three].contains(&&wanted[..]);
         match LANGUAGES.iter().position(is_named) {
             Some(number) => Ok(Language(number as u8)),
             None => {
@@ -184,7 +183,7 @@ impl Rules {
         let mut stop_set = StopSet::new(&options.stop_words, more, options.lowercase)?;
         if options.language.is_some() && matches!(options.stop_words, StopWords::Language(_)) {
             for name in options.languages_named()? {
-                stop_set.add_language(name, options.lowercase);
+                stop_set = stop_set.with_language(name, options.lowercase);
             }
         }
         Ok(Rules { language: None, stop_set, stemmer: options.stemming()? })
@@ -196,7 +195,7 @@ impl Rules {
         let name = language.name();
         let mut stop_set = StopSet::default();
         if matches!(options.stop_words, StopWords::Language(_)) {
-            stop_set.add_language(name, options.lowercase);
+            stop_set = stop_set.with_language(name, options.lowercase);
         }
         let stemmer = match options.stemmer.as_deref() {
             Some(AUTO) => stemmer(name),
@@ -318,8 +317,22 @@ mod tests {
         assert_eq!(
             lacks_both,
             [
-                "akan", "amharic", "burmese", "georgian", "javanese", "kannada", "khmer", "macedonian",
-                "malayalam", "odia", "punjabi", "shona", "sinhala", "telugu", "turkmen", "welsh"
+                "akan",
+                "amharic",
+                "burmese",
+                "georgian",
+                "javanese",
+                "kannada",
+                "khmer",
+                "macedonian",
+                "malayalam",
+                "odia",
+                "punjabi",
+                "shona",
+                "sinhala",
+                "telugu",
+                "turkmen",
+                "welsh"
             ]
         );
     }

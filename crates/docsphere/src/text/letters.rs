@@ -43,11 +43,16 @@ impl AddAssign for LetterCounts {
 
 /// The number of letters.
 pub(crate) fn n_letters(text: &str) -> u64 {
-    if text.is_ascii() {
-        text.bytes().filter(u8::is_ascii_alphabetic).count() as u64
-    } else {
-        text.chars().filter(|character| character.is_alphabetic()).count() as u64
+    // One pass, whether or not all of it is ASCII: most words and terms are short.
+    let (mut n_letters, mut all) = (0, 0);
+    for byte in text.bytes() {
+        n_letters += usize::from(byte.is_ascii_alphabetic());
+        all |= byte;
     }
+    if !all.is_ascii() {
+        n_letters = text.chars().filter(|character| character.is_alphabetic()).count();
+    }
+    n_letters as u64
 }
 
 impl Tokenizer {
@@ -70,7 +75,10 @@ impl Tokenizer {
         if options.keep_urls {
             n_outside = counts.n_letters;
         } else {
-            between_urls(text, |piece| n_outside += n_letters(piece));
+            between_urls(text, |piece| {
+                let is_all = piece.len() == text.len();
+                n_outside += if is_all { counts.n_letters } else { n_letters(piece) };
+            });
         }
         counts.n_addresses = counts.n_letters - n_outside;
         let (mut end, mut n_in_words) = (0, 0);

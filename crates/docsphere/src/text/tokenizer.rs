@@ -20,8 +20,8 @@ pub struct Tokenizer {
     rules: Rules,
     /// The rules of languages, if they are detected.
     languages: Option<Arc<Languages>>,
-    /// Words that are dropped whatever the language; empty if that is not asked for.
-    always_stopped: StopSet,
+    /// Words that are dropped whatever the language, if languages are detected.
+    always_stopped: Option<StopSet>,
     /// Whether n-grams of scripts without spaces are written without them. Bigrams overlap, so
     /// theirs need spaces.
     joins_words: bool,
@@ -53,9 +53,9 @@ impl Tokenizer {
         let languages = Languages::new(options)?.map(Arc::new);
         let more = &options.more_stop_words;
         let always_stopped = match (&languages, &options.stop_words) {
-            (None, _) => StopSet::default(),
-            (Some(_), own @ StopWords::Own(_)) => StopSet::new(own, more, options.lowercase)?,
-            (Some(_), _) => StopSet::new(&StopWords::None, more, options.lowercase)?,
+            (None, _) => None,
+            (Some(_), own @ StopWords::Own(_)) => Some(StopSet::new(own, more, options.lowercase)?),
+            (Some(_), _) => Some(StopSet::new(&StopWords::None, more, options.lowercase)?),
         };
         Ok(Tokenizer {
             rules: Rules::new(options, if languages.is_some() { &[] } else { more })?,
@@ -198,7 +198,8 @@ impl Tokenizer {
 
     #[inline]
     pub(super) fn is_stop_word(&self, rules: &Rules, word: &str) -> bool {
-        rules.stop_set.contains(word) || self.always_stopped.contains(word)
+        rules.stop_set.contains(word)
+            || self.always_stopped.as_ref().is_some_and(|words| words.contains(word))
     }
 
     #[inline]
@@ -216,8 +217,9 @@ fn ends_unspaced(text: &str) -> bool {
 /// Whether a word has at least `min_chars` characters.
 #[inline]
 fn has_chars(word: &str, min_chars: usize) -> bool {
-    // A character takes one to four bytes.
-    word.len() >= min_chars && (word.len() >= 4 * min_chars || word.chars().nth(min_chars - 1).is_some())
+    // A character takes one to four bytes, and one of ASCII takes one.
+    let Some(begin) = word.as_bytes().get(..min_chars) else { return false };
+    begin.iter().all(u8::is_ascii) || word.len() >= 4 * min_chars || word.chars().nth(min_chars - 1).is_some()
 }
 
 /// Whether a word has digits but no letter.
@@ -228,15 +230,25 @@ fn is_number(word: &str) -> bool {
 }
 
 /// The text in lower case, using `lowered` as buffer. Follows Unicode's rules, which for ASCII
-/// change one bit.
+/// change one bit, as [`str::to_lowercase`] does.
 pub(super) fn lower_case<'a>(text: &'a str, lowered: &'a mut String) -> &'a str {
     lowered.clear();
-    if text.is_ascii() {
-        lowered.push_str(text);
-        lowered.make_ascii_lowercase();
-    } else {
-        *lowered = text.to_lowercase();
+    let mut rest = text;
+    while !rest.is_ascii() {
+        let n_ascii = rest.bytes().take_while(u8::is_ascii).count();
+        lowered.push_str(&rest[..n_ascii]);
+        let mut others = rest[n_ascii..].chars();
+        let other = others.next().expect("not ASCII");
+        // Its small letter depends on what is around it.
+        if other == 'Σ' {
+            *lowered = text.to_lowercase();
+            return lowered;
+        }
+        lowered.extend(other.to_lowercase());
+        rest = others.as_str();
     }
+    lowered.push_str(rest);
+    lowered.make_ascii_lowercase();
     lowered
 }
 
@@ -339,6 +351,15 @@ mod tests {
         let kept = ["die", "katzen", "und", "die", "warten", "vor", "den", "häusern", "das", "essen"];
         assert_eq!(terms(&own, german), kept);
         assert_eq!(terms(&auto().stop_words(StopWords::None), german).len(), 12);
+    }
+
+    #[test]
+    fn lower_case_is_that_of_unicode() {
+        let mut lowered = String::from("old");
+        for text in ["", "ABC", "ÄB Ç ΑΣ Σ", "É İI K ẞ Ǆ中文 ÀÉ", "aÉ", "ÉA", "🙂 OK", "Ω A"]
+        {
+            assert_eq!(lower_case(text, &mut lowered), text.to_lowercase(), "{text}");
+        }
     }
 
     #[test]

@@ -38,10 +38,10 @@ const PUBLISHED_TERM_BYTES: usize = 64;
 const BESIDE_TERM_BYTES: usize = 24;
 
 /// The letters of this many bytes of each chunk are counted at least.
-const LETTER_BYTES: usize = 1 << 14;
+const LETTER_BYTES: usize = 1 << 13;
 
 /// Beyond these, the letters of every so many documents are counted.
-const LETTER_EVERY: usize = 64;
+const LETTER_EVERY: usize = 256;
 
 /// The letters of at most this many bytes of a document are counted, from its beginning.
 const LETTER_BYTES_OF_DOCUMENT: usize = 1 << 12;
