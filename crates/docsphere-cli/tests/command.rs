@@ -14,13 +14,14 @@ use tempfile::TempDir;
 pub(crate) const PETS: &str = "cats purr softly\ndogs bark loudly\ncats sleep\ndogs run\n";
 
 /// What a result has beside its assignments, in order.
-pub(crate) const OTHER_FILES: [&str; 8] = [
+pub(crate) const OTHER_FILES: [&str; 9] = [
     "clusters.json",
     "groups.json",
     "map.json",
     "model.docsphere",
     "report.html",
     "rows.docsphere",
+    "run.toml",
     "texts.docsphere",
     "trace.json",
 ];

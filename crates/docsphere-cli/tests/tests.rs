@@ -7,6 +7,8 @@ mod command;
 mod columns;
 // Results against each other, and against known labels.
 mod comparing;
+// Options from files: --config, and what other commands take from a result.
+mod configurations;
 // Names of clusters and groups, outliers, silhouettes.
 mod descriptions;
 // Copies of documents.

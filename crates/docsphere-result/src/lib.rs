@@ -8,6 +8,7 @@
 //! | `groups.json` | [`GroupsFile`] | clusters joined into groups, and the merge tree |
 //! | `groups.csv` | [`GroupsFile::write_table`] | the group of each document |
 //! | `map.json` | [`MapFile`] | positions of the clusters on the map |
+//! | `run.toml` | [`Configuration`] | the options of the run, which repeat it |
 //! | `trace.json` | [`TraceFile`], [`ReadTrace`] | counts and timings of the run |
 //! | `report.html` | [`Page`] | the whole result as one page |
 //! | `sweep.json` | [`SweepFile`] | measures of several numbers of clusters; beside the results |
@@ -66,8 +67,10 @@ mod clusters;
 mod columns;
 mod comparison;
 mod comparison_page;
+mod configuration;
 mod description;
 pub mod documents;
+pub mod edits;
 mod error;
 pub mod files;
 mod folder;
@@ -98,6 +101,7 @@ pub use columns::{
     forecast_bytes as columns_forecast_bytes,
 };
 pub use comparison::{ComparedCluster, ComparedResult, Comparison, Fate, Flow, MATCH, MatchBy};
+pub use configuration::{Configuration, ConfiguredOption, ConfiguredValue};
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
 pub use folder::{check_output, replace_folder, sync_folder, write_folder};

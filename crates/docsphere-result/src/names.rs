@@ -4,6 +4,10 @@ use crate::AssignmentsFormat;
 
 /// The clusters: the file that every result has.
 pub const CLUSTERS: &str = "clusters.json";
+/// What people have changed. Absent without changes.
+pub const EDITS: &str = "edits.json";
+/// The folder with those files of an edited result that edits change, as the run wrote them.
+pub const BASE: &str = "base";
 /// The groups of clusters, and the merge tree.
 pub const GROUPS: &str = "groups.json";
 /// The group of every document.
@@ -16,6 +20,8 @@ pub const MAP: &str = "map.json";
 pub const MODEL: &str = "model.docsphere";
 /// The report.
 pub const REPORT: &str = "report.html";
+/// The options of the run, from which it can be repeated.
+pub const CONFIGURATION: &str = "run.toml";
 /// Counts and timings of the run.
 pub const TRACE: &str = "trace.json";
 /// The search index of the server, which has its own format.
@@ -63,10 +69,12 @@ pub const ALL: &[&str] = &[
     CLUSTERS,
     COLUMNS,
     COLUMN_VALUES,
+    CONFIGURATION,
     "documents.csv",
     "documents.jsonl",
     "documents.parquet",
     DOCUMENTS,
+    EDITS,
     GROUPS,
     GROUP_TABLE,
     MAP,
@@ -77,6 +85,23 @@ pub const ALL: &[&str] = &[
     TRACE,
     NEW_STORES[0],
     NEW_STORES[1],
+];
+
+/// The files that edits may change, except the parts of assignments: those of [`BASE`].
+pub const EDITED: &[&str] = &[
+    "assignments.csv",
+    "assignments.jsonl",
+    "assignments.parquet",
+    CLUSTERS,
+    COLUMNS,
+    "documents.csv",
+    "documents.jsonl",
+    "documents.parquet",
+    DOCUMENTS,
+    GROUPS,
+    GROUP_TABLE,
+    MAP,
+    REPORT,
 ];
 
 #[cfg(test)]

@@ -221,7 +221,7 @@ pub use store::{
 };
 pub use summary::{
     ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Separation, Silhouette, SummaryOptions,
-    cluster_keywords, separation, silhouette, summarize,
+    cluster_keywords, keywords_among, separation, silhouette, summarize,
 };
 pub use sweep::{
     Advice, Chosen, ClusterGrid, Measures, Stability, Sweep, SweepOptions, SweepStep, choice_forecast_bytes,

@@ -59,7 +59,8 @@ pub(crate) fn settings_of(command: &Command, matches: &ArgMatches, left_out: &[&
                         && command.get_arg_conflicts_with(other).iter().any(|c| c.get_id() == arg.get_id())
                 })
         };
-        (!is_left_out || is_kept) && !is_replaced()
+        let is_about_file = arg.get_id() == "config";
+        (!is_left_out || is_kept) && !is_about_file && !is_replaced()
     };
     command.get_arguments().filter(is_wanted).filter_map(|arg| setting(arg, matches)).collect()
 }

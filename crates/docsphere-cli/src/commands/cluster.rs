@@ -14,7 +14,7 @@ use docsphere_result::{Setting, names};
 use super::within::Within;
 use crate::args::{
     ClusterArgs, ClusterNumber, DuplicateArgs, InputArgs, KeepArgs, LongRunArgs, OutputArgs, PageArgs,
-    TextArgs, UsageError, settings_of, typed_options,
+    RunConfiguration, TextArgs, UsageError, settings_of, typed_options,
 };
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded, Staged};
@@ -31,12 +31,16 @@ use crate::progress::Progress;
 /// Cluster documents and write the result into a folder
 #[derive(clap::Args)]
 #[command(
-    mut_arg("inputs", |arg| arg.required(false).required_unless_present("within")),
+    mut_arg("inputs", |arg| arg.required(false).required_unless_present_any(["config", "within"])),
     after_help = "Examples:\n  docsphere cluster notes/\n  docsphere cluster tickets.csv --text-field subject --text-field body -k 200 -o out\n  docsphere cluster --within out --cluster 8 -k 20 -o out-8"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) input: InputArgs,
+
+    /// Take options from this file, such as run.toml of a result; options that are typed go before
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    config: Option<PathBuf>,
 
     /// Cluster the documents of one cluster of this result, from the texts that it keeps, instead
     /// of INPUT. Options for input and text are those of its run unless they are given
@@ -85,6 +89,10 @@ pub(crate) struct Args {
     #[arg(skip)]
     settings: Vec<Setting>,
 
+    /// All options that repeat the run.
+    #[arg(skip)]
+    pub(super) configuration: RunConfiguration,
+
     /// The options that were typed.
     #[arg(skip)]
     typed: Vec<Setting>,
@@ -95,6 +103,7 @@ impl Args {
     pub(crate) fn note_settings(&mut self, command: &clap::Command, matches: &clap::ArgMatches) {
         let without_say: &[&str] = if self.input.matrix_format().is_some() { &["Text"] } else { &[] };
         self.settings = settings_of(command, matches, without_say);
+        self.configuration = RunConfiguration::new(command, matches, without_say);
         self.typed = typed_options(command, matches);
     }
 
@@ -178,6 +187,7 @@ impl Args {
             page: &self.page,
             checkpoint: self.long_run.checkpoint.as_deref(),
             settings: &self.settings,
+            configuration: &self.configuration,
             n_runs: params.params().n_runs(),
             changes: &[],
         };
@@ -240,6 +250,7 @@ impl Args {
             None => self.chosen_number(&params, loaded, progress)?,
         };
         if given.is_none() {
+            self.configuration.set_number(n_clusters);
             let name = "--n-clusters";
             let place = self.settings.iter_mut().find(|setting| setting.name == name);
             let setting = Setting { name: name.to_owned(), values: vec![n_clusters.to_string()] };

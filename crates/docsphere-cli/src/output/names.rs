@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use docsphere_result::names::{
-    ALL, ASSIGNMENT_PARTS, CLUSTERS, COLUMN_VALUES, NEW_STORES, SWEEP, SWEEP_PAGE, TEXTS, is_part_name,
-    is_step_folder,
+    ALL, ASSIGNMENT_PARTS, BASE, CLUSTERS, COLUMN_VALUES, CONFIGURATION, NEW_STORES, SWEEP, SWEEP_PAGE,
+    TEXTS, is_part_name, is_step_folder,
 };
 
 /// Part of the names of files and folders that are being written.
@@ -63,7 +63,9 @@ impl FolderKind {
             FolderKind::Result => ALL,
             FolderKind::Matrix => &[IDS, MATRIX, VOCABULARY],
             FolderKind::Centroids => &[CENTROIDS, VOCABULARY],
-            FolderKind::Sweep => &[SWEEP, SWEEP_PAGE, TEXTS, COLUMN_VALUES, NEW_STORES[0], NEW_STORES[1]],
+            FolderKind::Sweep => {
+                &[SWEEP, SWEEP_PAGE, TEXTS, COLUMN_VALUES, CONFIGURATION, NEW_STORES[0], NEW_STORES[1]]
+            }
         }
     }
 
@@ -71,6 +73,7 @@ impl FolderKind {
     fn within(self, name: &OsStr) -> Option<Content<'static>> {
         match self {
             FolderKind::Result if name == ASSIGNMENT_PARTS => Some(Content::Parts),
+            FolderKind::Result if name == BASE => Some(Content::Files(&[FolderKind::Result])),
             FolderKind::Sweep if name.to_str().is_some_and(is_step_folder) => {
                 Some(Content::Files(&[FolderKind::Result]))
             }

@@ -14,7 +14,7 @@ use docsphere_result::{
     Seconds, Setting, TraceFile, names, set_outliers_apart,
 };
 
-use crate::args::{ClusterArgs, OutputArgs, PageArgs};
+use crate::args::{ClusterArgs, OutputArgs, PageArgs, RunConfiguration};
 use crate::console::tell;
 use crate::copies::FoundCopies;
 use crate::input::{Loaded, Source};
@@ -32,6 +32,8 @@ pub(crate) struct RunOptions<'a> {
     pub(crate) checkpoint: Option<&'a Path>,
     /// All options that affect the result, for the trace and the report.
     pub(crate) settings: &'a [Setting],
+    /// All options that repeat the run.
+    pub(crate) configuration: &'a RunConfiguration,
     /// The number of runs of which the best is kept.
     pub(crate) n_runs: usize,
     /// How the documents have changed since the first run.
@@ -165,6 +167,7 @@ impl Outcome {
         self.model.save(folder.join(names::MODEL))?;
         self.description.write(folder)?;
         self.columns.as_ref().map_or(Ok(()), |columns| columns.write(folder))?;
+        options.configuration.write(folder)?;
         fail_point("description written");
         if let Some(map) = &self.description.map {
             self.write_page(&folder.join(names::REPORT), options, map)?;

@@ -192,6 +192,7 @@ impl<'a> Growing<'a> {
             page: &run.page,
             checkpoint: None,
             settings: &before.trace.settings,
+            configuration: &run.configuration,
             n_runs: 1,
             changes: &changes,
         };
@@ -203,6 +204,7 @@ impl<'a> Growing<'a> {
             outcome.description.groups = Some(groups);
         }
         outcome.write(folder.path(), &options, loaded, self.start)?;
+        keep_configuration(before, folder)?;
         write_group_table(before, folder, &outcome)?;
         loaded.close_stores();
         names::NEW_STORES.iter().for_each(|name| folder.discard(name));
@@ -283,6 +285,13 @@ fn groups_as_before(before: &Before, outcome: &Outcome) -> Result<Option<GroupsF
     let old = GroupsFile::read(&before.folder, &memory::of_readers())?;
     // There may be fewer clusters with documents than groups before.
     Ok(groups.clone().recut(&outcome.description.clusters.clusters, old.n_groups).ok())
+}
+
+/// Keeps the options of the run that made the result: those of this one repeat neither.
+fn keep_configuration(before: &Before, folder: &ResultFolder) -> Result<()> {
+    let (from, to) = (before.folder.join(names::CONFIGURATION), folder.file(names::CONFIGURATION));
+    let kept = if from.exists() { fs::copy(&from, &to).map(drop) } else { fs::remove_file(&to) };
+    kept.with_context(|| format!("{}: cannot write", to.display()))
 }
 
 /// Writes the table of `merge` again, if there was one.
