@@ -175,8 +175,12 @@ impl Outcome {
         }
         #[cfg(feature = "serve")]
         if options.output.index {
-            let columns = self.columns.as_ref();
-            write_index(&folder.join(names::DOCUMENTS), fit, loaded, columns, options.output.is_silent());
+            let of_document = |number: usize| {
+                let row = loaded.row_of(number);
+                (fit.labels.as_slice()[row], docsphere_result::rounded(fit.similarities[row]))
+            };
+            let (path, is_silent) = (folder.join(names::DOCUMENTS), options.output.is_silent());
+            write_index(&path, loaded, self.columns.as_ref(), is_silent, of_document);
             fail_point("index written");
         }
         self.seconds.write = start.elapsed().as_secs_f64();
@@ -252,9 +256,16 @@ fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     Ok(numbers.iter().copied().zip(documents.into_iter().map(|document| document.text)).collect())
 }
 
-/// Writes the search index. A failure is only a warning: the index can be built later.
+/// Writes the search index, with the cluster and the similarity of each document. A failure is only
+/// a warning: the index can be built later.
 #[cfg(feature = "serve")]
-fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, columns: Option<&ColumnsFile>, is_silent: bool) {
+pub(crate) fn write_index(
+    path: &Path,
+    loaded: &Loaded,
+    columns: Option<&ColumnsFile>,
+    is_silent: bool,
+    of_document: impl Fn(usize) -> (i32, f64),
+) {
     use std::ops::ControlFlow;
 
     use docsphere::{Event, Observer};
@@ -268,10 +279,9 @@ fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, columns: Option<&Columns
         ControlFlow::Continue(())
     };
     let ids = loaded.document_ids();
-    let line = |number: usize| Line {
-        id: &ids[number],
-        cluster: fit.labels.as_slice()[loaded.row_of(number)],
-        similarity: docsphere_result::rounded(fit.similarities[loaded.row_of(number)]),
+    let line = |number: usize| {
+        let (cluster, similarity) = of_document(number);
+        Line { id: &ids[number], cluster, similarity }
     };
     let entries = columns.map_or(&[][..], |file| &file.columns);
     let columns = Columns { entries, kept: loaded.columns.as_ref() };

@@ -82,9 +82,8 @@ impl Centers {
     ) -> Vec<NeighbourEntry> {
         let mut dense = vec![0.0; self.n_terms];
         self.row(cluster).for_each(|(term, value)| dense[term as usize] = value);
-        let similarity = |other: u32| -> f64 {
-            self.row(other).map(|(term, value)| value * dense[term as usize]).sum()
-        };
+        let similarity =
+            |other: u32| -> f64 { self.row(other).map(|(term, value)| value * dense[term as usize]).sum() };
         let others = clusters.iter().filter(|entry| entry.size > 0 && entry.id != cluster);
         let mut found: Vec<NeighbourEntry> = others
             .map(|entry| NeighbourEntry { id: entry.id, similarity: rounded(similarity(entry.id)) })

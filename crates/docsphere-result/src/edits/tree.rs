@@ -137,8 +137,7 @@ mod tests {
             [(1, 4, "c1 (2 parts)"), (5, 6, "c1"), (0, 2, "a"), (3, 7, "b"), (8, 9, "c")]
         );
         let sizes = [1, 1, 3, 4, 1, 0];
-        let clusters: Vec<ClusterEntry> =
-            sizes.iter().zip(0..).map(|(&size, id)| entry(id, size)).collect();
+        let clusters: Vec<ClusterEntry> = sizes.iter().zip(0..).map(|(&size, id)| entry(id, size)).collect();
         let groups = cut_again(groups, &clusters).unwrap();
         assert_eq!(groups.group_of_cluster, [0, 1, 0, 1, 1, 1]);
     }

@@ -8,6 +8,7 @@
 mod arguments;
 mod before;
 mod documents;
+mod edited;
 
 use std::fs;
 use std::path::Path;
@@ -110,6 +111,7 @@ impl<'a> Growing<'a> {
     /// Goes on with the documents afterwards, and writes the result.
     pub(super) fn finish(mut self, after: After, number: NewClusters) -> Result<()> {
         let After { mut loaded, labels, first_new, mut change } = after;
+        self.before.check_new_clusters(number)?;
         fail_point("documents read");
         let threads = self.args.threads;
         on_threads(threads, || loaded.rows.save(self.folder.file(names::ROWS)))??;
@@ -206,6 +208,7 @@ impl<'a> Growing<'a> {
         outcome.write(folder.path(), &options, loaded, self.start)?;
         keep_configuration(before, folder)?;
         write_group_table(before, folder, &outcome)?;
+        before.edit_again(folder, &outcome, loaded, &run.page)?;
         loaded.close_stores();
         names::NEW_STORES.iter().for_each(|name| folder.discard(name));
         fail_point("files written");
@@ -279,10 +282,10 @@ impl<'a> Growing<'a> {
 /// The groups cut to the number of before, if someone has chosen that number with `merge`.
 fn groups_as_before(before: &Before, outcome: &Outcome) -> Result<Option<GroupsFile>> {
     let Some(groups) = &outcome.description.groups else { return Ok(None) };
-    if !before.folder.join(names::GROUP_TABLE).exists() {
+    if !before.base.join(names::GROUP_TABLE).exists() {
         return Ok(None);
     }
-    let old = GroupsFile::read(&before.folder, &memory::of_readers())?;
+    let old = GroupsFile::read(&before.base, &memory::of_readers())?;
     // There may be fewer clusters with documents than groups before.
     Ok(groups.clone().recut(&outcome.description.clusters.clusters, old.n_groups).ok())
 }
@@ -297,7 +300,7 @@ fn keep_configuration(before: &Before, folder: &ResultFolder) -> Result<()> {
 /// Writes the table of `merge` again, if there was one.
 fn write_group_table(before: &Before, folder: &ResultFolder, outcome: &Outcome) -> Result<()> {
     let Some(groups) = &outcome.description.groups else { return Ok(()) };
-    if !before.folder.join(names::GROUP_TABLE).exists() {
+    if !before.base.join(names::GROUP_TABLE).exists() {
         return Ok(());
     }
     let assignments = read_assignments(folder.path(), &memory::of_readers())?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, RecordBatch};
+use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
@@ -24,14 +25,12 @@ const BATCH_ROWS: usize = 4_096;
 const GROUP_BYTES: usize = 64 << 20;
 
 pub(super) fn relabel(from: &Path, to: &Path, relabelling: &Relabelling<'_>) -> Result<()> {
-    let unreadable = |error: ParquetError| {
-        Error::malformed(format!("cannot read: {error}")).at_path(from)
-    };
+    let unreadable = |error: ParquetError| Error::malformed(format!("cannot read: {error}")).at_path(from);
     let unwritable = |error: ParquetError| Error::writing(io::Error::other(error), to);
     let file = File::open(from).map_err(|error| Error::reading(error, from))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unreadable)?;
     // Without what the writer of the file noted about its schema: it is noted again.
-    let schema = Arc::new(builder.schema().as_ref().clone().with_metadata(Default::default()));
+    let schema = Arc::new(Schema::new(builder.schema().fields().clone()));
     let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(unreadable)?;
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let file = File::create(to).map_err(|error| Error::writing(error, to))?;
@@ -40,7 +39,8 @@ pub(super) fn relabel(from: &Path, to: &Path, relabelling: &Relabelling<'_>) -> 
         let batch = batch.map_err(|error| unreadable(error.into()))?;
         let columns = relabelled(&batch, relabelling)
             .ok_or_else(|| Error::malformed("holds no assignments").at_path(from))?;
-        let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| unreadable(error.into()))?;
+        let batch =
+            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(|error| unreadable(error.into()))?;
         writer.write(&batch).map_err(unwritable)?;
         if writer.in_progress_size() > GROUP_BYTES {
             writer.flush().map_err(unwritable)?;
