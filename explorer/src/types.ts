@@ -26,6 +26,32 @@ export interface ReportData {
   nGroups: number;
   /** The kept columns. */
   columns: Column[];
+  /** A sample of the documents as points. Null for a served page, whose server has all of them, and
+   * for results without points. */
+  points: Points | null;
+}
+
+/**
+ * A sample of the documents that have a cluster. Its beginning is a smaller sample. Arrays are
+ * little endian, in base64.
+ */
+export interface Points {
+  /** The number of documents that have a cluster. */
+  total: number;
+  /** The number of documents in the sample. */
+  n: number;
+  /** Their numbers: u32. */
+  number: string;
+  /** Their places in the discs of their clusters: two i16 each, -32767 to 32767 for -1 to 1. */
+  offset: string;
+  /** Their clusters: i32. */
+  cluster: string;
+  /** Their similarities: u8, 0 to 255 for 0 to 1. */
+  similarity: string;
+  /** Their bins in the kept columns, by the positions of these: u8, 255 for none. */
+  bins: Record<string, string>;
+  /** The beginnings of their texts, or their ids. Empty if they are not shown. */
+  titles: string[];
 }
 
 /** A kept column of the records. */

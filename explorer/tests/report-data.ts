@@ -196,5 +196,21 @@ export default {
       "values": 5,
       "bad": 0
     }
-  ]
+  ],
+  "points": {
+    "total": 3,
+    "n": 3,
+    "number": "AQAAAAIAAAAAAAAA",
+    "offset": "AOAAYAAAAIMAQAAA",
+    "cluster": "AAAAAAEAAAAAAAAA",
+    "similarity": "3v/y",
+    "bins": {
+      "0": "Af8A"
+    },
+    "titles": [
+      "b",
+      "c",
+      "cats </script> purr"
+    ]
+  }
 } satisfies ReportData;

@@ -640,6 +640,9 @@ impl Finished<'_, '_> {
                     settings: &files.settings(),
                     trace: Curve::new(&self.fit.trace.iterations),
                     columns: None,
+                    // The rows are with the workers.
+                    points: None,
+                    editable: false,
                 };
                 let limits = PageLimits { max_chars: files.max_chars, max_bytes: files.max_bytes };
                 let rendered = page.render(limits, false);

@@ -47,7 +47,7 @@ mod _docsphere {
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
-    use crate::result::{read_result, write_report, write_result};
+    use crate::result::{read_result, render_result, write_report, write_result};
     #[pymodule_export]
     use crate::score::score;
     #[pymodule_export]

@@ -7,7 +7,7 @@ use std::time::Instant;
 use docsphere::{Labels, MemoryLimit, SummaryOptions, Trace};
 use docsphere_result::{
     Assignments, AssignmentsFormat, Clustering, ClustersFile, Curve, Description, GroupsFile, Page,
-    PageLimits, Seconds, Setting, TraceFile, names, read_assignments, write_folder,
+    PageLimits, Points, Seconds, Setting, StoredPage, TraceFile, names, read_assignments, write_folder,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -80,8 +80,12 @@ impl Given<'_> {
 }
 
 impl Input<'_> {
-    fn description(&self, model: &docsphere::Model, rows: &docsphere::UnitRows<'_>) -> PyResult<Description> {
-        let clustering = Clustering {
+    fn clustering<'a>(
+        &'a self,
+        model: &'a docsphere::Model,
+        rows: &'a docsphere::UnitRows<'a>,
+    ) -> Clustering<'a> {
+        Clustering {
             rows,
             ids: self.ids,
             labels: &self.labels,
@@ -89,19 +93,24 @@ impl Input<'_> {
             model,
             n_copies: None,
             objective: self.objective,
-        };
-        // The first exception; later calls return no texts.
+        }
+    }
+
+    fn description(&self, clustering: &Clustering<'_>) -> PyResult<Description> {
         let mut raised = Ok(());
-        let texts = |numbers: &[u64]| {
-            let found = if raised.is_ok() { self.texts_of(numbers) } else { Ok(BTreeMap::new()) };
-            found.unwrap_or_else(|error| {
-                raised = Err(error);
-                BTreeMap::new()
-            })
-        };
-        let description = Description::new(&clustering, self.options, true, texts).or_raise()?;
+        let texts = |numbers: &[u64]| self.texts_or_raised(numbers, &mut raised);
+        let description = Description::new(clustering, self.options, true, texts).or_raise()?;
         raised?;
         Ok(description)
+    }
+
+    /// The texts of these documents; none after the first exception, which is kept.
+    fn texts_or_raised(&self, numbers: &[u64], raised: &mut PyResult<()>) -> BTreeMap<u64, String> {
+        let found = if raised.is_ok() { self.texts_of(numbers) } else { Ok(BTreeMap::new()) };
+        found.unwrap_or_else(|error| {
+            *raised = Err(error);
+            BTreeMap::new()
+        })
     }
 
     /// The texts of these documents.
@@ -113,7 +122,26 @@ impl Input<'_> {
         })
     }
 
-    fn page<'a>(&'a self, description: &'a Description) -> Page<'a> {
+    /// The description, and the documents as points.
+    fn described(
+        &self,
+        model: &docsphere::Model,
+        rows: &docsphere::UnitRows<'_>,
+    ) -> PyResult<(Description, Points)> {
+        let clustering = self.clustering(model, rows);
+        let description = self.description(&clustering)?;
+        let points = Points::new(&clustering, &description, None, Vec::new()).or_raise()?;
+        let points = points.expect("there is a map");
+        if self.options.n_representatives == 0 && self.options.n_least_typical == 0 {
+            return Ok((description, points));
+        }
+        let mut raised = Ok(());
+        let points = points.with_titles(self.ids, |numbers| self.texts_or_raised(numbers, &mut raised));
+        raised?;
+        Ok((description, points))
+    }
+
+    fn page<'a>(&'a self, description: &'a Description, points: &'a Points) -> Page<'a> {
         Page {
             clusters: &description.clusters,
             groups: description.groups.as_ref(),
@@ -122,26 +150,44 @@ impl Input<'_> {
             settings: &self.settings,
             trace: self.trace.as_ref().map(|trace| Curve::new(&trace.iterations)).unwrap_or_default(),
             columns: None,
+            points: Some(points),
+            editable: false,
         }
     }
 }
 
-/// Writes the report page of a clustering. Returns how many characters of each text it shows.
+/// Makes the report page of a clustering, and writes it to a file if there is a path.
 #[pyfunction]
 pub(crate) fn write_report(
     py: Python<'_>,
     model: &Model,
     matrix: Csr<'_>,
     given: Given<'_>,
-    path: PathBuf,
+    path: Option<PathBuf>,
     n_threads: usize,
-) -> PyResult<usize> {
+) -> PyResult<String> {
     let (slices, input, model) = (matrix.slices()?, given.input()?, model.library());
     on_threads(py, n_threads, |_| {
-        let description = input.description(model, &slices.unit_rows()?)?;
-        let rendered = input.page(&description).render(input.limits, false);
-        docsphere::write_whole(path, rendered.html.as_bytes()).or_raise()?;
-        Ok(rendered.n_chars)
+        let (description, points) = input.described(model, &slices.unit_rows()?)?;
+        let html = input.page(&description, &points).render(input.limits, false).html;
+        if let Some(path) = path {
+            docsphere::write_whole(path, html.as_bytes()).or_raise()?;
+        }
+        Ok(html)
+    })
+}
+
+/// The report page of a result that was read from a folder.
+#[pyfunction]
+pub(crate) fn render_result(
+    py: Python<'_>,
+    path: PathBuf,
+    max_chars: usize,
+    max_bytes: u64,
+) -> PyResult<String> {
+    py.detach(|| {
+        let stored = StoredPage::read(&path, &MemoryLimit::default()).or_raise()?;
+        Ok(stored.page().render(PageLimits { max_chars, max_bytes }, false).html)
     })
 }
 
@@ -158,7 +204,7 @@ pub(crate) fn write_result(
     let start = Instant::now();
     let (slices, input, model) = (matrix.slices()?, given.input()?, model.library());
     on_threads(py, n_threads, |_| {
-        let description = input.description(model, &slices.unit_rows()?)?;
+        let (description, points) = input.described(model, &slices.unit_rows()?)?;
         let summarize = start.elapsed().as_secs_f64();
         let write = |folder: &std::path::Path| {
             let (ids, labels, similarities) = (input.ids, &input.labels, input.similarities);
@@ -168,7 +214,8 @@ pub(crate) fn write_result(
             assignments.write(folder, AssignmentsFormat::Csv)?;
             model.save(folder.join(names::MODEL))?;
             description.write(folder)?;
-            let rendered = input.page(&description).render(input.limits, false);
+            points.write(folder)?;
+            let rendered = input.page(&description, &points).render(input.limits, false);
             docsphere::write_whole(folder.join(names::REPORT), rendered.html.as_bytes())?;
             let (runs, iterations) = match &input.trace {
                 Some(trace) => (&trace.runs[..], &trace.iterations[..]),

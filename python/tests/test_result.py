@@ -60,7 +60,7 @@ def test_a_report_is_that_of_the_command(command, texts, tmp_path):
     subprocess.run([command, "cluster", corpus, *options], check=True)
     pipeline = make_pipeline(TextVectorizer(), SphericalKMeans(20, random_state=7)).fit(texts)
     docsphere.write_result(pipeline, texts, path=tmp_path / "python", title="corpus.jsonl")
-    for name in ("assignments.csv", "clusters.json", "groups.json", "map.json"):
+    for name in ("assignments.csv", "clusters.json", "groups.json", "map.json", "points.docsphere"):
         theirs, ours = ((tmp_path / folder / name).read_bytes() for folder in ("command", "python"))
         assert ours == theirs, name
     ours, theirs = (page_data(tmp_path / folder / "report.html") for folder in ("python", "command"))

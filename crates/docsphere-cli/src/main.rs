@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod console;
 mod copies;
+mod editing;
 #[cfg(debug_assertions)]
 mod fail_points;
 mod failure;

@@ -4,7 +4,8 @@ use std::fs;
 use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
-use docsphere::{MemoryLimit, MergeTree, Silhouette, UnitRows, ValidParams};
+use docsphere::{Discs, MemoryLimit, MergeTree, Silhouette, UnitRows, ValidParams};
+use docsphere_result::Points;
 
 /// A number of bytes from a line of a file under /proc, given there in kB; `None` where there is no
 /// such file.
@@ -134,6 +135,10 @@ impl Forecast {
         } else {
             0
         };
+        // The documents as points.
+        let points = Discs::forecast_bytes(rows.n_rows(), rows.n_terms(), entries, n_threads)
+            + Points::forecast_bytes(rows.n_rows(), 0);
+        let after = after.max(points);
         // The silhouettes of all documents are kept until they are written.
         let kept = if silhouette > 0 { 8 * rows.n_rows() as u64 } else { 0 };
         let after = (after + kept).max(silhouette);
@@ -147,10 +152,12 @@ impl Forecast {
         Forecast { run: sweep.max(one.run), ..one }
     }
 
-    /// With the counts of kept columns by cluster, after the run.
+    /// With the counts of kept columns by cluster, and their bins by document, after the run.
     #[must_use]
-    pub(crate) fn with_columns(mut self, n_columns: usize, n_clusters: usize) -> Self {
+    pub(crate) fn with_columns(mut self, n_columns: usize, n_documents: usize, n_clusters: usize) -> Self {
         self.run += docsphere_result::columns_forecast_bytes(n_columns, n_clusters);
+        // Twice while they are written.
+        self.run += 2 * n_columns as u64 * n_documents as u64;
         self
     }
 

@@ -119,6 +119,7 @@ fn every_format_gives_the_same_columns_and_the_clusters_do_not_depend_on_them() 
                 "groups.json",
                 "map.json",
                 "model.docsphere",
+                "points.docsphere",
                 "report.html",
                 "rows.docsphere",
                 "texts.docsphere",

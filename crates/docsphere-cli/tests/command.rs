@@ -14,11 +14,12 @@ use tempfile::TempDir;
 pub(crate) const PETS: &str = "cats purr softly\ndogs bark loudly\ncats sleep\ndogs run\n";
 
 /// What a result has beside its assignments, in order.
-pub(crate) const OTHER_FILES: [&str; 9] = [
+pub(crate) const OTHER_FILES: [&str; 10] = [
     "clusters.json",
     "groups.json",
     "map.json",
     "model.docsphere",
+    "points.docsphere",
     "report.html",
     "rows.docsphere",
     "run.toml",

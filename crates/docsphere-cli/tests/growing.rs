@@ -704,6 +704,6 @@ fn edits_stay_and_the_run_goes_on_without_them() {
     place.write("ids", "d5\n");
     let done = place.run("remove edited --ids ids");
     assert_eq!(done.code, Some(1));
-    assert!(done.stderr.contains("its edits do not fit the clusters any more"), "{}", done.stderr);
+    assert!(done.stderr.contains("the edits of the result do not fit any more"), "{}", done.stderr);
     assert!(contents(&place, "edited/base") == before);
 }

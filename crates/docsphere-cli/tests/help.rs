@@ -21,6 +21,7 @@ fn help_fits_80_columns_and_changes_only_on_purpose() {
         "report",
         "serve",
         "index",
+        "edit",
         "merge",
         "verify",
         "vectorize",

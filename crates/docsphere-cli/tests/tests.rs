@@ -15,6 +15,8 @@ mod descriptions;
 mod duplicates;
 // The same assignments whatever the strategy and the number of threads.
 mod exactness;
+// Edits by people, which can be taken back.
+mod editing;
 // The page that people look at, and the server behind it.
 mod explorer;
 // What is refused: the exact message and the exit code.
@@ -51,9 +53,13 @@ mod results;
 mod sweep;
 // The texts of a run: read once, kept beside the result, gone in the end.
 mod texts;
+// Documents as points: the file, and what pages show of it.
+mod points;
 // What is never deleted or written over.
 mod safety;
 // Standard output and standard error: escapes, closed pipes, full disks.
 mod terminal;
 // The server under load, and among clients that mean it harm.
 mod server;
+// The server's points, hits by cluster, and filters by kept columns.
+mod server_points;

@@ -159,6 +159,18 @@ impl Bins {
     }
 }
 
+/// The bin of a document that has no value of a column, a bad one, or one that is in no bin.
+pub const NO_BIN: u8 = u8::MAX;
+
+/// The bin of each document in a column that has bins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnBins {
+    /// The position of the column in [`ColumnsFile::columns`].
+    pub column: u32,
+    /// A bin for each document, or [`NO_BIN`].
+    pub of_documents: Vec<u8>,
+}
+
 impl ColumnsFile {
     /// Counts the values of all columns by cluster, in one pass over them.
     ///
@@ -171,16 +183,37 @@ impl ColumnsFile {
         n_clusters: usize,
         limit: &MemoryLimit,
     ) -> Result<Self> {
-        limit.check(WHAT, forecast_bytes(kept.columns().len(), n_clusters))?;
+        Self::with_bins(kept, ids, labels, n_clusters, limit).map(|(file, _)| file)
+    }
+
+    /// The same, and the bins of all documents in the columns that have bins.
+    ///
+    /// # Errors
+    /// As [`ColumnsFile::new`].
+    pub fn with_bins(
+        kept: &KeptColumns,
+        ids: &[String],
+        labels: &Labels,
+        n_clusters: usize,
+        limit: &MemoryLimit,
+    ) -> Result<(Self, Vec<ColumnBins>)> {
+        let n_columns = kept.columns().len();
+        let n_bytes = forecast_bytes(n_columns, n_clusters) + (n_columns * labels.len()) as u64;
+        limit.check(WHAT, n_bytes)?;
         let max_bins = (MAX_CELLS / n_clusters.max(1)).clamp(MIN_BINS, MAX_BINS);
         let count = |column: &Column| Counting::new(column, max_bins, n_clusters);
         let mut counts: Vec<Counting> = kept.columns().iter().map(count).collect();
+        let of_column = |(column, counting): (u32, &Counting)| {
+            let of_documents = vec![NO_BIN; labels.len()];
+            (counting.n_bins > 0).then_some(ColumnBins { column, of_documents })
+        };
+        let mut found: Vec<Option<ColumnBins>> = (0..).zip(&counts).map(of_column).collect();
         let mut rows = kept.rows();
-        for &label in labels.as_slice() {
+        for (document, &label) in labels.as_slice().iter().enumerate() {
             let Some(row) = rows.next_row()? else { break };
-            for (counting, cell) in counts.iter_mut().zip(row.cells()) {
-                if let Cell::Good(value) = cell {
-                    counting.add(value, label);
+            for ((counting, found), cell) in counts.iter_mut().zip(&mut found).zip(row.cells()) {
+                if let (Cell::Good(value), Some(found)) = (cell, found) {
+                    found.of_documents[document] = counting.add(value, label);
                 }
             }
         }
@@ -197,7 +230,7 @@ impl ColumnsFile {
             bins: counting.finish(n_clusters),
         };
         let columns = kept.columns().iter().zip(counts).zip(names).map(entry).collect();
-        Ok(ColumnsFile { columns })
+        Ok((ColumnsFile { columns }, found.into_iter().flatten().collect()))
     }
 
     /// Reads the columns of a result; `None` if it has none.
@@ -289,7 +322,8 @@ impl Counting {
         }
     }
 
-    fn add(&mut self, value: ColumnValue<'_>, label: i32) {
+    /// Counts a value, and returns its bin.
+    fn add(&mut self, value: ColumnValue<'_>, label: i32) -> u8 {
         let bin = match (&self.binning, value) {
             (Binning::Times(line), ColumnValue::Date(moment)) => line.place(moment),
             (&Binning::Numbers { least, greatest, n_bins }, ColumnValue::Number(number)) => {
@@ -300,10 +334,10 @@ impl Counting {
                 let text = if self.is_address { host(text).unwrap_or_default() } else { text };
                 match values.get(text) {
                     Some(&number) => number as usize,
-                    None => return,
+                    None => return NO_BIN,
                 }
             }
-            _ => return,
+            _ => return NO_BIN,
         };
         self.totals[bin] += 1;
         if let Ok(cluster) = usize::try_from(label)
@@ -311,6 +345,8 @@ impl Counting {
         {
             *cell += 1;
         }
+        // There are at most 60.
+        bin as u8
     }
 
     fn finish(self, n_clusters: usize) -> Option<Bins> {

@@ -10,6 +10,7 @@
 //! | `map.json` | [`MapFile`] | positions of the clusters on the map |
 //! | `run.toml` | [`Configuration`] | the options of the run, which repeat it |
 //! | `trace.json` | [`TraceFile`], [`ReadTrace`] | counts and timings of the run |
+//! | `points.docsphere` | [`Points`] | each document as a point in the disc of its cluster |
 //! | `report.html` | [`Page`] | the whole result as one page |
 //! | `sweep.json` | [`SweepFile`] | measures of several numbers of clusters; beside the results |
 //! | `model.docsphere` | [`docsphere::Model`] | the model |
@@ -82,7 +83,9 @@ pub mod names;
 mod naming;
 mod outliers;
 mod page;
+mod points;
 mod report_data;
+mod report_points;
 mod svg;
 mod sweep;
 mod sweep_page;
@@ -97,7 +100,7 @@ pub use clusters::{
     ShownDocument, term_name,
 };
 pub use columns::{
-    BadValue, Bins, ColumnEntry, ColumnsFile, MAX_BINS, MAX_CELLS, column_names,
+    BadValue, Bins, ColumnBins, ColumnEntry, ColumnsFile, MAX_BINS, MAX_CELLS, NO_BIN, column_names,
     forecast_bytes as columns_forecast_bytes,
 };
 pub use comparison::{ComparedCluster, ComparedResult, Comparison, Fate, Flow, MATCH, MatchBy};
@@ -110,8 +113,10 @@ pub use html::grouped;
 pub use map::MapFile;
 pub use outliers::set_outliers_apart;
 pub use page::{Page, PageLimits, Rendered, StoredPage, served_policy};
+pub use points::{BinFilter, DocumentBins, Points, REPORT_POINTS};
 pub use report_data::{
     BinsData, ClusterData, ColumnData, Curve, DocumentData, KeywordData, ReportData, TotalsData,
 };
+pub use report_points::PointsData;
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
 pub use trace::{ChangeEntry, ReadTrace, Seconds, Setting, TraceFile};

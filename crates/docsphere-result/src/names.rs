@@ -18,6 +18,8 @@ pub const COLUMNS: &str = "columns.json";
 pub const MAP: &str = "map.json";
 /// The model.
 pub const MODEL: &str = "model.docsphere";
+/// The documents as points on the map.
+pub const POINTS: &str = "points.docsphere";
 /// The report.
 pub const REPORT: &str = "report.html";
 /// The options of the run, from which it can be repeated.
@@ -79,6 +81,7 @@ pub const ALL: &[&str] = &[
     GROUP_TABLE,
     MAP,
     MODEL,
+    POINTS,
     REPORT,
     ROWS,
     TEXTS,
@@ -101,6 +104,7 @@ pub const EDITED: &[&str] = &[
     GROUPS,
     GROUP_TABLE,
     MAP,
+    POINTS,
     REPORT,
 ];
 

@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
 use crate::names;
-use crate::report_data::Curve;
+use crate::points::Points;
+use crate::report_data::{ColumnData, Curve};
+use crate::report_points::PointsData;
 use crate::trace::{ReadTrace, Setting};
 
 /// The page without data.
@@ -50,6 +52,10 @@ pub struct Page<'a> {
     pub trace: Curve,
     /// The kept columns, if there are any.
     pub columns: Option<&'a ColumnsFile>,
+    /// The documents as points, if they are known.
+    pub points: Option<&'a Points>,
+    /// Whether people may edit the result from the page, which a server must allow.
+    pub editable: bool,
 }
 
 /// Size limits of a page.
@@ -57,7 +63,8 @@ pub struct Page<'a> {
 pub struct PageLimits {
     /// Number of characters shown of each document.
     pub max_chars: usize,
-    /// Maximum size of the page. Beyond it, fewer characters are shown.
+    /// Maximum size of the page. Beyond it, fewer characters are shown. Points take at
+    /// most a quarter of it.
     pub max_bytes: u64,
 }
 
@@ -75,7 +82,11 @@ pub struct Rendered {
     pub html: String,
     /// Number of characters that it shows of each document.
     pub n_chars: usize,
-    /// Whether it is within [`PageLimits::max_bytes`]. If not, it shows no texts at all.
+    /// Number of documents that it shows as points.
+    pub n_points: usize,
+    /// Whether it would show more of them if it could be larger.
+    pub has_fewer_points: bool,
+    /// Whether it is within [`PageLimits::max_bytes`]. If not, it shows no texts and no points.
     pub is_within: bool,
 }
 
@@ -87,6 +98,7 @@ pub struct StoredPage {
     map: MapFile,
     trace: ReadTrace,
     columns: Option<ColumnsFile>,
+    points: Option<Points>,
 }
 
 impl StoredPage {
@@ -113,7 +125,16 @@ impl StoredPage {
             return Err(Error::malformed(problem).at_path(folder));
         }
         let columns = ColumnsFile::read(folder, limit)?;
-        Ok(StoredPage { clusters, groups, map, trace: ReadTrace::read(folder, limit)?, columns })
+        let points = Points::read(folder, limit)?;
+        if let Some(points) = &points {
+            let entries = columns.as_ref().map_or(&[][..], |file| &file.columns);
+            let bins = |column: u32| entries.get(column as usize).and_then(|entry| entry.bins.as_ref());
+            let n_bins = |column: u32| bins(column).map_or(0, |bins| bins.counts.len());
+            let checked = points.check(clusters.n_assigned(), k, n_bins);
+            checked.map_err(|error| error.at_path(&folder.join(names::POINTS)))?;
+        }
+        let trace = ReadTrace::read(folder, limit)?;
+        Ok(StoredPage { clusters, groups, map, trace, columns, points })
     }
 
     /// The page.
@@ -126,7 +147,14 @@ impl StoredPage {
             settings: &self.trace.settings,
             trace: Curve::new(&self.trace.iterations),
             columns: self.columns.as_ref(),
+            points: self.points.as_ref(),
+            editable: false,
         }
+    }
+
+    /// The documents as points, if the result has them, taken out of the page.
+    pub fn take_points(&mut self) -> Option<Points> {
+        self.points.take()
     }
 
     /// The clusters.
@@ -146,28 +174,52 @@ pub fn served_policy() -> String {
 impl Page<'_> {
     /// Renders the page as a standalone file, or for a server that provides documents.
     pub fn render(&self, limits: PageLimits, served: bool) -> Rendered {
+        let mut points = if served { None } else { self.points(limits) };
+        let n_sample = self.points.filter(|_| !served).map_or(0, Points::sample_len);
         let is_within = |html: &str| html.len() as u64 <= limits.max_bytes;
-        let whole = self.html(limits.max_chars, served);
+        let rendered = |html: String, n_chars, points: Option<&PointsData>| {
+            let n_points = points.map_or(0, |points| points.n);
+            let is_within = is_within(&html);
+            Rendered { html, n_chars, n_points, has_fewer_points: n_points < n_sample, is_within }
+        };
+        let whole = self.html(limits.max_chars, served, points.as_ref());
         if is_within(&whole) {
-            return Rendered { html: whole, n_chars: limits.max_chars, is_within: true };
+            return rendered(whole, limits.max_chars, points.as_ref());
+        }
+        let mut html = self.html(0, served, points.as_ref());
+        if !is_within(&html) {
+            points = None;
+            html = self.html(0, served, None);
         }
         // Find the largest number of characters that fits.
         let (mut fits, mut too_many) = (0, limits.max_chars);
-        let mut html = self.html(0, served);
         while too_many - fits > 1 {
             let middle = fits.midpoint(too_many);
-            let candidate = self.html(middle, served);
+            let candidate = self.html(middle, served, points.as_ref());
             if is_within(&candidate) {
                 (fits, html) = (middle, candidate);
             } else {
                 too_many = middle;
             }
         }
-        Rendered { is_within: is_within(&html), html, n_chars: fits }
+        rendered(html, fits, points.as_ref())
     }
 
-    fn html(&self, n_chars: usize, served: bool) -> String {
-        let data = serde_json::to_string(&self.data(n_chars, served)).expect("plain numbers and strings");
+    /// The points of a standalone page, as many as have room: in a quarter of the page, and in half
+    /// of what is left beside all that is neither text nor point.
+    pub fn points(&self, limits: PageLimits) -> Option<PointsData> {
+        let points = self.points?;
+        let left = limits.max_bytes.saturating_sub(self.html(0, false, None).len() as u64);
+        let max_bytes = (limits.max_bytes / 4).min(left / 2);
+        let entries = self.columns.map_or(&[][..], |file| &file.columns);
+        let columns = ColumnData::of_file(entries);
+        let has_bins = |column: u32| columns.get(column as usize).is_some_and(|data| data.bins.is_some());
+        PointsData::new(points, limits.max_chars, max_bytes, has_bins)
+    }
+
+    fn html(&self, n_chars: usize, served: bool, points: Option<&PointsData>) -> String {
+        let data = self.data(n_chars, served, points);
+        let data = serde_json::to_string(&data).expect("plain numbers and strings");
         let data = data.replace('<', "\\u003c");
         let (start, end) = PAGE.split_once(DATA_MARK).expect("the page has a place for data");
         let start = if served { start.replace(CONNECT_MARK, SERVER_ONLY) } else { start.to_owned() };

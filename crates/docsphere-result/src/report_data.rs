@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::clusters::{ClusterEntry, DocumentEntry, KeywordEntry};
 use crate::columns::{Bins, ColumnEntry};
 use crate::page::Page;
+use crate::report_points::PointsData;
 use crate::trace::Setting;
 
 /// Settings whose values may be paths.
@@ -33,6 +34,8 @@ pub struct ReportData<'a> {
     pub version: &'a str,
     /// Whether the page is served by a server that provides documents.
     pub served: bool,
+    /// Whether the server takes edits from the page.
+    pub editable: bool,
     /// Numbers about the whole result.
     pub totals: TotalsData,
     /// Settings by name, as typed.
@@ -49,6 +52,9 @@ pub struct ReportData<'a> {
     pub n_groups: usize,
     /// The kept columns.
     pub columns: Vec<ColumnData<'a>>,
+    /// A sample of the documents as points. `None` in a page of a server, which has all of them,
+    /// and for results without points.
+    pub points: Option<&'a PointsData>,
 }
 
 /// The greatest number of counts by cluster of all columns. Further columns are named only.
@@ -90,7 +96,7 @@ pub struct BinsData<'a> {
 
 impl<'a> ColumnData<'a> {
     /// The columns of a result, with bins as long as there is room.
-    fn of_file(columns: &'a [ColumnEntry]) -> Vec<Self> {
+    pub(crate) fn of_file(columns: &'a [ColumnEntry]) -> Vec<Self> {
         let mut n_cells = 0;
         let mut bins = |bins: &'a Bins| {
             n_cells += bins.n_cells();
@@ -148,6 +154,15 @@ pub struct TotalsData {
 pub struct ClusterData<'a> {
     /// Its name, or its first keywords.
     pub name: String,
+    /// Its name by the run, if it was renamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed: Option<&'a str>,
+    /// True if it is hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<bool>,
+    /// A note about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'a str>,
     /// The number of its documents.
     pub size: usize,
     /// The mean similarity of its documents to its centroid.
@@ -214,8 +229,13 @@ impl Curve {
 }
 
 impl Page<'_> {
-    /// The data of the page, with at most `n_chars` characters of each document.
-    pub fn data(&self, n_chars: usize, served: bool) -> ReportData<'_> {
+    /// The data of the page, with at most `n_chars` characters of each document, and these points.
+    pub fn data<'b>(
+        &'b self,
+        n_chars: usize,
+        served: bool,
+        points: Option<&'b PointsData>,
+    ) -> ReportData<'b> {
         let file = self.clusters;
         let setting = |name: &str| self.settings.iter().find(|setting| setting.name == name);
         let merges = self.groups.map_or(&[][..], |groups| groups.merges.as_slice());
@@ -223,6 +243,7 @@ impl Page<'_> {
             title: setting("INPUT").map_or("docsphere".to_owned(), title),
             version: self.version,
             served,
+            editable: self.editable,
             totals: TotalsData {
                 documents: file.n_documents,
                 terms: file.n_terms,
@@ -243,6 +264,7 @@ impl Page<'_> {
             merges: merges.iter().map(|entry| (entry.merge.left, entry.merge.right, entry.title())).collect(),
             n_groups: self.groups.map_or(1, |groups| groups.n_groups),
             columns: ColumnData::of_file(self.columns.map_or(&[], |file| &file.columns)),
+            points,
         }
     }
 
@@ -252,6 +274,9 @@ impl Page<'_> {
         let keywords = entry.keywords.iter();
         ClusterData {
             name: entry.title(),
+            renamed: entry.renamed.as_deref(),
+            hidden: entry.hidden.then_some(true),
+            note: entry.note.as_deref(),
             size: entry.size,
             cohesion: to_decimals(entry.cohesion, 4),
             heap: entry.heap,
@@ -330,7 +355,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ClustersFile, ColumnsFile, GroupsFile, MapFile};
+    use crate::{ClustersFile, ColumnBins, ColumnsFile, GroupsFile, MapFile, NO_BIN, PageLimits, Points};
 
     #[test]
     fn texts_are_cut_between_characters() {
@@ -361,7 +386,7 @@ mod tests {
             "min_similarity": 0.1, "silhouette": 0.25, "n_empty_clusters": 1,
             "clusters": [
                 {
-                    "id": 0, "name": "cats", "size": 2, "cohesion": 0.91, "heap": true, "silhouette": 0.3,
+                    "id": 0, "name": "cats", "renamed": "pets", "hidden": true, "note": "Check these.", "size": 2, "cohesion": 0.91, "heap": true, "silhouette": 0.3,
                     "keywords": [
                         {"term": "cat", "written": "cats", "weight": 0.8, "score": 1.0, "share": 0.5},
                     ],
@@ -409,6 +434,14 @@ mod tests {
             {"name": "notes", "field": "notes", "kind": "text", "n_values": 5, "n_bad": 0},
         ]}))
         .unwrap();
+        let points = Points {
+            offsets: vec![[16_384, 0], [-8_192, 24_576], [0, -32_000], [0, 0], [0, 0]],
+            clusters: vec![0, 0, 1, -1, -1],
+            similarities: vec![242, 222, 255, 0, 0],
+            bins: vec![ColumnBins { column: 0, of_documents: vec![0, 1, NO_BIN, 0, NO_BIN] }],
+            sample: vec![1, 2, 0],
+            titles: ["b", "c", "cats </script> purr"].map(str::to_owned).to_vec(),
+        };
         let version = "1.2.3";
         let page = Page {
             clusters: &clusters,
@@ -418,8 +451,11 @@ mod tests {
             settings: &settings,
             trace,
             columns: Some(&columns),
+            points: Some(&points),
+            editable: false,
         };
-        let data = serde_json::to_string_pretty(&page.data(400, false)).unwrap();
+        let shown = page.points(PageLimits::default());
+        let data = serde_json::to_string_pretty(&page.data(400, false, shown.as_ref())).unwrap();
         let found = format!(
             "// An example of a page's data. Written by a test of docsphere-result (UPDATE_GOLDEN=1), which owns\n\
              // the schema; the type checker compares it with the schema of the page.\n\

@@ -29,20 +29,20 @@ const MAX_SECTIONS: usize = 256;
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind {
+pub struct Kind {
     /// Magic number.
-    pub(crate) mark: [u8; 8],
+    pub mark: [u8; 8],
     /// Name in messages.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Name with an article.
-    pub(crate) whole: &'static str,
+    pub whole: &'static str,
     /// Version written, and the newest version read.
-    pub(crate) version: u32,
+    pub version: u32,
 }
 
 impl Kind {
     /// An error for a file whose content does not match its kind.
-    pub(crate) fn damaged(&self, expected: impl ToString, found: impl ToString) -> Error {
+    pub fn damaged(&self, expected: impl ToString, found: impl ToString) -> Error {
         Error::malformed(self.name, expected.to_string(), found.to_string())
     }
 
@@ -120,7 +120,7 @@ impl Kind {
 
 /// Sections by name, in file order.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Container {
+pub struct Container {
     sections: Vec<Section>,
 }
 
@@ -140,22 +140,22 @@ struct TableEntry {
 
 impl Container {
     /// The content of a section, if present.
-    pub(crate) fn find(&self, name: &str) -> Option<&[u8]> {
+    pub fn find(&self, name: &str) -> Option<&[u8]> {
         self.sections.iter().find(|section| section.name == name).map(|section| &section.content[..])
     }
 
     /// The content of a required section.
-    pub(crate) fn section(&self, name: &str, kind: &Kind) -> Result<&[u8]> {
+    pub fn section(&self, name: &str, kind: &Kind) -> Result<&[u8]> {
         self.find(name).ok_or_else(|| kind.damaged(format!("a section \"{name}\""), "none"))
     }
 
     /// Adds a section. Names have at most 16 bytes.
-    pub(crate) fn push(&mut self, name: &str, content: Vec<u8>) {
+    pub fn push(&mut self, name: &str, content: Vec<u8>) {
         self.sections.push(Section { name: name.to_owned(), content });
     }
 
     /// Writes the file atomically: on failure the previous file remains.
-    pub(crate) fn write(&self, path: &Path, kind: &Kind) -> Result<()> {
+    pub fn write(&self, path: &Path, kind: &Kind) -> Result<()> {
         let header = self.header(kind);
         write_atomically(path, |file| {
             let contents = self.sections.iter().map(|section| &section.content[..]);
@@ -198,7 +198,7 @@ impl Container {
 
     /// Reads a file of this kind, of its version or an older one. `decoded` is the memory that
     /// decoded sections take, in bytes per byte of the section.
-    pub(crate) fn read(path: &Path, kind: &Kind, decoded: u64, memory: &MemoryLimit) -> Result<Container> {
+    pub fn read(path: &Path, kind: &Kind, decoded: u64, memory: &MemoryLimit) -> Result<Container> {
         let open = || -> Result<Container> {
             let mut file = File::open(path).map_err(|error| Error::io("read", error))?;
             let metadata = file.metadata().map_err(|error| Error::io("read", error))?;

@@ -186,6 +186,8 @@ pub use columns::{
     BadCell, Cell, Column, ColumnKind, ColumnReading, ColumnValue, DateForm, KeptColumns, KeptRow, KeptRows,
     Moment, TimeStep, Timeline, host,
 };
+#[doc(hidden)]
+pub use container::{Container, Kind as ContainerKind};
 #[cfg(feature = "text")]
 pub use corpus::{
     Corpus, CorpusFormat, CorpusOptions, CorpusPiece, CorpusStats, Document, EncodingName, Html, Keep, Kept,
@@ -207,7 +209,9 @@ pub use labels::Labels;
 pub use memory::MemoryLimit;
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
-pub use overview::{Groups, Merge, MergeTree, group_keywords};
+pub use overview::{
+    Discs, Groups, MAX_DISC_NEIGHBOURS, Merge, MergeTree, document_offsets, document_sample, group_keywords,
+};
 #[cfg(feature = "map")]
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{

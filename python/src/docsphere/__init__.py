@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._duplicates import find_duplicates
     from ._files import load, save
     from ._kmeans import SphericalKMeans
+    from ._report import Report
     from ._result import Result, load_result, report, write_result
     from ._score import Score, score
     from ._silhouette import silhouette_samples, silhouette_score
@@ -57,6 +58,7 @@ __all__ = [
     "FormatError",
     "MatrixError",
     "ParameterError",
+    "Report",
     "Result",
     "Score",
     "SphericalKMeans",
@@ -83,6 +85,7 @@ __all__ = [
 # Imported at first use. All of it imports scikit-learn, which takes most of the time that a worker
 # of a cluster takes to start, and which no worker uses.
 _MODULES = {
+    "Report": "_report",
     "Result": "_result",
     "Score": "_score",
     "SphericalKMeans": "_kmeans",

@@ -18,6 +18,7 @@ __all__ = [
     "fit",
     "fit_texts",
     "read_result",
+    "render_result",
     "score",
     "silhouette",
     "sweep",
@@ -54,6 +55,7 @@ def fit_texts(
     texts: Sequence[str], options: dict[str, Any], n_threads: int
 ) -> tuple[_CsrParts, TextModel, str | None]: ...
 def read_result(path: str | PathLike[str]) -> _Loaded: ...
+def render_result(path: str | PathLike[str], max_chars: int, max_bytes: int) -> str: ...
 def score(labels: NDArray[np.int32], classes: NDArray[np.int32]) -> tuple[float, float, float, float, int]: ...
 def silhouette(
     matrix: _CsrArrays, labels: NDArray[np.int32], n_clusters: int, n_threads: int
@@ -62,8 +64,8 @@ def sweep(
     matrix: _CsrArrays, options: dict[str, Any], n_clusters: str, stability: int, stability_sample: int
 ) -> tuple[list[tuple[Fitted, str]], str | None]: ...
 def write_report(
-    model: Model, matrix: _CsrArrays, given: dict[str, Any], path: str | PathLike[str], n_threads: int
-) -> int: ...
+    model: Model, matrix: _CsrArrays, given: dict[str, Any], path: str | PathLike[str] | None, n_threads: int
+) -> str: ...
 def write_result(
     model: Model, matrix: _CsrArrays, given: dict[str, Any], path: str | PathLike[str], n_threads: int
 ) -> None: ...

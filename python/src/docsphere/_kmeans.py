@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from ._checks import n_threads, positive
 from ._errors import ParameterError
 from ._matrix import csr_arrays, csr_matrix
 from ._progress import ProgressBar
+
+if TYPE_CHECKING:
+    from ._report import Report
 
 _INITS = ("merge", "k-means++", "plain-k-means++", "random")
 
@@ -420,6 +423,36 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         if X.dtype == np.float32:
             return self._model.similarities_f32(matrix, threads)
         return self._model.similarities(matrix, threads)
+
+    def show(self, X: Any, texts: Iterable[str] | None = None, *, height: int = 760, **options: Any) -> Report:
+        """Return the report page of the clusters, which a notebook shows. No file is written.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows of `fit`, or others.
+
+        texts : iterable of str or None, default=None
+            The text of each row, to be shown.
+
+        height : int, default=760
+            The height of the frame in a notebook, in pixels.
+
+        **options
+            Those of `docsphere.report`: `ids`, `feature_names`, `title` and so on.
+
+        Returns
+        -------
+        report : Report
+            The page.
+
+        See Also
+        --------
+        docsphere.report : Writes the page to a file; also for a pipeline.
+        """
+        from ._result import report
+
+        return report(self, X, texts, None, **options).show(height)
 
     def score(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the objective of new rows: the sum of their similarities.

@@ -20,6 +20,7 @@ from ._files import load
 from ._kmeans import SphericalKMeans
 from ._matrix import csr_arrays
 from ._pipeline import fitted_parts
+from ._report import Report
 from ._summary import checked_labels, feature_names_of
 from ._text import texts_of
 
@@ -30,7 +31,7 @@ def report(
     model: SphericalKMeans | Pipeline,
     X: Any,
     texts: Iterable[str] | None = None,
-    path: str | PathLike[str] = "report.html",
+    path: str | PathLike[str] | None = "report.html",
     *,
     ids: Iterable[object] | None = None,
     feature_names: ArrayLike | None = None,
@@ -40,8 +41,8 @@ def report(
     n_least_typical: int = 3,
     max_chars: int = 400,
     max_bytes: int = 10_000_000,
-) -> None:
-    """Write a page that shows the clusters: one self-contained HTML file.
+) -> Report:
+    """Write a page that shows the clusters: one self-contained HTML file. A notebook shows it.
 
     It is the page that ``docsphere cluster`` writes: a map of the clusters, a list to search and
     sort, groups of similar clusters, and for each cluster its keywords and documents.
@@ -57,8 +58,9 @@ def report(
     texts : iterable of str or None, default=None
         The text of each row, to be shown. A pipeline shows its texts by default.
 
-    path : str or path-like, default="report.html"
-        The file. It is written atomically and replaces an existing one.
+    path : str, path-like or None, default="report.html"
+        The file. It is written atomically and replaces an existing one. None writes
+        none.
 
     ids : iterable or None, default=None
         The id of each row; by default its number, counted from 1.
@@ -83,7 +85,13 @@ def report(
         Number of characters of each text that are shown.
 
     max_bytes : int, default=10000000
-        Fewer characters are shown if the page would become larger than this.
+        Fewer characters and fewer texts as points are shown if the page would become
+        larger than this.
+
+    Returns
+    -------
+    report : Report
+        The page. A notebook shows it if it is the last value of a cell.
 
     See Also
     --------
@@ -98,13 +106,15 @@ def report(
     >>> X = vectorizer.fit_transform(texts)
     >>> model = SphericalKMeans(n_clusters=2, random_state=0).fit(X)
     >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
-    >>> report(model, X, texts, page, feature_names=vectorizer.get_feature_names_out())
+    >>> shown = report(model, X, texts, page, feature_names=vectorizer.get_feature_names_out())
     >>> page.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
     limits = {"n_keywords": n_keywords, "n_representatives": n_representatives, "n_least_typical": n_least_typical}
     limits |= {"max_chars": max_chars, "max_bytes": max_bytes}
-    _docsphere.write_report(*_given(model, X, texts, ids, feature_names, title, limits).arguments(path))
+    path = None if path is None else Path(path)
+    given = _given(model, X, texts, ids, feature_names, title, limits)
+    return Report(_docsphere.write_report(*given.arguments(path)), path)
 
 
 def write_result(
@@ -165,7 +175,8 @@ def write_result(
         Number of characters of each text that the page shows.
 
     max_bytes : int, default=10000000
-        The page shows fewer characters if it would become larger than this.
+        The page shows fewer characters and fewer texts as points if it would become
+        larger than this.
 
     See Also
     --------
@@ -223,6 +234,9 @@ class Result:
 
     trace : dict
         The content of ``trace.json``: the record of the run.
+
+    path : Path
+        The folder.
     """
 
     model: SphericalKMeans | Pipeline
@@ -232,6 +246,30 @@ class Result:
     clusters: dict[str, Any]
     groups: dict[str, Any] | None
     trace: dict[str, Any]
+    path: Path
+
+    def show(self, *, height: int = 760, max_chars: int = 400, max_bytes: int = 10_000_000) -> Report:
+        """Return the report page of the result, which a notebook shows. No file is written.
+
+        Parameters
+        ----------
+        height : int, default=760
+            The height of the frame in a notebook, in pixels.
+
+        max_chars : int, default=400
+            Number of characters of each text that are shown.
+
+        max_bytes : int, default=10000000
+            Fewer characters and fewer texts as points are shown if the page would
+            become larger than this.
+
+        Returns
+        -------
+        report : Report
+            The page, made from the files of the folder.
+        """
+        limits = natural("max_chars", max_chars), natural("max_bytes", max_bytes)
+        return Report(_docsphere.render_result(self.path, *limits), None, natural("height", height))
 
 
 def load_result(path: str | PathLike[str]) -> Result:
@@ -262,6 +300,7 @@ def load_result(path: str | PathLike[str]) -> Result:
         clusters=json.loads(clusters),
         groups=None if groups is None else json.loads(groups),
         trace=_trace(path / "trace.json"),
+        path=path,
     )
 
 
@@ -286,7 +325,7 @@ class _Given:
     values: dict[str, Any]
     threads: int
 
-    def arguments(self, path: str | PathLike[str]) -> tuple[Any, ...]:
+    def arguments(self, path: str | PathLike[str] | None) -> tuple[Any, ...]:
         return self.model, self.matrix, self.values, path, self.threads
 
 

@@ -4,6 +4,7 @@ use clap::Args;
 use docsphere_result::{PageLimits, Rendered};
 
 use crate::memory;
+use crate::numbers::counted;
 
 /// Size limits of the report.
 #[derive(Args, Clone, Copy, Debug)]
@@ -13,8 +14,8 @@ pub(crate) struct PageArgs {
     #[arg(long, value_name = "N", default_value_t = 400)]
     pub(crate) report_chars: usize,
 
-    /// Maximum size of the report; beyond it, fewer characters of each document are shown ("500K",
-    /// "10M")
+    /// Maximum size of the report; beyond it, fewer characters of each document and fewer points
+    /// are shown ("500K", "10M")
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = memory::parse_bytes)]
     pub(crate) report_size: u64,
 }
@@ -31,11 +32,16 @@ impl PageArgs {
             Some(format!(
                 "note: report.html has {size} although it shows no texts, more than --report-size; a run with fewer --keywords, --representatives and --least-typical makes it smaller"
             ))
-        } else if rendered.n_chars < self.report_chars {
-            let n_chars = rendered.n_chars;
-            Some(format!(
-                "note: report.html shows {n_chars} characters of a document, to stay within --report-size"
-            ))
+        } else if rendered.n_chars < self.report_chars || rendered.has_fewer_points {
+            let n_chars = counted(rendered.n_chars, "character");
+            let n_points = counted(rendered.n_points, "document");
+            Some(if rendered.has_fewer_points {
+                format!(
+                    "note: report.html shows {n_chars} of a document and {n_points} as points, to stay within --report-size"
+                )
+            } else {
+                format!("note: report.html shows {n_chars} of a document, to stay within --report-size")
+            })
         } else {
             None
         }

@@ -176,7 +176,9 @@ impl Args {
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
             let forecast = Forecast::new(&loaded.rows, &params, self.output.silhouette);
-            forecast.with_columns(loaded.n_columns(), params.params().n_clusters).check(limit)?;
+            forecast
+                .with_columns(loaded.n_columns(), loaded.document_ids().len(), params.params().n_clusters)
+                .check(limit)?;
         }
         let fit = self.fit(&params, &loaded, resume, &mut progress)?;
         fail_point("loop ended");

@@ -1,10 +1,12 @@
 //! `docsphere index`: builds the search index of a result after the run.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use docsphere::{Corpus, Keep};
+use docsphere_result::edits::base_of;
 use docsphere_result::{ClustersFile, ColumnsFile, names, read_assignments};
 
 use crate::args::{InputArgs, UsageError};
@@ -83,6 +85,11 @@ impl Args {
         });
         progress.finish();
         written?;
+        // The index of the run is older than this one, which has the clusters after all edits.
+        let of_run = base_of(&self.result).join(names::DOCUMENTS);
+        if of_run != path && of_run.exists() {
+            fs::remove_file(&of_run).with_context(|| format!("{}: cannot remove", of_run.display()))?;
+        }
         if !self.quiet {
             let n_documents = counted(lines.len(), "document");
             People::new().line(format_args!("{n_documents} written to {}", path.display()))?;

@@ -105,6 +105,15 @@ impl Args {
             if cluster.heap { ", a heap: its documents have little in common" } else { "" }
         ))?;
         out.line(cluster.title())?;
+        if let Some(former) = &cluster.renamed {
+            out.line(format_args!("called {former} by the run"))?;
+        }
+        if cluster.hidden {
+            out.line("hidden")?;
+        }
+        if let Some(note) = &cluster.note {
+            out.line(format_args!("note: {note}"))?;
+        }
         out.line("")?;
         let has_shares = cluster.keywords.iter().any(|keyword| keyword.share.is_some());
         out.line(if has_shares { "keywords: score, share of the documents" } else { "keywords" })?;

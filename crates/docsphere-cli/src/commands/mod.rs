@@ -6,6 +6,7 @@ mod cluster;
 mod compare;
 mod completions;
 mod demo;
+mod edit;
 mod export;
 mod growing;
 #[cfg(feature = "serve")]
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Serve(serve::Args),
     #[cfg(feature = "serve")]
     Index(index::Args),
+    Edit(edit::Args),
     Merge(merge::Args),
     Verify(verify::Args),
     Vectorize(vectorize::Args),
@@ -71,6 +73,7 @@ impl Command {
             Command::Serve(args) => args.run(),
             #[cfg(feature = "serve")]
             Command::Index(args) => args.run(),
+            Command::Edit(args) => args.run(),
             Command::Merge(args) => args.run(),
             Command::Verify(args) => args.run(),
             Command::Vectorize(args) => args.run(),

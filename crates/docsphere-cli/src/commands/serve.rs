@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::Model;
-use docsphere_result::{StoredPage, names, served_policy};
+use docsphere_result::{Points, StoredPage, names, served_policy};
 
 use crate::args::PageArgs;
 use crate::console::{People, tell};
@@ -13,6 +14,7 @@ use crate::interrupt;
 use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::serve::answers::Documents;
+use crate::serve::hits::Selection;
 use crate::serve::hosts::{HostName, Hosts};
 use crate::serve::index;
 use crate::serve::server::{self, Site};
@@ -48,6 +50,16 @@ pub(crate) struct Args {
     limits: PageArgs,
 }
 
+/// Documents that the page gets as points; of more, it gets a sample of this size.
+const MAX_POINTS: usize = 2_000_000;
+
+/// The points as the page gets them.
+fn message(points: &Points, n_clusters: usize) -> Result<Vec<u8>> {
+    let n_points = points.n_labelled().min(MAX_POINTS);
+    memory::of_readers().check("the points", points.message_bytes(n_points))?;
+    Ok(points.to_message(n_clusters, MAX_POINTS))
+}
+
 fn parse_max_connections(typed: &str) -> Result<usize, String> {
     let n = typed.parse().ok().filter(|n| (1..=100_000).contains(n));
     n.ok_or_else(|| "must be a number from 1 to 100000".to_owned())
@@ -55,7 +67,7 @@ fn parse_max_connections(typed: &str) -> Result<usize, String> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let stored = StoredPage::read(&self.result, &memory::of_readers())?;
+        let mut stored = StoredPage::read(&self.result, &memory::of_readers())?;
         let index = self.result.join(names::DOCUMENTS);
         self.check_index(&index, &stored)?;
         let hosts = Hosts::new(&self.host_name, self.address.is_loopback());
@@ -66,10 +78,17 @@ impl Args {
                 "note: the server answers to its IP addresses and to {names}; --host-name adds another name"
             ));
         }
+        let clusters = Documents::open(&index)?.clusters()?;
+        let points = stored.take_points();
+        let n_clusters = stored.clusters().clusters.len();
+        let message = points.as_ref().map(|points| message(points, n_clusters)).transpose()?;
+        let bins = points.map(Points::into_bins).unwrap_or_default();
         let site = Site {
             page: stored.page().render(self.limits.limits(), true).html,
             policy: served_policy(),
             index,
+            selection: Arc::new(Selection { clusters, bins }),
+            points: message,
             hosts,
             max_connections: self.max_connections,
         };

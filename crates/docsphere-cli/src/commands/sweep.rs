@@ -204,7 +204,7 @@ impl Args {
         let most = grid.as_slice()[grid.as_slice().len() - 1];
         let largest = params.clone().n_clusters(most).check()?;
         let forecast = Forecast::of_sweep(&loaded.rows, sweep, &largest, self.output.silhouette);
-        forecast.with_columns(loaded.n_columns(), most).check(limit)
+        forecast.with_columns(loaded.n_columns(), loaded.document_ids().len(), most).check(limit)
     }
 
     /// Does all numbers, or as many as there is time for, and writes the result of each.

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{ClusterId, Model, UnitRows};
+use docsphere_result::edits::{Edits, base_of};
 use docsphere_result::{ClustersFile, ReadAssignment, names, read_assignments};
 use rayon::prelude::*;
 use serde_json::json;
 
 use super::model_rows::{rows_for_model, rows_of_result};
 use crate::args::{InputArgs, KeepArgs};
-use crate::console::{People, print_json};
+use crate::console::{People, print_json, tell};
 use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::progress::Progress;
@@ -62,7 +63,16 @@ struct Mismatch {
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
-        let assignments = read_assignments(&self.result, &memory::of_readers())?;
+        // The clusters of the run, which edits do not change.
+        let base = base_of(&self.result);
+        let n_edits = Edits::read(&self.result, &memory::of_readers())?.edits.len();
+        if n_edits > 0 && !self.json {
+            tell(&format!(
+                "note: the result has {}; verified are the clusters of the run",
+                counted(n_edits, "edit")
+            ));
+        }
+        let assignments = read_assignments(&base, &memory::of_readers())?;
         let Limits { min_similarity, duplicate_similarity } = self.limits()?;
         let mut progress = Progress::new(self.json);
         let rows = if self.input.inputs.is_empty() {

@@ -10,8 +10,8 @@ use docsphere::{
     DocId, Fit, MergeTree, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette,
 };
 use docsphere_result::{
-    AssignedColumns, Assignments, ChangeEntry, Clustering, ColumnsFile, Curve, Description, MapFile, Page,
-    Seconds, Setting, TraceFile, names, set_outliers_apart,
+    AssignedColumns, Assignments, ChangeEntry, Clustering, ColumnBins, ColumnsFile, Curve, Description,
+    MapFile, Page, Points, Seconds, Setting, TraceFile, names, set_outliers_apart,
 };
 
 use crate::args::{ClusterArgs, OutputArgs, PageArgs, RunConfiguration};
@@ -49,6 +49,8 @@ pub(crate) struct Outcome {
     pub(crate) silhouettes: Option<Vec<f64>>,
     /// The kept columns by cluster, if there are any.
     pub(crate) columns: Option<ColumnsFile>,
+    /// The documents as points on the map, if there is one.
+    pub(crate) points: Option<Points>,
     pub(crate) seconds: Seconds,
 }
 
@@ -86,7 +88,7 @@ impl Outcome {
         };
         let mut has_warned = false;
         let texts = |numbers: &[u64]| {
-            texts_of(numbers, loaded).unwrap_or_else(|error| {
+            texts_of_rows(numbers, loaded).unwrap_or_else(|error| {
                 // Not worth discarding hours of work.
                 if !std::mem::replace(&mut has_warned, true) {
                     progress
@@ -112,14 +114,17 @@ impl Outcome {
             progress
                 .say(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
         }
-        let columns = match &loaded.columns {
+        let (columns, bins) = match &loaded.columns {
             Some(kept) => {
                 let n_clusters = fit.model.centroids().n_clusters();
                 let (ids, labels) = (loaded.document_ids(), loaded.document_labels(&fit.labels));
-                Some(ColumnsFile::new(kept, ids, &labels, n_clusters, &memory::of_readers())?)
+                let limit = memory::of_readers();
+                let (file, bins) = ColumnsFile::with_bins(kept, ids, &labels, n_clusters, &limit)?;
+                (Some(file), bins)
             }
-            None => None,
+            None => (None, Vec::new()),
         };
+        let points = points_of(&clustering, &description, bins, loaded, output)?;
         let iterations = &fit.trace.iterations;
         let seconds = Seconds {
             read: loaded.seconds.read,
@@ -131,7 +136,7 @@ impl Outcome {
             total: 0.0,
         };
         let silhouettes = silhouette.map(|silhouette| silhouette.of_rows);
-        Ok(Outcome { fit, model, description, silhouettes, columns, seconds })
+        Ok(Outcome { fit, model, description, silhouettes, columns, points, seconds })
     }
 
     /// Writes everything into a folder. `run_start` is the time at which the run began.
@@ -168,6 +173,7 @@ impl Outcome {
         self.description.write(folder)?;
         self.columns.as_ref().map_or(Ok(()), |columns| columns.write(folder))?;
         options.configuration.write(folder)?;
+        self.points.as_ref().map_or(Ok(()), |points| points.write(folder))?;
         fail_point("description written");
         if let Some(map) = &self.description.map {
             self.write_page(&folder.join(names::REPORT), options, map)?;
@@ -175,12 +181,8 @@ impl Outcome {
         }
         #[cfg(feature = "serve")]
         if options.output.index {
-            let of_document = |number: usize| {
-                let row = loaded.row_of(number);
-                (fit.labels.as_slice()[row], docsphere_result::rounded(fit.similarities[row]))
-            };
-            let (path, is_silent) = (folder.join(names::DOCUMENTS), options.output.is_silent());
-            write_index(&path, loaded, self.columns.as_ref(), is_silent, of_document);
+            let columns = self.columns.as_ref();
+            write_index(&folder.join(names::DOCUMENTS), fit, loaded, columns, options.output.is_silent());
             fail_point("index written");
         }
         self.seconds.write = start.elapsed().as_secs_f64();
@@ -213,6 +215,8 @@ impl Outcome {
             settings: options.settings,
             trace: Curve::new(&self.fit.trace.iterations),
             columns: self.columns.as_ref(),
+            points: self.points.as_ref(),
+            editable: false,
         };
         let rendered = page.render(options.page.limits(), false);
         if let Some(remark) = options.page.remark(&rendered).filter(|_| !options.output.quiet) {
@@ -220,6 +224,25 @@ impl Outcome {
         }
         fs::write(path, rendered.html).with_context(|| format!("{}: cannot write", path.display()))
     }
+}
+
+/// The documents of a clustering as points, if there is a map. Without titles if no documents are
+/// shown.
+fn points_of(
+    clustering: &Clustering<'_>,
+    description: &Description,
+    bins: Vec<ColumnBins>,
+    loaded: &Loaded,
+    output: &OutputArgs,
+) -> Result<Option<Points>> {
+    let rows = loaded.copies.as_ref().map(|copies| copies.of_lines().lines);
+    let Some(points) = Points::new(clustering, description, rows, bins)? else { return Ok(None) };
+    if output.representatives == 0 && output.least_typical == 0 {
+        return Ok(Some(points));
+    }
+    // A text that cannot be read was reported when the clusters were described.
+    let texts = |numbers: &[u64]| texts_of(numbers, loaded).unwrap_or_default();
+    Ok(Some(points.with_titles(loaded.document_ids(), texts)))
 }
 
 /// The silhouettes, if they are wanted and there are two clusters to compare.
@@ -243,12 +266,20 @@ fn silhouette_of(
     Ok(Some(silhouette(&loaded.rows, &fit.labels, fit.model.centroids().n_clusters())?))
 }
 
-/// The texts of some documents, by document number. `numbers` must ascend.
+/// The texts of some rows, by their numbers, which must ascend.
+fn texts_of_rows(rows: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
+    let documents: Vec<u64> = rows.iter().map(|&row| loaded.document_of(row)).collect();
+    let texts = texts_of(&documents, loaded)?;
+    // Both ascend.
+    Ok(rows.iter().copied().zip(texts.into_values()).collect())
+}
+
+/// The texts of some documents, by document number. `numbers` must ascend. All of them, or none if
+/// texts were not kept.
 fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     let Some(texts) = loaded.texts() else { return Ok(BTreeMap::new()) };
-    // Numbers of rows, so they fit.
-    let docs: Vec<DocId> =
-        numbers.iter().map(|&number| DocId::new(loaded.document_of(number) as u32)).collect();
+    // Numbers of documents, so they fit.
+    let docs: Vec<DocId> = numbers.iter().map(|&number| DocId::new(number as u32)).collect();
     let documents = texts.get_many(&docs)?;
     // They are copied into the output.
     let n_bytes: usize = documents.iter().map(|document| document.text.len()).sum();
@@ -256,16 +287,9 @@ fn texts_of(numbers: &[u64], loaded: &Loaded) -> Result<BTreeMap<u64, String>> {
     Ok(numbers.iter().copied().zip(documents.into_iter().map(|document| document.text)).collect())
 }
 
-/// Writes the search index, with the cluster and the similarity of each document. A failure is only
-/// a warning: the index can be built later.
+/// Writes the search index. A failure is only a warning: the index can be built later.
 #[cfg(feature = "serve")]
-pub(crate) fn write_index(
-    path: &Path,
-    loaded: &Loaded,
-    columns: Option<&ColumnsFile>,
-    is_silent: bool,
-    of_document: impl Fn(usize) -> (i32, f64),
-) {
+fn write_index(path: &Path, fit: &Fit, loaded: &Loaded, columns: Option<&ColumnsFile>, is_silent: bool) {
     use std::ops::ControlFlow;
 
     use docsphere::{Event, Observer};
@@ -279,9 +303,10 @@ pub(crate) fn write_index(
         ControlFlow::Continue(())
     };
     let ids = loaded.document_ids();
-    let line = |number: usize| {
-        let (cluster, similarity) = of_document(number);
-        Line { id: &ids[number], cluster, similarity }
+    let line = |number: usize| Line {
+        id: &ids[number],
+        cluster: fit.labels.as_slice()[loaded.row_of(number)],
+        similarity: docsphere_result::rounded(fit.similarities[loaded.row_of(number)]),
     };
     let entries = columns.map_or(&[][..], |file| &file.columns);
     let columns = Columns { entries, kept: loaded.columns.as_ref() };

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -12,14 +13,15 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
-use super::expression::{OPEN, expression, first_word, is_single};
+use super::expression::{expression, first_word, is_single};
+use super::hits::Selection;
 use super::index::cannot_read;
 
 /// Documents per page.
 pub(crate) const PAGE_DOCS: usize = 20;
 
 /// More hits than this are neither counted nor ranked.
-const MAX_COUNTED: usize = 10_000;
+pub(super) const MAX_COUNTED: usize = 10_000;
 
 /// Texts longer than this are shown in part.
 const SHOWN_CHARS: usize = 1_000;
@@ -50,6 +52,8 @@ pub(crate) struct Question {
     pub(crate) cluster: Option<i32>,
     /// Page number, from 0.
     pub(crate) page: usize,
+    /// Columns, and the bins of which a document must have one.
+    pub(crate) bins: Vec<(u32, Vec<u8>)>,
 }
 
 /// One page of the documents that match a request.
@@ -102,19 +106,22 @@ impl From<rusqlite::Error> for Trouble {
 }
 
 /// A page of hits.
-struct Hits<'a> {
+pub(super) struct Hits<'a> {
     /// The FTS5 expression that was actually used.
-    words: &'a str,
+    pub(super) words: &'a str,
     /// Number of hits, at most [`MAX_COUNTED`] + 1.
-    total: usize,
-    numbers: Vec<i64>,
+    pub(super) total: usize,
+    pub(super) numbers: Vec<i64>,
 }
 
 /// The index file, open for reading.
 pub(crate) struct Documents {
-    connection: Connection,
+    pub(super) connection: Connection,
     /// The names of the kept columns.
     columns: Vec<String>,
+    /// Empty until [`Documents::with_selection`]: then there are no hits by cluster, and no
+    /// filters.
+    pub(super) selection: Arc<Selection>,
 }
 
 impl Documents {
@@ -134,9 +141,14 @@ impl Documents {
                 .prepare("SELECT name FROM columns ORDER BY position")?
                 .query_map([], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
-            Ok(Documents { connection, columns })
+            Ok(Documents { connection, columns, selection: Arc::default() })
         };
         open().with_context(|| cannot_read(path))
+    }
+
+    /// With the clusters and bins of all documents.
+    pub(crate) fn with_selection(self, selection: &Arc<Selection>) -> Self {
+        Documents { selection: Arc::clone(selection), ..self }
     }
 
     /// From now on queries are abandoned after a time limit, or when their client is gone.
@@ -166,6 +178,21 @@ impl Documents {
         Ok(sizes.collect::<Result<_, _>>()?)
     }
 
+    /// The cluster of each document.
+    pub(crate) fn clusters(&self) -> Result<Vec<i32>> {
+        let mut clusters = vec![-1; self.len()?];
+        // From the index alone, which is much smaller than the table.
+        let mut statement =
+            self.connection.prepare("SELECT number, cluster FROM documents INDEXED BY by_cluster")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(cluster) = clusters.get_mut(row.get::<_, i64>(0)? as usize) {
+                *cluster = row.get(1)?;
+            }
+        }
+        Ok(clusters)
+    }
+
     /// The requested documents, in an order that depends only on the file.
     ///
     /// Without words: for a cluster, the most typical first; otherwise in corpus order. With words:
@@ -177,13 +204,20 @@ impl Documents {
             return Err(Trouble::Question("there is no such page".to_owned()));
         };
         let words = expression(&question.words).map_err(Trouble::Question)?;
+        let (cluster, filter) = (question.cluster, self.filter(&question.bins)?);
         let (total, documents) = match &words {
             Some(words) => {
-                let hits = self.hits(words, question.cluster, offset)?;
+                let hits = match filter.is_empty() {
+                    true => self.hits(words, cluster, offset)?,
+                    false => self.hits_filtered(words, cluster, &filter, offset)?,
+                };
                 (hits.total, self.around(&hits.numbers, hits.words)?)
             }
             None if question.words.trim().is_empty() => {
-                let (total, numbers) = self.listed(question.cluster, offset)?;
+                let (total, numbers) = match filter.is_empty() {
+                    true => self.listed(cluster, offset)?,
+                    false => self.listed_filtered(cluster, &filter, offset)?,
+                };
                 (total, self.beginnings(&numbers)?)
             }
             // Punctuation without words matches nothing.
@@ -226,15 +260,8 @@ impl Documents {
         // cluster.
         let hits = "SELECT rowid FROM words WHERE words MATCH ?1 AND (?2 IS NULL OR +rowid IN (SELECT number FROM documents WHERE cluster = ?2))";
         let query = format!("{hits} ORDER BY rowid LIMIT {}", MAX_COUNTED + 1);
-        // A prefix search takes ten times as long as a word search, and FTS5 does it for all
-        // documents before the first hit. So it is skipped if the word itself is frequent.
-        let (mut used, mut first) = (words, Vec::new());
-        if let Some(whole) = words.strip_suffix(OPEN) {
-            (used, first) = (whole, self.numbers(&query, params![whole, cluster])?);
-        }
-        if first.len() <= MAX_COUNTED {
-            (used, first) = (words, self.numbers(&query, params![words, cluster])?);
-        }
+        let used = self.searched(words)?;
+        let first = self.numbers(&query, params![used, cluster])?;
         let total = first.len();
         let order = if total <= MAX_COUNTED { "rank, rowid" } else { "rowid" };
         let numbers = if total <= MAX_COUNTED && offset >= total {
@@ -248,7 +275,7 @@ impl Documents {
         Ok(Hits { words: used, total, numbers })
     }
 
-    fn numbers(&self, query: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<i64>> {
+    pub(super) fn numbers(&self, query: &str, values: &[&dyn ToSql]) -> rusqlite::Result<Vec<i64>> {
         self.connection.prepare_cached(query)?.query_map(values, |row| row.get(0))?.collect()
     }
 
@@ -393,7 +420,7 @@ mod tests {
     }
 
     fn ask(documents: &Documents, words: &str, cluster: Option<i32>) -> Vec<i64> {
-        let question = Question { words: words.to_owned(), cluster, page: 0 };
+        let question = Question { words: words.to_owned(), cluster, ..Question::default() };
         let mut found: Vec<i64> =
             documents.ask(&question).unwrap().documents.iter().map(|d| d.number).collect();
         found.sort_unstable();

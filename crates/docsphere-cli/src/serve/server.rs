@@ -4,8 +4,10 @@
 //! | route | response |
 //! |---|---|
 //! | `/` | the page |
-//! | `/api/documents?q=WORDS&cluster=N&page=N` | some documents, as JSON |
+//! | `/api/documents?q=WORDS&cluster=N&page=N&bins=C:N,N` | some documents, as JSON |
 //! | `/api/documents/NUMBER` | one document, whole |
+//! | `/api/hits?q=WORDS&bins=C:N,N` | the hits of a search by cluster |
+//! | `/api/points` | all documents as points, as bytes |
 //!
 //! docs/server.md documents parameters, responses and limits.
 
@@ -23,13 +25,15 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::answers::{Documents, Question, Trouble};
+use super::answers::{Documents, Trouble};
+use super::asked::{self, Pairs};
 use super::connections::{self, Reached};
+use super::hits::Selection;
 use super::hosts::Hosts;
 use super::workers::Workers;
 use crate::console::tell;
@@ -51,12 +55,18 @@ pub(crate) struct Site {
     pub(crate) policy: String,
     /// The file with the documents.
     pub(crate) index: PathBuf,
+    /// Their clusters and bins.
+    pub(crate) selection: Arc<Selection>,
+    /// The documents as points, if there are any.
+    pub(crate) points: Option<Vec<u8>>,
     pub(crate) hosts: Hosts,
     pub(crate) max_connections: usize,
 }
 
 struct Served {
     page: Bytes,
+    /// One copy for all clients, so that it needs no room among responses.
+    points: Option<Bytes>,
     policy: HeaderValue,
     hosts: Hosts,
     workers: Workers,
@@ -81,7 +91,7 @@ impl AsRef<[u8]> for Held {
 /// Serves until the process is asked to stop. `ready` is called with the address once the server
 /// accepts connections.
 pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<()> {
-    let workers = Workers::start(&site.index)?;
+    let workers = Workers::start(&site.index, &site.selection)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.with_context(|| {
@@ -90,6 +100,7 @@ pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr
         ready(listener.local_addr()?);
         let served = Served {
             page: site.page.into(),
+            points: site.points.map(Bytes::from),
             policy: HeaderValue::from_str(&site.policy)?,
             hosts: site.hosts,
             workers,
@@ -117,6 +128,8 @@ fn router(served: Served) -> Router {
         .route("/", get(page))
         .route("/api/documents", get(documents))
         .route("/api/documents/{number}", get(document))
+        .route("/api/hits", get(hits))
+        .route("/api/points", get(points))
         .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is no such page") })
         .layer(middleware::from_fn_with_state(Arc::clone(&served), guarded))
         .with_state(served)
@@ -155,25 +168,34 @@ async fn page(State(served): State<Arc<Served>>) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], served.page.clone()).into_response()
 }
 
-/// The query parameters of a search.
-#[derive(Deserialize)]
-struct Asked {
-    #[serde(default)]
-    q: String,
-    cluster: Option<i32>,
-    #[serde(default)]
-    page: usize,
+/// The query parameters of a request, as they were typed.
+type Typed = Result<Query<Pairs>, axum::extract::rejection::QueryRejection>;
+
+async fn documents(State(served): State<Arc<Served>>, typed: Typed) -> Response {
+    match pairs(typed).and_then(asked::documents) {
+        Ok(question) => served.answer(move |documents| documents.ask(&question).map(Some)).await,
+        Err(message) => refusal(StatusCode::BAD_REQUEST, message),
+    }
 }
 
-async fn documents(
-    State(served): State<Arc<Served>>,
-    asked: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
-) -> Response {
-    let Ok(Query(asked)) = asked else {
-        return refusal(StatusCode::BAD_REQUEST, "ask as /api/documents?q=WORDS&cluster=N&page=N");
-    };
-    let question = Question { words: asked.q, cluster: asked.cluster, page: asked.page };
-    served.answer(move |documents| documents.ask(&question).map(Some)).await
+async fn hits(State(served): State<Arc<Served>>, typed: Typed) -> Response {
+    match pairs(typed).and_then(asked::hits) {
+        Ok(question) => served.answer(move |documents| documents.by_cluster(&question).map(Some)).await,
+        Err(message) => refusal(StatusCode::BAD_REQUEST, message),
+    }
+}
+
+fn pairs(typed: Typed) -> Result<Pairs, &'static str> {
+    typed.map(|Query(pairs)| pairs).map_err(|_| "the query cannot be read")
+}
+
+async fn points(State(served): State<Arc<Served>>) -> Response {
+    match &served.points {
+        Some(points) => {
+            ([(header::CONTENT_TYPE, "application/octet-stream")], points.clone()).into_response()
+        }
+        None => refusal(StatusCode::NOT_FOUND, "this result has no points; docsphere cluster makes them"),
+    }
 }
 
 async fn document(

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::answers::{Documents, TIME_LIMIT, Trouble};
+use super::hits::Selection;
 
 /// Maximum number of waiting requests.
 pub(crate) const MAX_WAITING: usize = 800;
@@ -50,10 +51,10 @@ impl Drop for Asker {
 
 impl Workers {
     /// Starts one thread per core.
-    pub(crate) fn start(index: &Path) -> Result<Self> {
+    pub(crate) fn start(index: &Path, selection: &Arc<Selection>) -> Result<Self> {
         let queue = Arc::new(Queue::default());
         for _ in 0..Self::count() {
-            let mut documents = Documents::open(index)?;
+            let mut documents = Documents::open(index)?.with_selection(selection);
             let queue = Arc::clone(&queue);
             thread::Builder::new().name("search".to_owned()).spawn(move || queue.work(&mut documents))?;
         }

@@ -62,12 +62,12 @@ pub enum Moved {
 
 /// The cluster of a document after all edits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Placed {
-    pub(super) cluster: i32,
+pub(crate) struct Placed {
+    pub(crate) cluster: i32,
     /// Its similarity, if it is another one.
-    pub(super) similarity: Option<f64>,
+    pub(crate) similarity: Option<f64>,
     /// Whether what is in the cluster, or which cluster it is, has changed.
-    pub(super) is_touched: bool,
+    pub(crate) is_touched: bool,
 }
 
 impl Relabelled {

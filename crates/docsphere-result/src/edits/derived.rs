@@ -18,6 +18,7 @@ use crate::groups::GroupsFile;
 use crate::map::MapFile;
 use crate::names;
 use crate::page::{PageLimits, StoredPage};
+use crate::points::Points;
 
 /// The folder with the files of a result as the run has written them: the folder [`names::BASE`] in
 /// it, or the result itself if it has no edits.
@@ -99,6 +100,10 @@ pub fn derive(out: &Path, edits: &Edits, limits: PageLimits, limit: &MemoryLimit
         relabel(base, out, moves, limit)?;
     }
     let has = |name: &str| base.join(name).exists();
+    match Points::read(base, limit)?.filter(|_| !moves.is_empty()) {
+        Some(points) => points.relabelled(|cluster| moves.place(cluster)).write(out)?,
+        None => put(base, out, names::POINTS)?,
+    }
     let whole = AssignmentsFormat::ALL.iter().find(|format| has(format.documents_name()));
     if has(names::GROUP_TABLE) || (whole.is_some() && !moves.is_empty()) {
         let lines = read_assignments(out, limit)?;

@@ -24,6 +24,7 @@ mod joined;
 mod operation;
 mod tree;
 
+pub(crate) use applied::Placed;
 pub use applied::{Edited, Moved, Relabelled};
 pub use derived::{apply, base_of, derive, put};
 pub use operation::{Edit, Edits, Operation};

@@ -41,6 +41,13 @@ pub struct Neighbour {
     pub similarity: f64,
 }
 
+impl Neighbour {
+    /// A cluster with this similarity.
+    pub fn new(cluster: ClusterId, similarity: f64) -> Self {
+        Neighbour { cluster, similarity }
+    }
+}
+
 /// The nearest clusters of each row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nearest {

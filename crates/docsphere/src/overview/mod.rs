@@ -1,14 +1,19 @@
 //! Stage 12: an overview of the clusters. A merge tree that joins similar clusters into groups,
-//! names for groups, and positions on a map.
+//! names for groups, positions on a map, and the places of documents around them.
 //!
-//! All of it is computed from the centroids alone, and none of it changes a label.
+//! All of it but the places of documents is computed from the centroids alone, and none of it
+//! changes a label.
 
 mod names;
+mod offsets;
 #[cfg(feature = "map")]
 mod places;
+mod sample;
 mod tree;
 
 pub use names::group_keywords;
+pub use offsets::{Discs, MAX_DISC_NEIGHBOURS, document_offsets};
 #[cfg(feature = "map")]
 pub use places::{MAP_NEIGHBOURS, cluster_places};
+pub use sample::document_sample;
 pub use tree::{Groups, Merge, MergeTree};

@@ -29,7 +29,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use draw::SeedRng;
-pub(crate) use order::{Buckets, Ordered, content_hash};
+pub(crate) use order::{Buckets, Ordered, content_hash, mix};
 pub(crate) use sampled::{sample_of, sampled};
 pub(crate) use search::Search;
 pub(crate) use source::{Draw, Drawable, Joined, Lowered, Placed, Seed, SeedSource};

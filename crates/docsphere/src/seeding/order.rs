@@ -122,7 +122,7 @@ pub(crate) fn content_hash(row: Row<'_>) -> u64 {
 }
 
 /// Spreads every bit over all others; 0 stays 0.
-pub(super) fn mix(mut bits: u64) -> u64 {
+pub(crate) fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ bits >> 31

@@ -36,7 +36,7 @@ pub(super) fn arguments_of(before: &Before, inputs: &[PathBuf], typed: &[Setting
     let mut words: Vec<OsString> = vec!["docsphere".into(), "cluster".into()];
     let settings = settings_of_run(&before.trace.settings, typed);
     words.extend(settings.iter().flat_map(Setting::words).map(OsString::from));
-    words.extend(written_files(&before.base, &before.clusters)?.into_iter().map(OsString::from));
+    words.extend(written_files(&before.folder, &before.clusters)?.into_iter().map(OsString::from));
     words.extend(["--force".into(), "--output".into(), before.folder.clone().into(), "--".into()]);
     match inputs {
         // Documents are only removed: the parser wants an input, which is not read.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{ColumnStore, Model, TextStore, UnitRows};
-use docsphere_result::edits::{Edits, base_of};
+use docsphere_result::edits::base_of;
 use docsphere_result::{ClustersFile, ReadAssignment, ReadTrace, names, read_assignments};
 
 use crate::memory;
@@ -17,10 +17,6 @@ pub(in crate::commands) struct Before {
     pub(in crate::commands) model: Model,
     pub(in crate::commands) clusters: ClustersFile,
     pub(in crate::commands) trace: ReadTrace,
-    /// What people have changed. The clusters and lines here are those of the run, without edits.
-    pub(in crate::commands) edits: Edits,
-    /// The folder of the files that edits change, as the run has written them.
-    pub(in crate::commands) base: PathBuf,
     /// Every document and its cluster.
     pub(in crate::commands) lines: Vec<ReadAssignment>,
     /// The rows of all documents, copies included.
@@ -37,6 +33,7 @@ impl Before {
         let shown = folder.display();
         let limit = memory::of_readers();
         let lock = ResultLock::take(folder)?;
+        // Edits are applied again afterwards.
         let base = base_of(folder);
         let clusters = ClustersFile::read(&base, &limit)?;
         let path = |name: &str| folder.join(name);
@@ -47,7 +44,7 @@ impl Before {
         );
         let model = Model::load_within(path(names::MODEL), &limit)?;
         let trace = ReadTrace::read(folder, &limit)?;
-        let (lines, edits) = (read_assignments(&base, &limit)?, Edits::read(folder, &limit)?);
+        let lines = read_assignments(&base, &limit)?;
         let rows = UnitRows::load_within(path(names::ROWS), &limit)?;
         let texts = match model.text() {
             Some(_) => Some(TextStore::open_within(path(names::TEXTS), &limit)?),
@@ -57,18 +54,8 @@ impl Before {
             true => Some(ColumnStore::open_within(path(names::COLUMN_VALUES), &limit)?),
             false => None,
         };
-        let before = Before {
-            folder: folder.to_owned(),
-            model,
-            clusters,
-            trace,
-            edits,
-            base,
-            lines,
-            rows,
-            texts,
-            columns,
-        };
+        let before =
+            Before { folder: folder.to_owned(), model, clusters, trace, lines, rows, texts, columns };
         before.check()?;
         Ok((before, lock))
     }

@@ -8,7 +8,6 @@
 mod arguments;
 mod before;
 mod documents;
-mod edited;
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +19,7 @@ use docsphere::{
     Centroids, Fit, FitOptions, Init, Labels, Moment, NewClusters, Params, fail_point, on_threads,
     opened_clusters,
 };
+use docsphere_result::edits::{Edit, Edits, Operation, base_of};
 use docsphere_result::{ChangeEntry, GroupsFile, Setting, names, read_assignments};
 
 use self::arguments::arguments_of;
@@ -29,6 +29,7 @@ pub(super) use self::documents::{NewDocuments, Selection};
 use super::cluster;
 use crate::args::LimitArgs;
 use crate::console::{People, print_json, tell};
+use crate::editing;
 use crate::interrupt;
 use crate::memory::{self, Forecast};
 use crate::numbers::counted;
@@ -111,7 +112,7 @@ impl<'a> Growing<'a> {
     /// Goes on with the documents afterwards, and writes the result.
     pub(super) fn finish(mut self, after: After, number: NewClusters) -> Result<()> {
         let After { mut loaded, labels, first_new, mut change } = after;
-        self.before.check_new_clusters(number)?;
+        self.check_new_clusters(number)?;
         fail_point("documents read");
         let threads = self.args.threads;
         on_threads(threads, || loaded.rows.save(self.folder.file(names::ROWS)))??;
@@ -132,7 +133,8 @@ impl<'a> Growing<'a> {
         );
         if let Some(limit) = memory::limit() {
             let forecast = Forecast::new(&loaded.rows, &params.clone().check()?, self.run.output.silhouette);
-            forecast.with_columns(loaded.n_columns(), params.n_clusters).check(limit)?;
+            let n_documents = loaded.document_ids().len();
+            forecast.with_columns(loaded.n_columns(), n_documents, params.n_clusters).check(limit)?;
         }
         let opened = on_threads(threads, || {
             let (rows, model) = (&loaded.rows, &self.before.model);
@@ -149,6 +151,18 @@ impl<'a> Growing<'a> {
         self.progress.summarize(fit.model.centroids().n_clusters());
         let outcome = on_threads(threads, || self.write(fit, &mut loaded, &change))??;
         self.tell(&outcome, &loaded, &change)
+    }
+
+    /// Refuses new clusters where edits have given their numbers to the parts of others.
+    fn check_new_clusters(&self, number: NewClusters) -> Result<()> {
+        let edits = Edits::read(&self.before.folder, &memory::of_readers())?;
+        let is_split = |edit: &Edit| matches!(edit.operation, Operation::Split { .. });
+        ensure!(
+            number == NewClusters::None || !edits.edits.iter().any(is_split),
+            "{}: docsphere edit has split clusters of it, and their parts have the next numbers, so no others can be opened; take these edits back first",
+            self.before.folder.display()
+        );
+        Ok(())
     }
 
     /// The params of the run that goes on: one run, which does not merge clusters.
@@ -208,9 +222,9 @@ impl<'a> Growing<'a> {
         outcome.write(folder.path(), &options, loaded, self.start)?;
         keep_configuration(before, folder)?;
         write_group_table(before, folder, &outcome)?;
-        before.edit_again(folder, &outcome, loaded, &run.page)?;
         loaded.close_stores();
         names::NEW_STORES.iter().for_each(|name| folder.discard(name));
+        editing::carry_over(&before.folder, folder.path())?;
         fail_point("files written");
         Ok(outcome)
     }
@@ -282,10 +296,10 @@ impl<'a> Growing<'a> {
 /// The groups cut to the number of before, if someone has chosen that number with `merge`.
 fn groups_as_before(before: &Before, outcome: &Outcome) -> Result<Option<GroupsFile>> {
     let Some(groups) = &outcome.description.groups else { return Ok(None) };
-    if !before.base.join(names::GROUP_TABLE).exists() {
+    if !before.folder.join(names::GROUP_TABLE).exists() {
         return Ok(None);
     }
-    let old = GroupsFile::read(&before.base, &memory::of_readers())?;
+    let old = GroupsFile::read(&base_of(&before.folder), &memory::of_readers())?;
     // There may be fewer clusters with documents than groups before.
     Ok(groups.clone().recut(&outcome.description.clusters.clusters, old.n_groups).ok())
 }
@@ -300,7 +314,7 @@ fn keep_configuration(before: &Before, folder: &ResultFolder) -> Result<()> {
 /// Writes the table of `merge` again, if there was one.
 fn write_group_table(before: &Before, folder: &ResultFolder, outcome: &Outcome) -> Result<()> {
     let Some(groups) = &outcome.description.groups else { return Ok(()) };
-    if !before.base.join(names::GROUP_TABLE).exists() {
+    if !before.folder.join(names::GROUP_TABLE).exists() {
         return Ok(());
     }
     let assignments = read_assignments(folder.path(), &memory::of_readers())?;
