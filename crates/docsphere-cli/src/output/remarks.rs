@@ -50,9 +50,14 @@ impl Remarks {
             "link leads to a folder or nowhere: skipped (give the folder as an input)",
             "links lead to folders or nowhere: skipped (give the folders as inputs)",
         );
+        remarks.add(
+            skipped.n_special as usize,
+            "entry of a folder is a pipe, a socket or a device: skipped",
+            "entries of folders are pipes, sockets or devices: skipped",
+        );
         let first: Vec<String> = skipped.first.iter().map(|path| path.display().to_string()).collect();
-        let n_skipped =
-            skipped.n_images + skipped.n_media + skipped.n_archives + skipped.n_binaries + skipped.n_links;
+        let of_kinds = [skipped.n_images, skipped.n_media, skipped.n_archives, skipped.n_binaries];
+        let n_skipped = of_kinds.iter().sum::<u64>() + skipped.n_links + skipped.n_special;
         if let Some(first) = named(&first, n_skipped).strip_prefix(": ") {
             remarks.0.push(format!("note: skipped {first}"));
         }
