@@ -188,9 +188,7 @@ fn option(name: &str) -> &str {
 
 /// The same within a sentence.
 fn with_options(sentence: &str) -> String {
-    sentence
-        .replace("at least min_df", "at least --min-df")
-        .replace("set quote to none", "give --quote none")
+    sentence.replace("at least min_df", "at least --min-df").replace("set quote to none", "give --quote none")
         .replace("needs the option language", "needs --language")
 }
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{
-    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, LanguageCounts, Losses, Stores, TextModel,
-    TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
+    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, LanguageCounts, Losses, Stores, TextModel, TextOptions,
+    TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
 };
 use docsphere_result::files::Reading;
 use docsphere_result::{DuplicatesEntry, PassagesEntry};
