@@ -96,6 +96,11 @@ impl Found<'_> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
+        if self.by_document && !self.keep.keep().is_nothing() {
+            let message =
+                "--by-document writes no columns; leave out --keep and --date-field, or --by-document";
+            return Err(UsageError(message.to_owned()).into());
+        }
         if let Some(path) = &self.output {
             let mut reads = Reads::of_input(&self.input);
             reads.add("the model", Some(super::model_path(&self.model)));
