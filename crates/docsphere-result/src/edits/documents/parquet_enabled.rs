@@ -55,7 +55,9 @@ pub(super) fn relabel(from: &Path, to: &Path, relabelling: &Relabelling<'_>) -> 
 fn read_columns(group: &dyn RowGroupReader) -> ParquetResult<Vec<AnyColumn>> {
     let n_rows = group.metadata().num_rows() as usize;
     let column = |place: usize| match group.get_column_reader(place)? {
-        ColumnReader::ByteArrayColumnReader(reader) => read(reader, group, place, n_rows).map(AnyColumn::Texts),
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            read(reader, group, place, n_rows).map(AnyColumn::Texts)
+        }
         ColumnReader::Int32ColumnReader(reader) => read(reader, group, place, n_rows).map(AnyColumn::Int32),
         ColumnReader::Int64ColumnReader(reader) => read(reader, group, place, n_rows).map(AnyColumn::Int64),
         ColumnReader::DoubleColumnReader(reader) => read(reader, group, place, n_rows).map(AnyColumn::Double),
@@ -111,7 +113,8 @@ fn relabel_columns(
     n_rows: usize,
     relabelling: &Relabelling<'_>,
 ) -> Option<()> {
-    let names: Vec<&str> = group.metadata().columns().iter().map(|column| column.column_descr().name()).collect();
+    let names: Vec<&str> =
+        group.metadata().columns().iter().map(|column| column.column_descr().name()).collect();
     let places = FIELDS.map(|field| names.iter().position(|name| *name == field));
     let integers = |field: usize| match columns.get(places[field]?)? {
         AnyColumn::Int32(column) => Some(column.by_row()),
