@@ -56,7 +56,8 @@ fn each_document_loses_the_stop_words_of_its_language_alone() {
             assert!(!terms.contains(&word.to_owned()), "{word} with {options}");
         }
         assert!(["katzen", "banks", "actions"].iter().all(|word| terms.contains(&(*word).to_owned())));
-        // The last document is of no certain language: "die" is a word there, unless German is named.
+        // The last document is of no certain language: "die" is a word there, unless German is
+        // named.
         assert_eq!(terms.contains(&"die".to_owned()), options == "--language auto", "{options}");
     }
     let stems = vocabulary(&place, "--language auto --stem auto");

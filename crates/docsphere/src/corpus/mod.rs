@@ -59,6 +59,7 @@ mod format;
 mod glob;
 mod html;
 mod input;
+mod json_errors;
 mod json_fields;
 mod json_kept;
 mod json_layout;

@@ -118,8 +118,8 @@ fn of_language(name: &str) -> Result<&'static [&'static str]> {
     }
 }
 
-/// A set of stop words for lookup. Nearly half of the words of a text are among them, and every word
-/// is looked up: the set is a table by [`mark`], which takes less time than a hash.
+/// A set of stop words for lookup. Nearly half of the words of a text are among them, and every
+/// word is looked up: the set is a table by [`mark`], which takes less time than a hash.
 #[derive(Clone, Debug)]
 pub(super) struct StopSet {
     /// By their marks, and then in ascending order.
