@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use docsphere::{Moment, fail_point};
 use docsphere_result::edits::{self, Edits};
 use docsphere_result::{ClustersFile, Configuration, GroupsFile, PageLimits, names, read_assignments};
@@ -18,6 +18,18 @@ use crate::output::folder::{Existing, ResultFolder};
 use crate::output::names::FolderKind;
 use crate::output::reads::Reads;
 use crate::output::result_lock::ResultLock;
+
+/// A change that makes no sense, with the reason.
+#[derive(Debug)]
+pub(crate) struct Refused(String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
 
 /// This moment as ISO 8601.
 pub(crate) fn now() -> String {
@@ -99,7 +111,7 @@ fn rewrite(
     let lock = ResultLock::take(result)?;
     let limit = memory::of_readers();
     let mut edits = Edits::read(result, &limit)?;
-    change(&mut edits).map_err(|problem| anyhow!("{problem}"))?;
+    change(&mut edits).map_err(Refused)?;
     // Whatever can be refused is refused before anything is written.
     edits::apply(&edits::base_of(result), result, &edits, &limit)?;
     let folder = ResultFolder::of_changed(result, FolderKind::Result, lock)?;
@@ -132,7 +144,7 @@ fn fill(out: &Path, result: &Path, edits: &Edits, change_base: &dyn Fn(&Path) ->
 }
 
 /// The limits of the report of a run.
-fn limits_of(result: &Path) -> PageLimits {
+pub(crate) fn limits_of(result: &Path) -> PageLimits {
     let mut limits = PageLimits::default();
     let options = Configuration::of_result(result, &memory::of_readers()).ok().flatten().unwrap_or_default();
     let value = |key: &str| options.get(key).and_then(|option| option.value.values().first().cloned());

@@ -270,3 +270,73 @@ fn whenever_it_is_killed_the_result_is_whole() {
     assert!(content(&place, "out") == before);
     assert_eq!(place.names(".").iter().filter(|name| name.starts_with('.')).count(), 0);
 }
+
+#[test]
+fn a_cluster_is_split_into_parts_with_new_numbers() {
+    let place = place();
+    // Two clusters of two subjects each.
+    place.ok("cluster in.csv --keep kind,day -k 2 --runner-up --index -o out -q");
+    let before = content(&place, "out");
+    let n_of = |entry: &Value| entry["size"].as_u64().unwrap();
+    let clusters = place.json("out/clusters.json");
+    let shown = place.ok("edit out split 0 --into 2");
+    assert!(
+        shown.starts_with("edit 1: split 0 --into 2\ncluster 0: ") && shown.contains("\ncluster 2: "),
+        "{shown}"
+    );
+    let edited = place.json("out/clusters.json");
+    let list = edited["clusters"].as_array().unwrap();
+    assert_eq!((list.len(), edited["n_clusters"].as_u64()), (3, Some(3)));
+    assert_eq!(n_of(&list[0]) + n_of(&list[2]), n_of(&clusters["clusters"][0]));
+    assert!(n_of(&list[0]) >= n_of(&list[2]) && n_of(&list[2]) > 0);
+    let names: Vec<&str> = list.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+    assert!(names[0] != names[1] && names[1] != names[2] && names[0] != names[2], "{names:?}");
+    // All files agree on the sizes.
+    let text = place.read("out/assignments.csv");
+    for (number, entry) in list.iter().enumerate() {
+        let of_lines =
+            text.lines().skip(1).filter(|line| line.split(',').nth(1) == Some(&number.to_string())).count();
+        assert_eq!(of_lines as u64, n_of(entry));
+        let cells = &place.json("out/columns.json")["columns"][0]["bins"]["clusters"][number];
+        let counted: u64 = cells.as_array().unwrap().iter().map(|cell| cell[1].as_u64().unwrap()).sum();
+        assert_eq!(counted, n_of(entry), "cluster {number}");
+    }
+    let groups = place.json("out/groups.json");
+    assert_eq!((&groups["n_clusters"], groups["merges"].as_array().unwrap().len()), (&3.into(), 2));
+    assert_eq!(place.json("out/map.json")["places"].as_array().unwrap().len(), 3);
+    let report = place.read("out/report.html");
+    place.ok("report out");
+    assert_eq!(place.read("out/report.html"), report);
+    // A document that comes again gets the cluster that it has.
+    place.write("again.csv", table());
+    let assigned = place.ok("assign out again.csv");
+    let line = |text: &str, id: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("{id},"))).unwrap().to_owned();
+        line.split(',').take(3).collect::<Vec<_>>().join(",")
+    };
+    for id in ["0-0", "1-1", "2-2", "3-3"] {
+        assert_eq!(line(&assigned, id), line(&text, id));
+    }
+    // Edits of the parts; and the split in between stays as long as they need it.
+    place.ok("edit out rename 2 Second");
+    let inspected = place.ok("inspect out --cluster 2");
+    assert!(inspected.contains("\nSecond\n"), "{inspected}");
+    refused(
+        &place,
+        "edit out remove 1",
+        "edit 2 (rename 2 \"Second\"): there is no cluster 2; they run from 0 to 1",
+    );
+    place.ok("edit out merge 2 0");
+    assert_eq!(n_of(&place.json("out/clusters.json")["clusters"][2]), n_of(&clusters["clusters"][0]));
+    place.ok("edit out remove --all");
+    assert!(content(&place, "out") == before);
+    refused(&place, "edit out split 0 --into 1", "a split needs two or more parts");
+    refused(
+        &place,
+        "edit out split 0 --into 99",
+        "cluster 0 has not enough different documents for 99 parts",
+    );
+    place.ok("cluster in.csv -k 2 -o lean --no-rows -q");
+    let done = place.run("edit lean split 0 --into 2");
+    assert!(done.stderr.contains("a split needs the rows of the documents"), "{}", done.stderr);
+}

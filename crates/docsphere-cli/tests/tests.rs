@@ -17,6 +17,8 @@ mod duplicates;
 mod exactness;
 // Edits by people, which can be taken back.
 mod editing;
+// Tables, pictures and pages of a result.
+mod exporting;
 // The page that people look at, and the server behind it.
 mod explorer;
 // What is refused: the exact message and the exit code.
@@ -63,3 +65,5 @@ mod terminal;
 mod server;
 // The server's points, hits by cluster, and filters by kept columns.
 mod server_points;
+// Edits from the page of a server.
+mod server_edits;

@@ -79,6 +79,7 @@ mod groups;
 mod heaps;
 mod html;
 mod map;
+mod map_picture;
 pub mod names;
 mod naming;
 mod outliers;
@@ -89,6 +90,7 @@ mod report_points;
 mod svg;
 mod sweep;
 mod sweep_page;
+mod table;
 mod trace;
 
 pub use assignments::{
@@ -119,4 +121,5 @@ pub use report_data::{
 };
 pub use report_points::PointsData;
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
+pub use table::{TableFormat, WrittenTable, write_table};
 pub use trace::{ChangeEntry, ReadTrace, Seconds, Setting, TraceFile};

@@ -14,6 +14,7 @@ use crate::columns::ColumnsFile;
 use crate::error::{Error, Result};
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
+use crate::map_picture;
 use crate::names;
 use crate::points::Points;
 use crate::report_data::{ColumnData, Curve};
@@ -155,6 +156,11 @@ impl StoredPage {
     /// The documents as points, if the result has them, taken out of the page.
     pub fn take_points(&mut self) -> Option<Points> {
         self.points.take()
+    }
+
+    /// The map of the clusters as a picture, SVG.
+    pub fn map_picture(&self) -> String {
+        map_picture::picture(&self.clusters, self.groups.as_ref(), &self.map)
     }
 
     /// The clusters.

@@ -146,9 +146,9 @@ impl Points {
     }
 
     /// The points after edits: in other clusters, at the same place in the disc.
-    pub(crate) fn relabelled(mut self, place: impl Fn(i32) -> Placed) -> Self {
-        for (cluster, byte) in self.clusters.iter_mut().zip(&mut self.similarities) {
-            let placed = place(*cluster);
+    pub(crate) fn relabelled(mut self, place: impl Fn(i32, usize) -> Placed) -> Self {
+        for (doc, (cluster, byte)) in self.clusters.iter_mut().zip(&mut self.similarities).enumerate() {
+            let placed = place(*cluster, doc);
             *cluster = placed.cluster;
             *byte = placed.similarity.map_or(*byte, |similarity| in_byte(similarity));
         }

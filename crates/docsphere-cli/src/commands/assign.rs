@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use docsphere::{DocId, Model, Nearest};
+use docsphere::{DocId, Model, Nearest, UnitRows};
 use docsphere_result::edits::{self, Edits, Relabelled};
 use docsphere_result::{AssignedColumns, documents, rounded};
 use serde_json::json;
@@ -63,14 +63,15 @@ enum LineFormat {
 }
 
 /// The nearest clusters of all documents, after edits.
-struct Found {
+struct Found<'a> {
+    rows: &'a UnitRows<'static>,
     nearest: Nearest,
     moves: Relabelled,
     top: usize,
     min_similarity: f64,
 }
 
-impl Found {
+impl Found<'_> {
     /// Those of one document: none if its nearest cluster is one of outliers.
     fn of(&self, doc: usize) -> Vec<(u32, f64)> {
         let mut found: Vec<(u32, f64)> = Vec::with_capacity(self.top);
@@ -78,9 +79,12 @@ impl Found {
             if neighbour.similarity < self.min_similarity {
                 break;
             }
-            match u32::try_from(self.moves.cluster(neighbour.cluster.number() as i32)) {
+            let (cluster, similarity) =
+                self.moves.cluster_of_new(neighbour.cluster.number() as i32, self.rows.row(doc));
+            let similarity = similarity.unwrap_or(neighbour.similarity);
+            match u32::try_from(cluster) {
                 Ok(cluster) if found.len() < self.top && found.iter().all(|other| other.0 != cluster) => {
-                    found.push((cluster, rounded(neighbour.similarity)));
+                    found.push((cluster, rounded(similarity)));
                 }
                 Err(_) if place == 0 => break,
                 _ => {}
@@ -113,7 +117,8 @@ impl Args {
         let nearest = model
             .predictor()
             .nearest(&rows.rows, n_nearest.min(model.centroids().n_clusters()).max(self.top))?;
-        let nearest = &Found { nearest, moves, top: self.top, min_similarity: self.min_similarity };
+        let nearest =
+            &Found { rows: &rows.rows, nearest, moves, top: self.top, min_similarity: self.min_similarity };
         match &self.output {
             None => self.write(&rows, nearest, data())?,
             Some(path) => write_whole(path, |file| self.write(&rows, nearest, file))?,
@@ -147,7 +152,7 @@ impl Args {
         Ok(edits::apply(&edits::base_of(&self.model), &self.model, &edits, &limit)?.moves)
     }
 
-    fn write(&self, rows: &ModelRows, nearest: &Found, out: impl Write) -> Result<()> {
+    fn write(&self, rows: &ModelRows, nearest: &Found<'_>, out: impl Write) -> Result<()> {
         let mut out = BufWriter::new(out);
         if self.by_document {
             let cluster = |doc| nearest.of(doc).first().map_or(-1, |&(cluster, _)| cluster as i32);
@@ -165,7 +170,7 @@ impl Args {
         }
     }
 
-    fn write_csv(&self, rows: &ModelRows, nearest: &Found, out: impl Write) -> Result<()> {
+    fn write_csv(&self, rows: &ModelRows, nearest: &Found<'_>, out: impl Write) -> Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         let mut header = vec!["id".to_owned(), "cluster".to_owned(), "similarity".to_owned()];
         for place in 2..=self.top {
@@ -192,7 +197,7 @@ impl Args {
         Ok(writer.flush()?)
     }
 
-    fn write_jsonl(&self, rows: &ModelRows, nearest: &Found, mut out: impl Write) -> Result<()> {
+    fn write_jsonl(&self, rows: &ModelRows, nearest: &Found<'_>, mut out: impl Write) -> Result<()> {
         let names = rows.column_names();
         let mut values = rows.columns(&names).map(AssignedColumns::values);
         for (doc, id) in rows.ids.iter().enumerate() {

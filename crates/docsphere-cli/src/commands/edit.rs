@@ -14,7 +14,7 @@ use crate::memory;
 use crate::numbers::counted;
 use crate::output::table;
 
-/// Rename, merge, hide or annotate clusters of a result, and take that back
+/// Rename, merge, split, hide or annotate clusters of a result, and take that back
 #[derive(clap::Args)]
 #[command(
     after_help = "Edits apply to all files of the result and are kept in OUT/edits.json. The model stays that of the run; the files of the run are in OUT/base.\n\nExamples:\n  docsphere edit out rename 8 \"Refunds\"\n  docsphere edit out merge 8 3\n  docsphere edit out undo"
@@ -46,6 +46,14 @@ enum Action {
         /// The clusters that become empty
         #[arg(value_name = "CLUSTER", required = true)]
         clusters: Vec<u32>,
+    },
+    /// Divide a cluster; the largest part keeps its number, the others get new ones at the end
+    Split {
+        /// The number of the cluster
+        cluster: u32,
+        /// The number of parts
+        #[arg(long, value_name = "N")]
+        into: u32,
     },
     /// Leave a cluster out of tables, lists and the map; its documents keep it
     Hide {
@@ -92,6 +100,7 @@ impl Args {
             Action::Merge { into, clusters } => {
                 Operation::Merge { clusters: [into].into_iter().chain(clusters).collect(), into }
             }
+            Action::Split { cluster, into } => Operation::Split { cluster, parts: into },
             Action::Hide { cluster } => Operation::Hide { cluster },
             Action::Outliers { cluster } => Operation::Outliers { cluster },
             Action::Note { cluster, text } => Operation::Note { cluster, text },
@@ -102,7 +111,7 @@ impl Args {
         if let Some(edit) = edits.edits.last() {
             out.line(format_args!("edit {}: {}", edit.id, edit.operation))?;
             let clusters = ClustersFile::read(&self.result, &memory::of_readers())?;
-            for cluster in after(edit) {
+            for cluster in after(edit, clusters.clusters.len() as u32) {
                 if let Some(entry) = clusters.clusters.get(cluster as usize).filter(|entry| entry.size > 0) {
                     out.line(format_args!(
                         "cluster {cluster}: {}, {}",
@@ -141,10 +150,13 @@ impl Args {
 }
 
 /// The clusters to show after an edit.
-fn after(edit: &Edit) -> Vec<u32> {
+fn after(edit: &Edit, n_clusters: u32) -> Vec<u32> {
     match &edit.operation {
         Operation::Merge { into, .. } => vec![*into],
         Operation::Rename { cluster, .. } => vec![*cluster],
+        Operation::Split { cluster, parts } => {
+            [*cluster].into_iter().chain(n_clusters + 1 - parts..n_clusters).collect()
+        }
         _ => Vec::new(),
     }
 }

@@ -38,7 +38,8 @@ impl Args {
         let read = || ClustersFile::read(&self.path, &memory::of_readers());
         let file = self.path.is_dir().then(read).transpose()?;
         if let Some(cluster) = self.cluster {
-            let k = model.centroids().n_clusters();
+            // A cluster that was split has parts with further numbers.
+            let k = file.as_ref().map_or(model.centroids().n_clusters(), |file| file.clusters.len());
             if cluster as usize >= k {
                 bail!("there is no cluster {cluster}; they run from 0 to {}", k - 1);
             }

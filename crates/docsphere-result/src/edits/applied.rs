@@ -1,22 +1,60 @@
 //! Edits applied to the clusters, groups, map and columns of a result, one after the other.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use docsphere::{Keyword, Model};
+use docsphere::{Keyword, MemoryLimit, Model, Row};
 
 use super::joined::Centers;
 use super::operation::{Edit, Operation};
-use super::tree::{cut_again, without_leaf};
+use super::parts::{Documents, Split};
+use super::tree::{cut_again, with_parts, without_leaf};
 use crate::assignments::rounded;
 use crate::clusters::{ClusterEntry, ClustersFile, DocumentEntry, KeywordEntry, NeighbourEntry, term_name};
-use crate::columns::ColumnsFile;
+use crate::columns::{ColumnsFile, NO_BIN};
 use crate::error::{Error, ErrorKind, Result};
 use crate::groups::GroupsFile;
 use crate::heaps;
 use crate::map::MapFile;
+use crate::names;
+use crate::points::Points;
 
-/// Steps of a histogram if no cluster of the result says how many there are.
+/// Number of neighbours of a cluster.
 const MAX_NEIGHBOURS: usize = 5;
+
+/// Distance of the parts of a cluster on the map from its place.
+const PART_DISTANCE: f32 = 0.03;
+
+/// The rest of a result, which some edits need. It is read once.
+pub struct Rest<'a> {
+    base: &'a Path,
+    result: &'a Path,
+    limit: &'a MemoryLimit,
+    model: OnceCell<Model>,
+    documents: OnceCell<Documents>,
+}
+
+impl<'a> Rest<'a> {
+    /// The rest of a result with this base.
+    pub fn new(base: &'a Path, result: &'a Path, limit: &'a MemoryLimit) -> Self {
+        Rest { base, result, limit, model: OnceCell::new(), documents: OnceCell::new() }
+    }
+
+    fn model(&self) -> Result<&Model> {
+        if self.model.get().is_none() {
+            let _ = self.model.set(Model::load_within(self.result.join(names::MODEL), self.limit)?);
+        }
+        Ok(self.model.get().expect("it was set"))
+    }
+
+    fn documents(&self) -> Result<&Documents> {
+        if self.documents.get().is_none() {
+            let _ = self.documents.set(Documents::read(self.base, self.result, self.limit)?);
+        }
+        Ok(self.documents.get().expect("it was set"))
+    }
+}
 
 /// The parts of a result that edits change, apart from the lines of documents.
 #[derive(Clone, Debug)]
@@ -31,6 +69,8 @@ pub struct Edited {
     pub columns: Option<ColumnsFile>,
     /// What becomes of the documents.
     pub moves: Relabelled,
+    /// The points of the run, if there are any.
+    pub(super) points: Option<Points>,
     /// The names by the run.
     names: Vec<String>,
     centers: Option<Centers>,
@@ -58,7 +98,13 @@ pub enum Moved {
         /// The cluster.
         cluster: u32,
     },
+    /// The documents of a cluster are in several.
+    Split(SplitCluster),
 }
+
+/// A cluster that was split.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplitCluster(Split);
 
 /// The cluster of a document after all edits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,8 +123,16 @@ impl Relabelled {
     }
 
     /// The cluster of a document that the run has put, or would put, into this one; -1 for none.
+    /// Of a cluster that was split, the one with the same number.
     pub fn cluster(&self, cluster: i32) -> i32 {
-        self.place(cluster).cluster
+        self.placed(cluster, &mut |_| None).cluster
+    }
+
+    /// The cluster of a new document that the run would put into this one, and its similarity, if
+    /// it is another one.
+    pub fn cluster_of_new(&self, cluster: i32, row: Row<'_>) -> (i32, Option<f64>) {
+        let placed = self.placed(cluster, &mut |split| Some(split.nearest(row)));
+        (placed.cluster, placed.similarity)
     }
 
     /// The number of clusters whose documents are in others, or outliers.
@@ -86,12 +140,18 @@ impl Relabelled {
         let n_emptied = |step: &Moved| match step {
             Moved::Merged { clusters, .. } => clusters.len() - 1,
             Moved::Outliers { .. } => 1,
+            Moved::Split(_) => 0,
         };
         self.steps.iter().map(n_emptied).sum()
     }
 
-    /// The place of a document that the run has put into this cluster.
-    pub(super) fn place(&self, cluster: i32) -> Placed {
+    /// The place of the document with this number, which the run has put into this cluster.
+    pub(super) fn place(&self, cluster: i32, document: usize) -> Placed {
+        self.placed(cluster, &mut |split| split.of_documents.get(&document).copied())
+    }
+
+    /// `part` returns the part of the document, if it is known.
+    fn placed(&self, cluster: i32, part: &mut dyn FnMut(&Split) -> Option<(u32, f64)>) -> Placed {
         let mut placed = Placed { cluster, similarity: None, is_touched: false };
         for step in &self.steps {
             let Ok(number) = u32::try_from(placed.cluster) else { break };
@@ -102,6 +162,13 @@ impl Relabelled {
                 Moved::Outliers { cluster } if *cluster == number => {
                     placed = Placed { cluster: -1, similarity: Some(0.0), is_touched: true };
                 }
+                Moved::Split(SplitCluster(split)) if split.numbers[0] == number => {
+                    placed.is_touched = true;
+                    if let Some((part, similarity)) = part(split) {
+                        placed.cluster = split.numbers[part as usize] as i32;
+                        placed.similarity = Some(similarity);
+                    }
+                }
                 _ => {}
             }
         }
@@ -109,7 +176,7 @@ impl Relabelled {
     }
 }
 
-fn refused(problem: impl Into<String>) -> Error {
+pub(super) fn refused(problem: impl Into<String>) -> Error {
     ErrorKind::Edit { problem: problem.into() }.into()
 }
 
@@ -122,21 +189,29 @@ impl Edited {
         columns: Option<ColumnsFile>,
     ) -> Self {
         let names = clusters.clusters.iter().map(ClusterEntry::title).collect();
-        Edited { clusters, groups, map, columns, moves: Relabelled::default(), names, centers: None }
+        Edited {
+            clusters,
+            groups,
+            map,
+            columns,
+            moves: Relabelled::default(),
+            points: None,
+            names,
+            centers: None,
+        }
     }
 
-    /// Applies one edit. `model` returns the model of the run; it is called only for edits that
-    /// need it.
+    /// Applies one edit. The rest of the result is read only for edits that need it.
     ///
     /// # Errors
     /// [`ErrorKind::Edit`] if the edit cannot be made here: there is no such cluster, or it has no
     /// documents; another cluster has the name. Errors of the model.
-    pub fn apply(&mut self, edit: &Edit, model: &dyn Fn() -> Result<Model>) -> Result<()> {
+    pub fn apply(&mut self, edit: &Edit, rest: &Rest<'_>) -> Result<()> {
         let operation = edit.operation.clone().checked().map_err(refused)?;
         match operation {
             Operation::Rename { cluster, name } => self.rename(cluster, name),
-            Operation::Merge { clusters, into } => self.merge(&clusters, into, model),
-            Operation::Split { .. } => Err(refused("clusters cannot be split yet")),
+            Operation::Merge { clusters, into } => self.merge(&clusters, into, rest),
+            Operation::Split { cluster, parts } => self.split(cluster, parts as usize, rest),
             Operation::Hide { cluster } => {
                 let entry = self.entry(cluster)?;
                 if std::mem::replace(&mut entry.hidden, true) {
@@ -202,14 +277,14 @@ impl Edited {
         Ok(())
     }
 
-    fn merge(&mut self, clusters: &[u32], into: u32, model: &dyn Fn() -> Result<Model>) -> Result<()> {
+    fn merge(&mut self, clusters: &[u32], into: u32, rest: &Rest<'_>) -> Result<()> {
         let mut parts = Vec::with_capacity(clusters.len());
         for &cluster in clusters {
             parts.push(self.entry(cluster)?.clone());
         }
         // The largest first; of several the one that stays.
         parts.sort_by_key(|part| (std::cmp::Reverse(part.size), part.id != into, part.id));
-        let model = model()?;
+        let model = rest.model()?;
         let mut centers = self.centers.take().unwrap_or_else(|| Centers::new(model.centroids()));
         let weights: Vec<f64> = parts.iter().map(|part| part.size as f64 * part.cohesion).collect();
         let order: Vec<u32> = parts.iter().map(|part| part.id).collect();
@@ -224,7 +299,7 @@ impl Edited {
         let keywords = centers.keywords(into, &sizes, n_keywords)?;
         let neighbours = centers.neighbours(into, &self.clusters.clusters, MAX_NEIGHBOURS);
         let entry = &mut self.clusters.clusters[into as usize];
-        entry.keywords = keywords.iter().map(|keyword| keyword_entry(keyword, &parts, &model)).collect();
+        entry.keywords = keywords.iter().map(|keyword| keyword_entry(keyword, &parts, model)).collect();
         entry.neighbours = neighbours;
         self.centers = Some(centers);
         self.replace_neighbours(clusters, Some(into));
@@ -242,6 +317,93 @@ impl Edited {
         }
         self.moves.steps.push(Moved::Merged { clusters: clusters.to_vec(), into });
         Ok(())
+    }
+
+    fn split(&mut self, cluster: u32, n_parts: usize, rest: &Rest<'_>) -> Result<()> {
+        let former = self.entry(cluster)?.clone();
+        let n_before = self.clusters.clusters.len();
+        let (model, documents) = (rest.model()?, rest.documents()?);
+        let is_in =
+            |&doc: &usize| self.moves.place(documents.lines[doc].cluster, doc).cluster == cluster as i32;
+        let own: Vec<usize> = (0..documents.lines.len()).filter(is_in).collect();
+        let seed = self.clusters.seed;
+        let (mut split, entries) = documents.split(&own, (&former, n_parts), (model, seed), rest.limit)?;
+        let new = n_before as u32..(n_before + n_parts - 1) as u32;
+        split.numbers = [cluster].into_iter().chain(new).collect();
+        self.add_counts(&split);
+        let mut centers = self.centers.take().unwrap_or_else(|| Centers::new(model.centroids()));
+        centers.split(cluster, &split.centroids);
+        self.centers = Some(centers);
+        if let Some(groups) = &mut self.groups {
+            with_parts(groups, cluster, n_parts - 1, &former);
+        }
+        if let Some(map) = &mut self.map {
+            let [x, y] = map.places[cluster as usize];
+            for part in 1..n_parts {
+                let angle = std::f32::consts::TAU * part as f32 / n_parts as f32;
+                map.places.push([x + PART_DISTANCE * angle.cos(), y + PART_DISTANCE * angle.sin()]);
+            }
+        }
+        self.clusters.n_clusters += n_parts - 1;
+        self.clusters.silhouette = None;
+        self.clusters.clusters[cluster as usize].size = 0;
+        for mut entry in entries {
+            let number = split.numbers[entry.id as usize];
+            entry.id = number;
+            entry.neighbours.iter_mut().for_each(|other| other.id = split.numbers[other.id as usize]);
+            let others = former.neighbours.iter().filter(|other| !split.numbers.contains(&other.id));
+            entry.neighbours.extend(others.cloned());
+            entry.neighbours.truncate(MAX_NEIGHBOURS);
+            entry.name = self.free_name(&entry.title());
+            self.names.resize(self.names.len().max(number as usize + 1), String::new());
+            self.names[number as usize].clone_from(&entry.name);
+            match self.clusters.clusters.get_mut(number as usize) {
+                Some(place) => *place = entry,
+                None => self.clusters.clusters.push(entry),
+            }
+        }
+        self.moves.steps.push(Moved::Split(SplitCluster(split)));
+        Ok(())
+    }
+
+    /// A name that no other cluster and no group has: this one, or with a number.
+    fn free_name(&self, name: &str) -> String {
+        let is_taken = |name: &str| {
+            let mut clusters = self.clusters.clusters.iter().filter(|entry| entry.size > 0);
+            let mut merges = self.groups.iter().flat_map(|groups| &groups.merges);
+            clusters.any(|entry| entry.title() == name) || merges.any(|node| node.title() == name)
+        };
+        let numbered = (2..).map(|number| format!("{name} ({number})"));
+        let mut names = [name.to_owned()].into_iter().chain(numbered);
+        names.find(|name| !is_taken(name)).expect("numbers do not end")
+    }
+
+    /// Counts the values of kept columns by part. They are known by the points of the result;
+    /// without these, the parts have no counts.
+    fn add_counts(&mut self, split: &Split) {
+        let points = self.points.take();
+        let of_column = |column: usize| {
+            let points = points.as_ref()?;
+            points.bins.iter().find(|bins| bins.column as usize == column)
+        };
+        let columns = self.columns.iter_mut().flat_map(|file| &mut file.columns).enumerate();
+        for (place, bins) in columns.filter_map(|(place, column)| Some((place, column.bins.as_mut()?))) {
+            let mut counts = vec![BTreeMap::<u32, u32>::new(); split.numbers.len()];
+            if let Some(known) = of_column(place) {
+                for (&doc, &(part, _)) in split.of_documents.iter() {
+                    match known.of_documents.get(doc) {
+                        Some(&bin) if bin != NO_BIN => {
+                            *counts[part as usize].entry(u32::from(bin)).or_default() += 1;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            let mut counts = counts.into_iter().map(|counts| counts.into_iter().collect());
+            bins.clusters[split.numbers[0] as usize] = counts.next().unwrap_or_default();
+            bins.clusters.extend(counts);
+        }
+        self.points = points;
     }
 
     fn set_apart(&mut self, cluster: u32) -> Result<()> {

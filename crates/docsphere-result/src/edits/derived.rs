@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use docsphere::{MemoryLimit, Model};
+use docsphere::MemoryLimit;
 
-use super::applied::{Edited, Relabelled};
+use super::applied::{Edited, Relabelled, Rest};
 use super::documents::relabel;
-use super::operation::Edits;
+use super::operation::{Edits, Operation};
 use crate::assignments::{AssignmentsFormat, read_assignments};
 use crate::clusters::ClustersFile;
 use crate::columns::ColumnsFile;
@@ -60,9 +60,11 @@ pub fn apply(base: &Path, result: &Path, edits: &Edits, limit: &MemoryLimit) -> 
     let groups = has_groups.then(|| GroupsFile::read(base, limit)).transpose()?;
     let (map, columns) = (MapFile::read(base, limit)?, ColumnsFile::read(base, limit)?);
     let mut edited = Edited::new(clusters, groups, map, columns);
-    let model = || Ok(Model::load_within(result.join(names::MODEL), limit)?);
+    let has_split = edits.edits.iter().any(|edit| matches!(edit.operation, Operation::Split { .. }));
+    edited.points = if has_split { Points::read(base, limit)? } else { None };
+    let rest = Rest::new(base, result, limit);
     for (edit, is_last) in edits.edits.iter().zip((1..=edits.edits.len()).map(|n| n == edits.edits.len())) {
-        edited.apply(edit, &model).map_err(|error| match error.kind() {
+        edited.apply(edit, &rest).map_err(|error| match error.kind() {
             // The last one is usually the one that is being made.
             ErrorKind::Edit { problem } if !is_last => {
                 let problem = format!("edit {} ({}): {problem}", edit.id, edit.operation);
@@ -101,7 +103,7 @@ pub fn derive(out: &Path, edits: &Edits, limits: PageLimits, limit: &MemoryLimit
     }
     let has = |name: &str| base.join(name).exists();
     match Points::read(base, limit)?.filter(|_| !moves.is_empty()) {
-        Some(points) => points.relabelled(|cluster| moves.place(cluster)).write(out)?,
+        Some(points) => points.relabelled(|cluster, document| moves.place(cluster, document)).write(out)?,
         None => put(base, out, names::POINTS)?,
     }
     let whole = AssignmentsFormat::ALL.iter().find(|format| has(format.documents_name()));

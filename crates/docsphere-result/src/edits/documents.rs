@@ -1,6 +1,7 @@
 //! The files with a line per document, relabelled: everything in a line that edits do not change
 //! stays as it is.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -40,9 +41,9 @@ struct Line {
 }
 
 impl Line {
-    /// The line after all edits; `None` if it stays as it is.
-    fn edited(self, moves: &Relabelled) -> Option<Self> {
-        let Placed { cluster, similarity, is_touched } = moves.place(self.cluster);
+    /// The line of the document with this number after all edits; `None` if it stays as it is.
+    fn edited(self, number: usize, moves: &Relabelled) -> Option<Self> {
+        let Placed { cluster, similarity, is_touched } = moves.place(self.cluster, number);
         let mut line = Line { cluster, similarity: similarity.unwrap_or(self.similarity), ..self };
         if is_touched {
             line.silhouette = None;
@@ -73,7 +74,12 @@ pub(super) fn relabel(base: &Path, out: &Path, moves: &Relabelled, limit: &Memor
     for &format in AssignmentsFormat::ALL {
         let name = format.file_name();
         if base.join(name).exists() {
-            relabel_file(&base.join(name), &out.join(name), format, &Relabelling { moves, limit })?;
+            relabel_file(
+                &base.join(name),
+                &out.join(name),
+                format,
+                &Relabelling { moves, number: Cell::new(0), limit },
+            )?;
         }
     }
     let parts = base.join(names::ASSIGNMENT_PARTS);
@@ -89,7 +95,7 @@ pub(super) fn relabel(base: &Path, out: &Path, moves: &Relabelled, limit: &Memor
     found.sort_by_key(|&(_, number)| number);
     let place = out.join(names::ASSIGNMENT_PARTS);
     fs::create_dir_all(&place).map_err(|error| Error::writing(error, &place))?;
-    let relabelling = Relabelling { moves, limit };
+    let relabelling = Relabelling { moves, number: Cell::new(0), limit };
     for (format, number) in found {
         let name = format.part_name(number);
         relabel_file(&parts.join(&name), &place.join(&name), format, &relabelling)?;
@@ -100,12 +106,15 @@ pub(super) fn relabel(base: &Path, out: &Path, moves: &Relabelled, limit: &Memor
 /// How files are relabelled.
 struct Relabelling<'a> {
     moves: &'a Relabelled,
+    /// The number of the next document.
+    number: Cell<usize>,
     limit: &'a MemoryLimit,
 }
 
 impl Relabelling<'_> {
     fn edited(&self, line: Line) -> Option<Line> {
-        line.edited(self.moves)
+        let number = self.number.replace(self.number.get() + 1);
+        line.edited(number, self.moves)
     }
 }
 

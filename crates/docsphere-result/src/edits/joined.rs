@@ -54,6 +54,13 @@ impl Centers {
         }
     }
 
+    /// Puts the parts of a cluster in its place and at the end.
+    pub(super) fn split(&mut self, cluster: u32, parts: &Centroids) {
+        let n_before = self.rows.len();
+        self.add(parts);
+        self.rows[cluster as usize] = self.rows.remove(n_before);
+    }
+
     /// Makes a cluster empty.
     pub(super) fn clear(&mut self, cluster: u32) {
         self.rows[cluster as usize] = Default::default();
