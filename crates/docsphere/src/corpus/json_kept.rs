@@ -66,7 +66,7 @@ impl<'a> WantedColumns<'a> {
         let names: Vec<&str> = fields.iter().take(MAX_SHOWN + 1).map(|(name, _)| &name[..]).collect();
         let known = field_list(&names);
         let mut values: Vec<(Cow<'a, str>, String)> = match self.keep {
-            Keep::Named(wanted) => {
+            Keep::Named(wanted) | Keep::Present(wanted) => {
                 let value =
                     |name: &'a String| Some((Cow::Borrowed(&name[..]), self.at_path(&fields, name, 0)?));
                 wanted.iter().filter_map(value).collect()

@@ -6,11 +6,12 @@
 //! the others, whose numbers stay. The run that follows moves all documents to where they belong.
 //!
 //! **Which documents fit nowhere.** Those that are less similar to their nearest centroid than 95
-//! of 100 earlier documents are to the centroid of their cluster without them. (A document is a part
-//! of its own centroid, which is the nearer to it the smaller the cluster.)
+//! of 100 earlier documents are to the centroid of their cluster without them. (A document is a
+//! part of its own centroid, which is the nearer to it the smaller the cluster.)
 //!
 //! **How many clusters** ([`NewClusters::Auto`]). Of new documents like the earlier ones, 5 of 100
-//! fit that badly, too. Those beyond them, divided by the mean size of the clusters so far, rounded.
+//! fit that badly, too. Those beyond them, divided by the mean size of the clusters so far, and
+//! rounded.
 //!
 //! **Cost.** One assignment of all documents, and a run over those that fit nowhere, whose rows are
 //! copied.
@@ -135,8 +136,8 @@ pub fn opened_clusters(
 /// The similarity of each document that has a label to its cluster without it.
 ///
 /// The length of the sum of a cluster is the sum of the similarities of its documents to its
-/// centroid, n. Without a document of similarity s, the sum has the product n s - 1 with it, and the
-/// squared length n^2 - 2 n s + 1.
+/// centroid, n. Without a document of similarity s, the sum has the product n s - 1 with it, and
+/// the squared length n^2 - 2 n s + 1.
 fn similarities_without_own(labels: &[i32], similarities: &[f64]) -> Vec<f64> {
     let labelled = || {
         let known = labels.iter().zip(similarities).filter(|(label, _)| **label >= 0);
