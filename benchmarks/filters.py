@@ -3,9 +3,9 @@
 Adds a made-up date and category to the documents of a corpus, clusters them, asks the server, and asks SQLite
 the same with indexes over the columns. Prints a row per question and appends it to a CSV file:
 
-    python3 benchmarks/filters.py --command target/release/docsphere --corpus tweets.jsonl.zst --work FOLDER --csv raw.csv
+    python3 benchmarks/filters.py --command target/release/docsphere --corpus tweets.jsonl.zst --work w --csv raw.csv
 
-Needs Python 3.10 and zstd; the sqlite3 of Python must have FTS5. FOLDER is made, and a result in it is used again.
+Needs Python 3.10 and zstd; the sqlite3 of Python must have FTS5. A result in the folder of --work is used again.
 """
 
 import argparse

@@ -642,6 +642,7 @@ impl Finished<'_, '_> {
                     columns: None,
                     // The rows are with the workers.
                     points: None,
+                    editable: false,
                 };
                 let limits = PageLimits { max_chars: files.max_chars, max_bytes: files.max_bytes };
                 let rendered = page.render(limits, false);
@@ -709,6 +710,7 @@ impl Finished<'_, '_> {
             version: env!("CARGO_PKG_VERSION"),
             settings: &files.settings(),
             notes: &[],
+            changes: &[],
             seconds,
             peak_memory_bytes: None,
             runs,

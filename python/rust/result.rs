@@ -151,6 +151,7 @@ impl Input<'_> {
             trace: self.trace.as_ref().map(|trace| Curve::new(&trace.iterations)).unwrap_or_default(),
             columns: None,
             points: Some(points),
+            editable: false,
         }
     }
 }
@@ -240,6 +241,7 @@ pub(crate) fn write_result(
                 version: env!("CARGO_PKG_VERSION"),
                 settings: &input.settings,
                 notes: &[],
+                changes: &[],
                 seconds,
                 peak_memory_bytes: None,
                 runs,

@@ -1,6 +1,9 @@
 //! Texts to rows, and the class `TextModel`.
 
-use docsphere::{DocumentBound, LossCause, Losses, Ngrams, StopWords, TextOptions, TfidfOptions, Vectorizer};
+use docsphere::{
+    DocumentBound, LanguageCounts, LossCause, Losses, Ngrams, StopWords, TextOptions, TfidfOptions,
+    Vectorizer,
+};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -32,6 +35,7 @@ pub(crate) struct Options {
     more_stop_words: Vec<String>,
     ngram_range: (usize, usize),
     stemmer: Option<String>,
+    language: Option<String>,
     idf: String,
     sublinear_tf: bool,
     min_df: Documents,
@@ -85,7 +89,8 @@ impl Options {
             .stop_words(stop_words)
             .more_stop_words(self.more_stop_words)
             .ngrams(Ngrams { lo: self.ngram_range.0, hi: self.ngram_range.1 })
-            .stemmer(self.stemmer);
+            .stemmer(self.stemmer)
+            .language(self.language);
         let tfidf = TfidfOptions::default()
             .idf(self.idf.parse::<docsphere::IdfKind>().or_raise()?)
             .sublinear_tf(self.sublinear_tf)
@@ -131,19 +136,29 @@ fn warning(losses: &Losses) -> Option<String> {
     ))
 }
 
+/// Languages, `None` for none that is certain, and the number of texts in each.
+type ByLanguage = Vec<(Option<&'static str>, u64)>;
+
+fn by_language(counts: &LanguageCounts) -> ByLanguage {
+    let certain = counts.certain().into_iter().map(|(language, n_texts)| (Some(language.name()), n_texts));
+    let uncertain = Some((None, counts.n_uncertain())).filter(|&(_, n_texts)| n_texts > 0);
+    certain.chain(uncertain).collect()
+}
+
 /// Learns the terms of some texts. Returns their rows as `(data, indices, indptr)`, what was
-/// learnt, and a warning.
+/// learnt, a warning, and the number of texts by language.
 #[pyfunction]
 pub(crate) fn fit_texts<'py>(
     py: Python<'py>,
     texts: Vec<Bound<'py, PyString>>,
     options: Options,
     n_threads: usize,
-) -> PyResult<(Parts<'py>, TextModel, Option<String>)> {
+) -> PyResult<(Parts<'py>, TextModel, Option<String>, ByLanguage)> {
     let (texts, vectorizer) = (utf8(texts)?, options.vectorizer()?.n_threads(n_threads));
     let vectorized = py.detach(|| vectorizer.fit_texts(&texts)).or_raise()?;
     let warning = warning(&vectorized.losses);
-    Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model), warning))
+    let languages = by_language(&vectorized.languages);
+    Ok((parts(py, vectorized.rows.as_sparse()), TextModel::new(vectorized.model), warning, languages))
 }
 
 impl TextModel {

@@ -48,7 +48,7 @@ def test_every_algorithm_is_documented():
     assert re.findall(r'^    - "([\w-]+)": ', page, flags=re.MULTILINE) == docsphere._docsphere.algorithms()
 
 
-@pytest.mark.parametrize("name", ["stop_words", "stemmer"])
+@pytest.mark.parametrize("name", ["language", "stop_words", "stemmer"])
 def test_every_language_is_documented(name):
     page = inspect.getdoc(docsphere.TextVectorizer)
     described = page.partition(f"\n{name} : ")[2].partition(" : ")[0]

@@ -48,6 +48,9 @@ def test_options_choose_terms():
     assert terms("The Cats", lowercase=False, stop_words=None) == ["Cats", "The"]
     assert terms("red cats sleep", ngram_range=(1, 2)) == ["cats", "cats sleep", "red", "red cats", "sleep"]
     assert terms("cats sleeping", stemmer="english") == ["cat", "sleep"]
+    german = "die Hunde und die Katzen vor dem Haus warten auf das Essen"
+    assert terms(german, language="english,de") == ["essen", "haus", "hunde", "katzen", "warten"]
+    assert terms(german, language="auto", stemmer="auto") == ["ess", "haus", "hund", "katz", "wart"]
     assert terms("cats of 1999", keep_numbers=True) == ["1999", "cats"]
     assert terms("cats and dogs", stop_words=["cats"]) == ["and", "dogs"]
     assert terms("cats and dogs", more_stop_words=["cats"]) == ["dogs"]

@@ -10,11 +10,11 @@ use std::process::ExitCode;
 use docsphere::ErrorKind;
 use docsphere_result::names;
 
-use crate::Cli;
 use crate::args::UsageError;
 use crate::console::{escaped, tell};
 use crate::interrupt;
 use crate::memory;
+use crate::{BadWords, Cli};
 
 /// Prints the error on one line and returns the exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
@@ -55,7 +55,10 @@ pub(crate) fn report_usage(error: clap::Error) -> ExitCode {
     // The parser repeats arguments as typed, between its own colours. With escaped arguments its
     // message is the same, and harmless.
     let words = std::env::args_os().map(|word| OsString::from(&*escaped(&word.to_string_lossy())));
-    let error = Cli::read(words).err().unwrap_or(error);
+    let error = match Cli::read(words) {
+        Err(BadWords::Typed(error)) => error,
+        _ => error,
+    };
     match error.print() {
         Err(cause) if !error.use_stderr() && cause.kind() != io::ErrorKind::BrokenPipe => {
             tell(&format!("error: standard output: cannot write: {cause}"));
@@ -176,6 +179,7 @@ fn option(name: &str) -> &str {
         "stop_words" => "--stop-words",
         "ngrams" => "--ngrams",
         "stemmer" => "--stem",
+        "language" => "--language",
         "min_chars" => "--min-chars",
         "min_df" => "--min-df",
         "max_df" => "--max-df",
@@ -187,7 +191,10 @@ fn option(name: &str) -> &str {
 
 /// The same within a sentence.
 fn with_options(sentence: &str) -> String {
-    sentence.replace("at least min_df", "at least --min-df").replace("set quote to none", "give --quote none")
+    sentence
+        .replace("at least min_df", "at least --min-df")
+        .replace("set quote to none", "give --quote none")
+        .replace("needs the option language", "needs --language")
 }
 
 #[cfg(test)]

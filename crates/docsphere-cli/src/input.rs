@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{
-    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, Losses, Stores, TextModel, TextOptions,
-    TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
+    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, LanguageCounts, Losses, Stores, TextModel,
+    TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
 };
 use docsphere_result::files::Reading;
 use docsphere_result::{DuplicatesEntry, PassagesEntry};
@@ -55,13 +55,25 @@ pub(crate) struct Staged<'a> {
 }
 
 impl Loaded {
+    /// The documents of a result, of which some may be new.
+    pub(crate) fn of_result(
+        name: String,
+        (rows, ids): (UnitRows<'static>, Vec<String>),
+        source: Source,
+        (columns, column_remarks): (Option<KeptColumns>, Remarks),
+        seconds: LoadSeconds,
+    ) -> Self {
+        Loaded { name, rows, ids, source, copies: None, seconds, columns, column_remarks }
+    }
+
     /// Notes about the input for the user.
     pub(crate) fn remarks(&self) -> Remarks {
         let mut remarks = match &self.source {
             Source::Documents { stats, .. } => Remarks::of_reading(stats),
             Source::Matrix { .. } => Remarks::default(),
         };
-        if let Source::Documents { n_repeated_ids, losses, .. } = &self.source {
+        if let Source::Documents { n_repeated_ids, losses, languages, .. } = &self.source {
+            remarks.add_languages(languages);
             remarks.warn_of_losses(losses);
             remarks.add(
                 *n_repeated_ids as usize,
@@ -83,6 +95,11 @@ impl Loaded {
         }
         remarks.extend(&self.column_remarks);
         remarks
+    }
+
+    /// Adds a note about some documents.
+    pub(crate) fn note(&mut self, count: usize, one: &str, several: &str) {
+        self.column_remarks.add(count, one, several);
     }
 
     /// Finds copies of documents, and takes them out of the rows, unless they are kept.
@@ -199,6 +216,7 @@ pub(crate) enum Source {
         stats: Box<CorpusStats>,
         n_repeated_ids: u64,
         losses: Box<Losses>,
+        languages: Box<LanguageCounts>,
     },
     /// A matrix, with the names of its columns if they were given.
     Matrix { term_names: Option<Vec<String>> },
@@ -260,6 +278,7 @@ pub(crate) fn load(
             stats: Box::new(vectorized.stats),
             n_repeated_ids: vectorized.n_repeated_ids,
             losses: Box::new(vectorized.losses),
+            languages: Box::new(vectorized.languages),
         },
         copies: None,
         seconds: LoadSeconds { read, vectorize: total - read },

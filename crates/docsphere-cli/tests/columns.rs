@@ -53,6 +53,11 @@ fn sheet() -> Vec<u8> {
         ];
         rows.push_str(&format!("<row>{}</row>", cells.concat()));
     }
+    sheet_of(&rows)
+}
+
+/// A spreadsheet of these rows.
+fn sheet_of(rows: &str) -> Vec<u8> {
     let parts = [
         ("xl/workbook.xml", "<workbook xmlns:r=\"r\"><sheets><sheet name=\"S\" r:id=\"r1\"/></sheets></workbook>".to_owned()),
         ("xl/_rels/workbook.xml.rels", "<R><Relationship Id=\"r1\" Target=\"worksheets/sheet1.xml\"/></R>".to_owned()),
@@ -114,12 +119,15 @@ fn every_format_gives_the_same_columns_and_the_clusters_do_not_depend_on_them() 
             [
                 "assignments.csv",
                 "clusters.json",
+                "columns.docsphere",
                 "columns.json",
                 "groups.json",
                 "map.json",
                 "model.docsphere",
                 "points.docsphere",
                 "report.html",
+                "rows.docsphere",
+                "texts.docsphere",
                 "trace.json"
             ]
         );
@@ -371,6 +379,92 @@ fn the_search_index_holds_the_columns_whenever_it_is_built() {
         of_columns("SELECT typeof(c3) || typeof(c1) || c4 FROM documents WHERE id = 'd'"),
         "nullrealfour \"4\""
     );
+}
+
+#[test]
+fn tables_of_a_folder_have_columns_by_name_and_an_index() {
+    let place = Place::new();
+    for name in ["a", "b"] {
+        let table = format!(
+            "id,text,label,,label\n{name}0,cats purr softly,pet,1,x\n{name}1,stocks fell,money,2,y\n"
+        );
+        place.write(&format!("tables/{name}.csv"), table);
+    }
+    place.ok("cluster tables -k 2 -o out --keep label");
+    let assignments = place.read("out/assignments.csv");
+    assert!(assignments.starts_with("id,cluster,similarity,label\na0,"), "{assignments}");
+    assert!(assignments.lines().nth(4).unwrap().ends_with(",money"), "{assignments}");
+    let shown = place.ok("score out tables --label-field label --json");
+    assert_eq!(serde_json::from_str::<Value>(&shown).unwrap()["n_labelled"], 4, "{shown}");
+    if cfg!(feature = "serve") {
+        place.ok("index out tables --quiet");
+    }
+    // All columns, also those without a name of their own.
+    place.ok("cluster tables -k 2 -o all --keep all");
+    let assignments = place.read("all/assignments.csv");
+    assert!(assignments.starts_with("id,cluster,similarity,label,column 4,label (2)\n"), "{assignments}");
+    place.write("t.jsonl", "{\"text\": \"cats purr\", \"\": 1, \"a.b\": 2, \"a\": {\"b\": 3}}\n{\"text\": \"dogs bark\", \"\": 4}\n");
+    place.ok("cluster t.jsonl -k 2 -o json --keep all");
+    #[cfg(feature = "serve")]
+    for (out, input, value) in [("all", "tables", "y"), ("json", "t.jsonl", "3")] {
+        place.ok(&format!("index {out} {input} --quiet"));
+        let connection = rusqlite::Connection::open(place.path(&format!("{out}/documents.sqlite"))).unwrap();
+        let query =
+            "SELECT CAST(c2 AS TEXT) FROM documents WHERE c2 IS NOT NULL ORDER BY number DESC LIMIT 1";
+        let found: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
+        assert_eq!(found, value, "{out}");
+    }
+}
+
+#[test]
+fn large_identifiers_are_kept_digit_by_digit() {
+    let place = Place::new();
+    let n = 1_234_567_890_123_456_789_u64;
+    let lines = |of: fn(u64) -> String| (0..4).map(|add| of(n + add)).collect::<String>();
+    place.write("t.csv", format!("text,tweet\n{}", lines(|id| format!("cats purr,{id}\n"))) + "dogs bark,\n");
+    place.write(
+        "t.jsonl",
+        lines(|id| format!("{{\"text\": \"cats purr\", \"tweet\": {id}}}\n")) + "{\"text\": \"dogs bark\"}\n",
+    );
+    let cell = "<c t=\"inlineStr\"><is><t>text</t></is></c><c t=\"inlineStr\"><is><t>tweet</t></is></c>";
+    let rows =
+        lines(|id| format!("<row><c t=\"inlineStr\"><is><t>cats purr</t></is></c><c><v>{id}</v></c></row>"));
+    let last = "<row><c t=\"inlineStr\"><is><t>dogs bark</t></is></c></row>";
+    place.write("t.xlsx", sheet_of(&format!("<row>{cell}</row>{rows}{last}")));
+    for name in ["t.csv", "t.jsonl", "t.xlsx"] {
+        let shown = place.ok(&format!("cluster {name} -k 2 -o out-{name} --keep tweet"));
+        assert!(shown.contains("note: kept columns: tweet (text)\n"), "{name}: {shown}");
+        let assignments = place.read(&format!("out-{name}/assignments.csv"));
+        let found = assignments.lines().skip(1).map(|line| line.rsplit(',').next().unwrap());
+        let expected = (0..4).map(|add| (n + add).to_string()).chain([String::new()]);
+        assert!(found.eq(expected), "{name}: {assignments}");
+    }
+}
+
+#[test]
+fn a_value_of_json_that_cannot_be_read_costs_no_other_one() {
+    let place = Place::new();
+    place.write(
+        "t.jsonl",
+        "{\"text\": \"cats purr\", \"day\": \"2024-01-01\", \"bad\": \"x\\ud800\"}\n{\"text\": \"dogs bark\", \"day\": \"2024-01-02\", \"bad\": 1e999}\n",
+    );
+    let shown = place.ok("cluster t.jsonl -k 2 -o out --keep all");
+    let assignments = place.read("out/assignments.csv");
+    let lines: Vec<&str> = assignments.lines().skip(1).collect();
+    assert!(
+        lines[0].ends_with(",2024-01-01,x\u{fffd}") && lines[1].ends_with(",2024-01-02,1e999"),
+        "{assignments}"
+    );
+    assert!(shown.contains("note: 1 document had broken characters, which were replaced\n"), "{shown}");
+}
+
+#[test]
+fn assignments_by_document_have_no_columns() {
+    let place = Place::with_pets();
+    place.ok("cluster pets.txt -k 2 -o out");
+    let done = place.run("assign out pets.txt --by-document --keep all");
+    let message = "docsphere: error: --by-document writes no columns; leave out --keep and --date-field, or --by-document\n";
+    assert_eq!((done.code, &done.stderr[..]), (Some(2), message));
 }
 
 #[test]

@@ -14,13 +14,16 @@ use tempfile::TempDir;
 pub(crate) const PETS: &str = "cats purr softly\ndogs bark loudly\ncats sleep\ndogs run\n";
 
 /// What a result has beside its assignments, in order.
-pub(crate) const OTHER_FILES: [&str; 7] = [
+pub(crate) const OTHER_FILES: [&str; 10] = [
     "clusters.json",
     "groups.json",
     "map.json",
     "model.docsphere",
     "points.docsphere",
     "report.html",
+    "rows.docsphere",
+    "run.toml",
+    "texts.docsphere",
     "trace.json",
 ];
 
@@ -147,6 +150,16 @@ impl Place {
             .collect()
     }
 
+    /// The id and the cluster of each document, of assignments with further columns.
+    pub(crate) fn assignments_with(&self, out: &str) -> Vec<(String, String)> {
+        let text = self.read(&format!("{out}/assignments.csv"));
+        let line = |line: &str| {
+            let mut fields = line.split(',').map(str::to_owned);
+            (fields.next().unwrap(), fields.next().unwrap())
+        };
+        text.lines().skip(1).map(line).collect()
+    }
+
     /// Whether the result puts cats with cats and dogs with dogs.
     #[track_caller]
     pub(crate) fn assert_pets(&self, out: &str, ids: [&str; 4]) {
@@ -162,7 +175,12 @@ impl Place {
         // A search index is there if it was asked for.
         let names: Vec<String> =
             self.names(out).into_iter().filter(|name| name != "documents.sqlite").collect();
-        assert_eq!(names, [&["assignments.csv"], &OTHER_FILES[..]].concat(), "{out}");
+        // The results of a sweep keep no rows and texts: they would all be the same.
+        let of_sweep =
+            |name: &&str| !out.contains("/k-") || !["rows.docsphere", "texts.docsphere"].contains(name);
+        let expected: Vec<&str> =
+            ["assignments.csv"].iter().chain(&OTHER_FILES).copied().filter(of_sweep).collect();
+        assert_eq!(names, expected, "{out}");
         let n_documents = self.json(&format!("{out}/clusters.json"))["n_documents"].as_u64().unwrap();
         let n_lines = self.read(&format!("{out}/assignments.csv")).lines().count() as u64;
         assert_eq!(n_lines, n_documents + 1);

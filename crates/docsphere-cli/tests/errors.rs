@@ -188,9 +188,11 @@ fn a_damaged_archive_names_the_file() {
 #[test]
 fn unknown_languages_are_answered_with_the_known_ones() {
     let place = Place::with_pets();
-    for (option, begin) in
-        [("--stem", "--stem must be one of arabic, "), ("--stop-words", "--stop-words must be one of ")]
-    {
+    for (option, begin) in [
+        ("--stem", "--stem must be one of arabic, "),
+        ("--stop-words", "--stop-words must be one of "),
+        ("--language", "--language must be auto, or one of afrikaans, "),
+    ] {
         let done = place.run(&format!("cluster pets.txt -k 2 -o out {option} klingon"));
         assert_eq!(done.code, Some(2));
         assert!(done.stderr.starts_with(&format!("docsphere: error: {begin}")), "{}", done.stderr);

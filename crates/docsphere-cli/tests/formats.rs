@@ -113,21 +113,13 @@ fn the_format_may_be_named_whatever_the_file_is_called() {
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_is_read_and_written() {
-    use std::fs::File;
-    use std::sync::Arc;
-
-    use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-    use parquet::arrow::ArrowWriter;
+    use docsphere_testkit::parquet_files::{Values, write_parquet};
+    use parquet::file::properties::WriterProperties;
 
     let place = Place::new();
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(PETS.lines()));
-    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values([10, 20, 30, 40]));
-    let batch = RecordBatch::try_from_iter([("number", ids), ("body", texts)]).unwrap();
-    let mut writer =
-        ArrowWriter::try_new(File::create(place.path("pets.parquet")).unwrap(), batch.schema(), None)
-            .unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    let schema = "required int64 number; required binary body (UTF8);";
+    let columns = [Values::int64([10, 20, 30, 40]), Values::texts(PETS.lines())];
+    write_parquet(&place.path("pets.parquet"), schema, &columns, WriterProperties::default());
     place.ok("cluster pets.parquet --text-field body --id-field number -k 2 -o out");
     place.assert_pets("out", ["10", "20", "30", "40"]);
 

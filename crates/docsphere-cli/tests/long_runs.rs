@@ -113,7 +113,7 @@ fn a_signal_while_reading_stops_at_once_and_leaves_nothing_not_even_a_temporary_
     let mut child = command.stdin(Stdio::piped()).env("TMPDIR", place.path("tmp")).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"cats purr\ndogs bark\n").unwrap();
-    let staging = format!(".out.partial-{}/texts.store", child.id());
+    let staging = format!(".out.partial-{}/texts.docsphere", child.id());
     wait_for(&place, &staging, &mut child);
     signal(&child, "INT");
     let status = child.wait().unwrap();

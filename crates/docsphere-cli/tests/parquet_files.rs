@@ -1,32 +1,17 @@
 //! Damaged and hostile Parquet files, given to the real binary.
 
-use std::fs::File;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
+use docsphere_testkit::parquet_files::{Values, write_parquet};
 use parquet::basic::Encoding;
-use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 
 use crate::command::{Done, PETS, Place};
 
 /// A column "text" of these texts.
 fn write_texts<'a>(path: &Path, texts: impl IntoIterator<Item = &'a str>, properties: WriterProperties) {
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
-    write_columns(path, [("text", texts)], properties);
-}
-
-fn write_columns<const N: usize>(path: &Path, columns: [(&str, ArrayRef); N], properties: WriterProperties) {
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut writer =
-        ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    write_parquet(path, "required binary text (UTF8);", &[Values::texts(texts)], properties);
 }
 
 fn delta_length() -> WriterProperties {
@@ -39,19 +24,11 @@ fn delta_length() -> WriterProperties {
 #[test]
 fn texts_that_do_not_begin_at_a_character_are_replaced_and_counted() {
     let place = Place::new();
-    let schema = parse_message_type("message rows { required binary text (UTF8); }").unwrap();
-    let file = File::create(place.path("d.parquet")).unwrap();
-    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(delta_length())).unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
     // All bytes together are UTF-8: the second text begins within a character, and the third within
     // another.
     let texts: [&[u8]; 4] = [b"cats purr \xf0\x9f", b"\x98\xba cats \xc3", b"\xa9 dogs bark", b"dogs run"];
-    let texts = texts.map(|text| ByteArray::from(text.to_vec()));
-    column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
-    writer.close().unwrap();
+    let texts = Values::Bytes(texts.map(|text| Some(text.to_vec())).to_vec());
+    write_parquet(&place.path("d.parquet"), "required binary text (UTF8);", &[texts], delta_length());
 
     let shown = place.ok("cluster d.parquet -k 2 -o out");
     assert!(shown.contains("note: 3 documents had broken characters, which were replaced\n"), "{shown}");
@@ -96,9 +73,9 @@ fn damage_is_refused_with_the_name_of_the_file() {
     // A page of four values in encoding 0, said to be in encoding 8: keys of a dictionary, where
     // there is none.
     let plain = WriterProperties::builder().set_dictionary_enabled(false).build();
-    let ids: ArrayRef = Arc::new(Int64Array::from(vec![10, 20, 30, 40]));
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(PETS.lines()));
-    write_columns(&place.path("ids.parquet"), [("id", ids), ("text", texts)], plain);
+    let schema = "required int64 id; required binary text (UTF8);";
+    let columns = [Values::int64([10, 20, 30, 40]), Values::texts(PETS.lines())];
+    write_parquet(&place.path("ids.parquet"), schema, &columns, plain);
     place.ok("cluster ids.parquet -k 2 -o ids");
     let mut damaged = std::fs::read(place.path("ids.parquet")).unwrap();
     let header = [0x15, 8, 0x15, 0, 0x15, 6];

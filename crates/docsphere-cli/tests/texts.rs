@@ -77,7 +77,7 @@ fn what_a_killed_run_kept_of_the_texts_is_removed_by_the_next_one() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(PETS.as_bytes()).unwrap();
     let staging = format!(".out.partial-{}", child.id());
-    wait_for(&place.path(&format!("{staging}/texts.store")), &mut child);
+    wait_for(&place.path(&format!("{staging}/texts.docsphere")), &mut child);
     child.kill().unwrap();
     child.wait().unwrap();
     drop(stdin);
@@ -90,7 +90,7 @@ fn what_a_killed_run_kept_of_the_texts_is_removed_by_the_next_one() {
 #[test]
 fn texts_are_kept_only_if_they_are_wanted() {
     let place = Place::with_pets();
-    let run = "cluster - --format lines -k 2 -o out --representatives 0 --least-typical 0";
+    let run = "cluster - --format lines -k 2 -o out --representatives 0 --least-typical 0 --no-rows";
     for (options, is_kept) in [("", false), (" --index", true)] {
         let mut child = {
             let words = format!("{run}{options}");
@@ -99,11 +99,11 @@ fn texts_are_kept_only_if_they_are_wanted() {
         let staging = place.path(&format!(".out.partial-{}", child.id()));
         wait_for(&staging, &mut child);
         if is_kept {
-            wait_for(&staging.join("texts.store"), &mut child);
+            wait_for(&staging.join("texts.docsphere"), &mut child);
         } else {
             // The folder is made just before the store would be.
             sleep(Duration::from_millis(300));
-            assert!(!staging.join("texts.store").exists());
+            assert!(!staging.join("texts.docsphere").exists());
         }
         child.kill().unwrap();
         child.wait().unwrap();
@@ -130,7 +130,7 @@ fn a_disk_that_is_full_is_told_with_the_name_of_the_file() {
     let done = Done::from(child.wait_with_output().unwrap());
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     let begin =
-        format!("docsphere: error: ./{staging}/texts.store: cannot write the texts of the documents: ");
+        format!("docsphere: error: ./{staging}/texts.docsphere: cannot write the texts of the documents: ");
     assert!(done.stderr.starts_with(&begin), "{}", done.stderr);
     assert_eq!(place.names("."), ["in.txt"]);
 }

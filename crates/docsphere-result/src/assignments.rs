@@ -282,29 +282,34 @@ const MAX_LINE_BYTES: usize = 1 << 30;
 /// format that is not in this build. Also if a part is missing between others, if parts have
 /// different formats, and if there are both one file and parts.
 pub fn read_assignments(folder: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
-    let existing = |format: &&AssignmentsFormat| folder.join(format.file_name()).exists();
-    let whole = AssignmentsFormat::ALL.iter().find(existing);
-    let parts = folder.join(names::ASSIGNMENT_PARTS);
-    let (format, paths) = match (whole, parts.is_dir()) {
-        (Some(whole), true) => {
-            let problem = format!(
-                "is there beside {}; a result has its assignments in one file or in parts: delete what is not of this result",
-                whole.file_name()
-            );
-            return Err(Error::malformed(problem).at_path(&parts));
-        }
-        (Some(&format), false) => (format, vec![folder.join(format.file_name())]),
-        (None, true) => find_parts(&parts)?,
-        (None, false) => {
-            return Err(Error::malformed("there are no assignments; is it a result folder?").at_path(folder));
-        }
-    };
+    let (format, paths) = assignment_files(folder)?;
     let mut lines = Vec::new();
     for path in &paths {
         format.check_build().map_err(|error| error.at_path(path))?;
         read_file(path, format, limit, &mut lines)?;
     }
     Ok(lines)
+}
+
+/// The format and the files of the assignments of a result, in order.
+pub(crate) fn assignment_files(folder: &Path) -> Result<(AssignmentsFormat, Vec<PathBuf>)> {
+    let existing = |format: &&AssignmentsFormat| folder.join(format.file_name()).exists();
+    let whole = AssignmentsFormat::ALL.iter().find(existing);
+    let parts = folder.join(names::ASSIGNMENT_PARTS);
+    match (whole, parts.is_dir()) {
+        (Some(whole), true) => {
+            let problem = format!(
+                "is there beside {}; a result has its assignments in one file or in parts: delete what is not of this result",
+                whole.file_name()
+            );
+            Err(Error::malformed(problem).at_path(&parts))
+        }
+        (Some(&format), false) => Ok((format, vec![folder.join(format.file_name())])),
+        (None, true) => find_parts(&parts),
+        (None, false) => {
+            Err(Error::malformed("there are no assignments; is it a result folder?").at_path(folder))
+        }
+    }
 }
 
 /// The format and the files of assignments in parts, in order.

@@ -99,6 +99,15 @@ pub struct ClusterEntry {
     /// without keywords, and in results of older versions; see [`title`](Self::title).
     #[serde(default)]
     pub name: String,
+    /// Its name by the run, if it was renamed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed: Option<String>,
+    /// Whether it is hidden: an edit leaves it out of tables, lists and the map.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hidden: bool,
+    /// A note about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
     /// The number of its documents.
     pub size: usize,
     /// The number of copies of its documents, which do not count in its size. Absent if there are
@@ -164,6 +173,10 @@ pub struct DocumentEntry {
     /// Its text. Absent if the rows came from a matrix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -248,6 +261,9 @@ pub(crate) fn entries(
     let entry = |summary: &ClusterSummary| ClusterEntry {
         id: summary.cluster.number(),
         name: cluster_names.of_clusters[summary.cluster.index()].clone(),
+        renamed: None,
+        hidden: false,
+        note: None,
         size: summary.size,
         copies: 0,
         cohesion: rounded(summary.cohesion),

@@ -327,12 +327,17 @@ impl Counting {
         let bin = match (&self.binning, value) {
             (Binning::Times(line), ColumnValue::Date(moment)) => line.place(moment),
             (&Binning::Numbers { least, greatest, n_bins }, ColumnValue::Number(number)) => {
-                let share = (number - least) / (greatest - least);
+                let share = if (greatest - least).is_finite() {
+                    (number - least) / (greatest - least)
+                } else {
+                    // Halves do not overflow.
+                    (number / 2.0 - least / 2.0) / (greatest / 2.0 - least / 2.0)
+                };
                 if share.is_nan() { 0 } else { ((share * n_bins as f64) as usize).min(n_bins - 1) }
             }
             (Binning::Values(values), ColumnValue::Text(text)) => {
-                let text = if self.is_address { host(text).unwrap_or_default() } else { text };
-                match values.get(text) {
+                let text = if self.is_address { host(text).unwrap_or_default() } else { text.into() };
+                match values.get(&*text) {
                     Some(&number) => number as usize,
                     None => return NO_BIN,
                 }
@@ -359,14 +364,22 @@ impl Counting {
         let (step, edges) = match self.binning {
             Binning::Times(line) => (Some(line.step()), Vec::new()),
             Binning::Numbers { least, greatest, n_bins } => {
-                let width = (greatest - least) / n_bins as f64;
-                let edge =
-                    |number: usize| if number == n_bins { greatest } else { least + number as f64 * width };
-                (None, (0..=n_bins).map(edge).collect())
+                (None, (0..=n_bins).map(|number| edge(number, n_bins, (least, greatest))).collect())
             }
             _ => (None, Vec::new()),
         };
         Some(Bins { step, labels: self.labels, edges, counts: self.totals, clusters })
+    }
+}
+
+/// Where a bin of numbers begins. Finite, however far the least and the greatest are apart.
+fn edge(number: usize, n_bins: usize, (least, greatest): (f64, f64)) -> f64 {
+    let share = |width: f64| number as f64 * (width / n_bins as f64);
+    match greatest - least {
+        _ if number == n_bins => greatest,
+        width if width.is_finite() => least + share(width),
+        // Halves do not overflow.
+        _ => 2.0 * (least / 2.0 + share(greatest / 2.0 - least / 2.0)),
     }
 }
 
@@ -444,6 +457,28 @@ mod tests {
         let bad = entry.first_bad.as_ref().unwrap();
         assert_eq!((&bad.id[..], &bad.value[..]), ("41", "none"));
         assert!(bad.place.ends_with("/table.csv:43"), "{}", bad.place);
+    }
+
+    #[test]
+    fn numbers_as_far_apart_as_can_be_have_finite_bins() {
+        let file = columns("text,n\na,-1.7e308\nb,1.7e308\nc,0.5\nd,-1.7e308\n", &[0; 4], 1);
+        let bins = file.columns[0].bins.as_ref().unwrap();
+        assert!(bins.edges.iter().all(|edge| edge.is_finite()), "{:?}", bins.edges);
+        assert!(bins.edges.is_sorted_by(|a, b| a < b), "{:?}", bins.edges);
+        assert_eq!((bins.edges[0], bins.edges[20]), (-1.7e308, 1.7e308));
+        assert_eq!((bins.counts[0], bins.counts[10], bins.counts[19]), (2, 1, 1));
+    }
+
+    #[test]
+    fn dates_of_many_centuries_have_no_more_bins_than_others() {
+        let mut table = "text,day\n".to_owned();
+        (1..200).for_each(|number| table.push_str(&format!("t{number},{:04}-01-01\n", number * 50)));
+        for (n_clusters, n_bins) in [(1, 50), (30_000, MIN_BINS)] {
+            let file = columns(&table, &[0; 199], n_clusters);
+            let bins = file.columns[0].bins.as_ref().unwrap();
+            assert_eq!((bins.labels.len(), bins.counts.iter().sum::<u64>()), (n_bins, 199));
+            assert_eq!(bins.step, Some(TimeStep::Century));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Describes a finished run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use docsphere::{
@@ -9,9 +9,9 @@ use docsphere::{
 };
 
 use crate::assignments::rounded;
-use crate::clusters::{self, ClustersFile, DuplicatesEntry, PassagesEntry, ShownDocument};
+use crate::clusters::{self, ClusterEntry, ClustersFile, DuplicatesEntry, PassagesEntry, ShownDocument};
 use crate::error::Result;
-use crate::groups::GroupsFile;
+use crate::groups::{GroupEntry, GroupsFile};
 use crate::map::MapFile;
 use crate::naming::{Names, Sample, Stems, sample_size};
 
@@ -209,6 +209,31 @@ impl Description {
             cluster.silhouette = known(value);
         }
         self
+    }
+
+    /// Gives clusters the names that they had before, if their keywords are the same, so that names
+    /// stay while few documents come and go. `before` has the clusters of the same numbers.
+    pub fn keep_names(&mut self, before: &ClustersFile) {
+        let terms = |entry: &ClusterEntry| -> BTreeSet<String> {
+            entry.keywords.iter().map(|keyword| keyword.term.clone()).collect()
+        };
+        let groups = self.groups.iter_mut().flat_map(|groups| &mut groups.groups);
+        let mut groups: Vec<&mut GroupEntry> = groups.collect();
+        let mut taken: BTreeSet<String> =
+            self.clusters.clusters.iter().map(|entry| entry.name.clone()).collect();
+        taken.extend(groups.iter().map(|group| group.name.clone()));
+        for (entry, old) in self.clusters.clusters.iter_mut().zip(&before.clusters) {
+            let is_same = !entry.keywords.is_empty() && terms(entry) == terms(old);
+            if !is_same || old.name.is_empty() || taken.contains(&old.name) {
+                continue;
+            }
+            taken.insert(old.name.clone());
+            // A group of this cluster alone has its name.
+            if let Some(group) = groups.iter_mut().find(|group| group.clusters == [entry.id]) {
+                group.name.clone_from(&old.name);
+            }
+            entry.name.clone_from(&old.name);
+        }
     }
 
     /// Writes the files into a folder. They are not synced.

@@ -74,6 +74,11 @@ pub fn by_document<'a>(
     })
 }
 
+/// The id of the document of a passage: of `notes#3` it is `notes`.
+pub fn id_of_passage(passage: &str) -> &str {
+    document_of(passage).0
+}
+
 /// The id of a passage's document, and the number of the passage.
 fn document_of(passage: &str) -> (&str, u64) {
     let parts = passage.rsplit_once('#');
@@ -95,6 +100,29 @@ impl<'a> DocumentClusters<'a> {
     }
 }
 
+/// Writes the documents of these passages, which are ids and clusters in order, into a folder.
+pub(crate) fn write<'a>(
+    folder: &Path,
+    format: AssignmentsFormat,
+    passages: impl Iterator<Item = (&'a str, i32)>,
+) -> Result<usize> {
+    let path = &folder.join(format.documents_name());
+    format.check_build().map_err(|error| error.at_path(path))?;
+    let documents = by_document(passages);
+    if format == AssignmentsFormat::Parquet {
+        return parquet_file::write(path, documents);
+    }
+    let write = || -> io::Result<usize> {
+        let mut file = BufWriter::new(File::create(path)?);
+        let written = match format {
+            AssignmentsFormat::Csv => write_csv(documents, &mut file)?,
+            _ => write_jsonl(documents, &mut file)?,
+        };
+        file.flush().map(|()| written)
+    };
+    write().map_err(|error| Error::writing(error, path))
+}
+
 impl Assignments<'_> {
     /// The documents of these lines, which are passages.
     pub fn documents(&self) -> impl Iterator<Item = DocumentClusters<'_>> {
@@ -107,20 +135,7 @@ impl Assignments<'_> {
     /// # Errors
     /// If the system cannot write it, or the format is not in this build.
     pub fn write_documents(&self, folder: &Path, format: AssignmentsFormat) -> Result<usize> {
-        let path = &folder.join(format.documents_name());
-        format.check_build().map_err(|error| error.at_path(path))?;
-        if format == AssignmentsFormat::Parquet {
-            return parquet_file::write(path, self.documents());
-        }
-        let write = || -> io::Result<usize> {
-            let mut file = BufWriter::new(File::create(path)?);
-            let written = match format {
-                AssignmentsFormat::Csv => write_csv(self.documents(), &mut file)?,
-                _ => write_jsonl(self.documents(), &mut file)?,
-            };
-            file.flush().map(|()| written)
-        };
-        write().map_err(|error| Error::writing(error, path))
+        write(folder, format, self.iter().map(|line| (line.id, line.cluster)))
     }
 }
 

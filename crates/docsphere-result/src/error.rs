@@ -47,6 +47,12 @@ pub enum ErrorKind {
         /// What exists there, and what to do.
         problem: String,
     },
+    /// An edit cannot be made: choose another cluster or name, or remove the edit.
+    #[error("{problem}")]
+    Edit {
+        /// Why not, and what to do.
+        problem: String,
+    },
     /// The format is not in this build.
     #[error("{what} is not in this build; build it with the feature \"{feature}\", or use csv or jsonl")]
     NotBuilt {

@@ -170,7 +170,9 @@ fn foreign(folder: &Path) -> io::Result<Option<PathBuf>> {
         let entry = entry?;
         let name = PathBuf::from(entry.file_name());
         let kind = entry.file_type()?;
-        if kind.is_dir() && name.as_os_str() == names::ASSIGNMENT_PARTS {
+        if kind.is_dir() && name.as_os_str() == names::BASE {
+            all.extend(foreign(&entry.path())?.map(|inner| name.join(inner)));
+        } else if kind.is_dir() && name.as_os_str() == names::ASSIGNMENT_PARTS {
             for part in fs::read_dir(entry.path())? {
                 let part = part?;
                 if !(part.file_type()?.is_file() && is_named(&part, &names::is_part_name)) {

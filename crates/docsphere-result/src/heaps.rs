@@ -26,7 +26,7 @@ pub(crate) fn heaps(summaries: &[ClusterSummary]) -> Vec<bool> {
 }
 
 /// The same, by size and cohesion.
-fn of_facts(facts: &[(usize, f64)]) -> Vec<bool> {
+pub(crate) fn of_facts(facts: &[(usize, f64)]) -> Vec<bool> {
     let mut cohesions: Vec<f64> =
         facts.iter().filter(|facts| facts.0 >= MIN_SIZE).map(|facts| facts.1).collect();
     cohesions.sort_by(f64::total_cmp);

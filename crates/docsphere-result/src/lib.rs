@@ -8,11 +8,15 @@
 //! | `groups.json` | [`GroupsFile`] | clusters joined into groups, and the merge tree |
 //! | `groups.csv` | [`GroupsFile::write_table`] | the group of each document |
 //! | `map.json` | [`MapFile`] | positions of the clusters on the map |
+//! | `run.toml` | [`Configuration`] | the options of the run, which repeat it |
 //! | `trace.json` | [`TraceFile`], [`ReadTrace`] | counts and timings of the run |
 //! | `points.docsphere` | [`Points`] | each document as a point in the disc of its cluster |
 //! | `report.html` | [`Page`] | the whole result as one page |
 //! | `sweep.json` | [`SweepFile`] | measures of several numbers of clusters; beside the results |
 //! | `model.docsphere` | [`docsphere::Model`] | the model |
+//! | `rows.docsphere` | [`docsphere::UnitRows`] | the rows of all documents |
+//! | `texts.docsphere` | `docsphere::TextStore` | ids and texts of all documents |
+//! | `columns.docsphere` | `docsphere::ColumnStore` | the raw values of kept columns |
 //!
 //! [`Description`] builds `clusters.json`, `groups.json` and `map.json` from a finished run, and
 //! [`StoredPage`] reads them back. [`write_folder`] writes a folder atomically.
@@ -64,8 +68,10 @@ mod clusters;
 mod columns;
 mod comparison;
 mod comparison_page;
+mod configuration;
 mod description;
 pub mod documents;
+pub mod edits;
 mod error;
 pub mod files;
 mod folder;
@@ -73,16 +79,20 @@ mod groups;
 mod heaps;
 mod html;
 mod map;
+mod map_picture;
 pub mod names;
 mod naming;
 mod outliers;
 mod page;
+#[cfg(feature = "parquet")]
+mod parquet_table;
 mod points;
 mod report_data;
 mod report_points;
 mod svg;
 mod sweep;
 mod sweep_page;
+mod table;
 mod trace;
 
 pub use assignments::{
@@ -98,6 +108,7 @@ pub use columns::{
     forecast_bytes as columns_forecast_bytes,
 };
 pub use comparison::{ComparedCluster, ComparedResult, Comparison, Fate, Flow, MATCH, MatchBy};
+pub use configuration::{Configuration, ConfiguredOption, ConfiguredValue};
 pub use description::{Clustering, Description, Totals};
 pub use error::{Error, ErrorKind, Result};
 pub use folder::{check_output, replace_folder, sync_folder, write_folder};
@@ -112,4 +123,5 @@ pub use report_data::{
 };
 pub use report_points::PointsData;
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
-pub use trace::{ReadTrace, Seconds, Setting, TraceFile};
+pub use table::{TableFormat, WrittenTable, write_table};
+pub use trace::{ChangeEntry, ReadTrace, Seconds, Setting, TraceFile};

@@ -4,6 +4,10 @@ use crate::AssignmentsFormat;
 
 /// The clusters: the file that every result has.
 pub const CLUSTERS: &str = "clusters.json";
+/// What people have changed. Absent without changes.
+pub const EDITS: &str = "edits.json";
+/// The folder with those files of an edited result that edits change, as the run wrote them.
+pub const BASE: &str = "base";
 /// The groups of clusters, and the merge tree.
 pub const GROUPS: &str = "groups.json";
 /// The group of every document.
@@ -18,14 +22,20 @@ pub const MODEL: &str = "model.docsphere";
 pub const POINTS: &str = "points.docsphere";
 /// The report.
 pub const REPORT: &str = "report.html";
+/// The options of the run, from which it can be repeated.
+pub const CONFIGURATION: &str = "run.toml";
 /// Counts and timings of the run.
 pub const TRACE: &str = "trace.json";
 /// The search index of the server, which has its own format.
 pub const DOCUMENTS: &str = "documents.sqlite";
-/// The texts of the documents. Exists only in the folder of a run that has not ended.
-pub const TEXTS: &str = "texts.store";
+/// The unit rows of all documents, so that documents can be added and removed.
+pub const ROWS: &str = "rows.docsphere";
+/// The ids and texts of all documents, likewise. Also in the folder of a run that has not ended.
+pub const TEXTS: &str = "texts.docsphere";
 /// The values of kept columns, likewise.
-pub const COLUMN_VALUES: &str = "columns.store";
+pub const COLUMN_VALUES: &str = "columns.docsphere";
+/// Texts and columns of documents that are being added. Only in folders that are not finished.
+pub const NEW_STORES: [&str; 2] = ["texts.store", "columns.store"];
 
 /// The measures of a sweep: the file that the folder of every sweep has. The folder also holds a
 /// result for each number of clusters; see [`step_folder`].
@@ -61,6 +71,32 @@ pub const ALL: &[&str] = &[
     CLUSTERS,
     COLUMNS,
     COLUMN_VALUES,
+    CONFIGURATION,
+    "documents.csv",
+    "documents.jsonl",
+    "documents.parquet",
+    DOCUMENTS,
+    EDITS,
+    GROUPS,
+    GROUP_TABLE,
+    MAP,
+    MODEL,
+    POINTS,
+    REPORT,
+    ROWS,
+    TEXTS,
+    TRACE,
+    NEW_STORES[0],
+    NEW_STORES[1],
+];
+
+/// The files that edits may change, except the parts of assignments: those of [`BASE`].
+pub const EDITED: &[&str] = &[
+    "assignments.csv",
+    "assignments.jsonl",
+    "assignments.parquet",
+    CLUSTERS,
+    COLUMNS,
     "documents.csv",
     "documents.jsonl",
     "documents.parquet",
@@ -68,11 +104,8 @@ pub const ALL: &[&str] = &[
     GROUPS,
     GROUP_TABLE,
     MAP,
-    MODEL,
     POINTS,
     REPORT,
-    TEXTS,
-    TRACE,
 ];
 
 #[cfg(test)]

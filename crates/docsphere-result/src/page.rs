@@ -14,6 +14,7 @@ use crate::columns::ColumnsFile;
 use crate::error::{Error, Result};
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
+use crate::map_picture;
 use crate::names;
 use crate::points::Points;
 use crate::report_data::{ColumnData, Curve};
@@ -54,6 +55,8 @@ pub struct Page<'a> {
     pub columns: Option<&'a ColumnsFile>,
     /// The documents as points, if they are known.
     pub points: Option<&'a Points>,
+    /// Whether people may edit the result from the page, which a server must allow.
+    pub editable: bool,
 }
 
 /// Size limits of a page.
@@ -146,12 +149,18 @@ impl StoredPage {
             trace: Curve::new(&self.trace.iterations),
             columns: self.columns.as_ref(),
             points: self.points.as_ref(),
+            editable: false,
         }
     }
 
     /// The documents as points, if the result has them, taken out of the page.
     pub fn take_points(&mut self) -> Option<Points> {
         self.points.take()
+    }
+
+    /// The map of the clusters as a picture, SVG.
+    pub fn map_picture(&self) -> String {
+        map_picture::picture(&self.clusters, self.groups.as_ref(), &self.map)
     }
 
     /// The clusters.

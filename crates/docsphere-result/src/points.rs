@@ -32,6 +32,7 @@ use docsphere::{
 
 use crate::columns::{ColumnBins, NO_BIN};
 use crate::description::{Clustering, Description};
+use crate::edits::Placed;
 use crate::error::{Error, Result};
 use crate::names;
 
@@ -142,6 +143,21 @@ impl Points {
     pub fn forecast_bytes(n_documents: usize, n_columns: usize) -> u64 {
         // What is computed, and once more as the content of a file.
         (2 * (9 + n_columns) + 12) as u64 * n_documents as u64
+    }
+
+    /// The points after edits: in other clusters, at the same place in the disc.
+    pub(crate) fn relabelled(mut self, place: impl Fn(i32, usize) -> Placed) -> Self {
+        for (doc, (cluster, byte)) in self.clusters.iter_mut().zip(&mut self.similarities).enumerate() {
+            let placed = place(*cluster, doc);
+            *cluster = placed.cluster;
+            *byte = placed.similarity.map_or(*byte, |similarity| in_byte(similarity));
+        }
+        let is_shown: Vec<bool> = self.sample.iter().map(|&doc| self.clusters[doc as usize] >= 0).collect();
+        let mut shown = is_shown.iter();
+        self.titles.retain(|_| shown.next().is_some_and(|&shown| shown));
+        let mut shown = is_shown.iter();
+        self.sample.retain(|_| shown.next().is_some_and(|&shown| shown));
+        self
     }
 
     /// The number of documents.

@@ -34,6 +34,8 @@ pub struct ReportData<'a> {
     pub version: &'a str,
     /// Whether the page is served by a server that provides documents.
     pub served: bool,
+    /// Whether the server takes edits from the page.
+    pub editable: bool,
     /// Numbers about the whole result.
     pub totals: TotalsData,
     /// Settings by name, as typed.
@@ -152,6 +154,15 @@ pub struct TotalsData {
 pub struct ClusterData<'a> {
     /// Its name, or its first keywords.
     pub name: String,
+    /// Its name by the run, if it was renamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed: Option<&'a str>,
+    /// True if it is hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<bool>,
+    /// A note about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<&'a str>,
     /// The number of its documents.
     pub size: usize,
     /// The mean similarity of its documents to its centroid.
@@ -232,6 +243,7 @@ impl Page<'_> {
             title: setting("INPUT").map_or("docsphere".to_owned(), title),
             version: self.version,
             served,
+            editable: self.editable,
             totals: TotalsData {
                 documents: file.n_documents,
                 terms: file.n_terms,
@@ -262,6 +274,9 @@ impl Page<'_> {
         let keywords = entry.keywords.iter();
         ClusterData {
             name: entry.title(),
+            renamed: entry.renamed.as_deref(),
+            hidden: entry.hidden.then_some(true),
+            note: entry.note.as_deref(),
             size: entry.size,
             cohesion: to_decimals(entry.cohesion, 4),
             heap: entry.heap,
@@ -371,7 +386,7 @@ mod tests {
             "min_similarity": 0.1, "silhouette": 0.25, "n_empty_clusters": 1,
             "clusters": [
                 {
-                    "id": 0, "name": "cats", "size": 2, "cohesion": 0.91, "heap": true, "silhouette": 0.3,
+                    "id": 0, "name": "cats", "renamed": "pets", "hidden": true, "note": "Check these.", "size": 2, "cohesion": 0.91, "heap": true, "silhouette": 0.3,
                     "keywords": [
                         {"term": "cat", "written": "cats", "weight": 0.8, "score": 1.0, "share": 0.5},
                     ],
@@ -437,6 +452,7 @@ mod tests {
             trace,
             columns: Some(&columns),
             points: Some(&points),
+            editable: false,
         };
         let shown = page.points(PageLimits::default());
         let data = serde_json::to_string_pretty(&page.data(400, false, shown.as_ref())).unwrap();

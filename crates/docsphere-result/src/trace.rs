@@ -25,6 +25,9 @@ pub struct TraceFile<'a> {
     /// What was noted about the input: what was left out, and which guesses were made.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub notes: &'a [String],
+    /// How the documents have changed since the first run, oldest first.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub changes: &'a [ChangeEntry],
     /// Time by stage.
     pub seconds: Seconds,
     /// Peak memory. Absent where the system does not report it.
@@ -44,8 +47,34 @@ pub struct ReadTrace {
     /// The options of input, text and clustering. Results of older versions have none.
     #[serde(default)]
     pub settings: Vec<Setting>,
+    /// How the documents have changed since the first run, oldest first. Results of older versions
+    /// have none.
+    #[serde(default)]
+    pub changes: Vec<ChangeEntry>,
     /// The iterations.
     pub iterations: Vec<IterationRecord>,
+}
+
+/// Documents that were added to a result, or removed from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChangeEntry {
+    /// When, in ISO 8601, in universal time.
+    pub time: String,
+    /// The inputs of documents that were added, as typed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
+    /// The number of documents added.
+    pub added: usize,
+    /// The number of documents removed, those that were replaced among them.
+    pub removed: usize,
+    /// The number of documents afterwards.
+    pub n_documents: usize,
+    /// The number of clusters that were opened for new documents.
+    pub opened_clusters: usize,
+    /// Whether the centroids stayed as they were.
+    pub frozen: bool,
+    /// The number of iterations that followed.
+    pub iterations: usize,
 }
 
 /// An option and its values.
@@ -55,6 +84,17 @@ pub struct Setting {
     pub name: String,
     /// Its values; empty for an option that takes none.
     pub values: Vec<String>,
+}
+
+impl Setting {
+    /// The option as words of a command line; none for an argument that is no option.
+    pub fn words(&self) -> Vec<String> {
+        match self.values.as_slice() {
+            _ if !self.name.starts_with('-') => Vec::new(),
+            [] => vec![self.name.clone()],
+            values => values.iter().map(|value| format!("{}={value}", self.name)).collect(),
+        }
+    }
 }
 
 /// Time of a run by stage, in seconds.

@@ -7,6 +7,7 @@
 //! - [`edge_cases`]: a named collection of small inputs on which clustering programs go wrong.
 //! - [`random_rows`]: small random rows with many duplicates and exact ties, for property tests.
 //! - [`zipf`]: text-like rows of any size, for measurements.
+//! - `parquet_files`, with the feature `parquet`: Parquet files of every kind.
 //!
 //! It uses only the rows of the library: a mistake in any later stage cannot be hidden by being
 //! repeated here.
@@ -28,6 +29,8 @@ use docsphere::{SparseRows, UnitRows};
 
 pub mod edge_cases;
 mod fixed_point;
+#[cfg(feature = "parquet")]
+pub mod parquet_files;
 mod plain_contest;
 mod plain_merge;
 pub mod plain_seeding;

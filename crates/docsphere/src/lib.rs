@@ -21,6 +21,9 @@
 //! 9. [`Model`]: labels new rows; can be saved to a file and loaded again.
 //! 10. [`SphericalKMeans::params`] sets the options; [`Fit`] is the result, with a [`Trace`] of the
 //!     run.
+//!     A fit may go on from another, with documents that came or went
+//!     ([`FitOptions::continue_from`]); [`opened_clusters`] finds clusters for new ones that fit
+//!     nowhere.
 //! 11. [`summarize`]: size, keywords, representative documents and neighbours of each cluster.
 //! 12. [`MergeTree`]: similar clusters merged into groups, at any level.
 //! 13. [`Sweep`]: several numbers of clusters beside each other, with measures that help to choose.
@@ -94,6 +97,7 @@
 //! |---|---|---|
 //! | `text` | yes | documents to rows: `Corpus`, `Tokenizer`, `Vectorizer`, `TextModel` |
 //! | `formats` | yes | matrix files: the module `formats` |
+//! | `languages` | no | the language of each document, for stop words and stemming; includes `text` |
 //! | `distributed` | no | workers and their coordinator: `ShardWorker`, `Coordinator`; includes `text` |
 //! | `map` | no | positions of clusters on a map: `cluster_places` |
 //! | `parquet` | no | Parquet files as corpora; includes `text` |
@@ -159,6 +163,8 @@ mod model;
 
 mod fit;
 
+mod growth;
+
 mod summary;
 
 mod overview;
@@ -198,6 +204,7 @@ pub use fail_points::fail_point;
 #[cfg(debug_assertions)]
 pub use fail_points::watch_fail_points;
 pub use fit::{Checkpoint, Fit, FitOptions, MemoryForecast, Params, SphericalKMeans, Starts, ValidParams};
+pub use growth::{NewClusters, OpenedClusters, opened_clusters};
 pub use ids::{ClusterId, DocId, TermId};
 pub use labels::Labels;
 pub use memory::MemoryLimit;
@@ -219,7 +226,7 @@ pub use store::{
 };
 pub use summary::{
     ClusterSummary, HISTOGRAM_STEPS, Keyword, Representative, Separation, Silhouette, SummaryOptions,
-    cluster_keywords, separation, silhouette, summarize,
+    cluster_keywords, keywords_among, separation, silhouette, summarize,
 };
 pub use sweep::{
     Advice, Chosen, ClusterGrid, Measures, Stability, Sweep, SweepOptions, SweepStep, choice_forecast_bytes,
@@ -227,8 +234,8 @@ pub use sweep::{
 };
 #[cfg(feature = "text")]
 pub use text::{
-    Hyphens, Joint, LetterCounts, Ngrams, Segmentation, StopWords, TextOptions, Tokenizer, TokenizerScratch,
-    Unspaced, WrittenWord, is_unspaced, stop_word_languages,
+    Hyphens, Joint, Language, LanguageCounts, LetterCounts, Ngrams, Segmentation, StopWords, TextOptions,
+    Tokenizer, TokenizerScratch, Unspaced, WrittenWord, is_unspaced, stop_word_languages,
 };
 pub use threads::{all_cores, on_threads};
 #[cfg(feature = "formats")]

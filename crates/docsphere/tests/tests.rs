@@ -23,6 +23,8 @@ mod fit;
 /// The fuzz targets of the readers, over their seeds and a few changes of them.
 #[cfg(all(feature = "mail", feature = "office"))]
 mod fuzzed_readers;
+/// Documents that come in slices, and clusters that are opened for them.
+mod growth;
 /// Memory forecasts.
 mod memory_forecast;
 /// Model files and predictions.

@@ -114,6 +114,7 @@ def vectorizer_of(text: _docsphere.TextModel) -> TextVectorizer:
         hyphens=words["hyphens"],
         keep_tags=words["keep_tags"],
         stemmer=words["stemmer"],
+        language=words["language"],
         min_chars=words["min_chars"],
         keep_urls=words["keep_urls"],
         keep_numbers=words["keep_numbers"],

@@ -91,7 +91,25 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         estonian, finnish, french, german, greek, hindi, hungarian, indonesian,
         irish, italian, lithuanian, lovins, nepali, norwegian, persian, polish,
         porter, portuguese, romanian, russian, serbian, sesotho, spanish, swedish,
-        tamil, turkish, ukrainian or yiddish.
+        tamil, turkish, ukrainian or yiddish. With `language`, "auto" for the language
+        of each text.
+
+    language : str or None, default=None
+        The languages of the texts, if they have several: "auto" for any, or names or
+        ISO 639 codes separated by commas, such as "english,german", which is faster
+        and more certain for short texts. The language of each text is detected, and
+        the stop words of that language are dropped. Where it is not certain, the stop
+        words of all languages that are named here or as `stop_words` are dropped.
+        ``stop_words=None`` and lists of your own hold for all languages. Languages
+        are afrikaans, akan, amharic, arabic, armenian, azerbaijani, belarusian,
+        bengali, bulgarian, burmese, catalan, chinese, croatian, czech, danish, dutch,
+        english, esperanto, estonian, finnish, french, georgian, german, greek,
+        gujarati, hebrew, hindi, hungarian, indonesian, italian, japanese, javanese,
+        kannada, khmer, korean, latin, latvian, lithuanian, macedonian, malayalam,
+        marathi, nepali, norwegian, odia, persian, polish, portuguese, punjabi,
+        romanian, russian, serbian, shona, sinhala, slovak, slovenian, spanish,
+        swedish, tagalog, tamil, telugu, thai, turkish, turkmen, ukrainian, urdu,
+        uzbek, vietnamese, welsh, yiddish and zulu, or their ISO 639 codes.
 
     min_chars : int, default=2
         The minimum number of characters of a word.
@@ -112,6 +130,10 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     idf_ : ndarray of shape (n_terms,)
         The weight of each term.
+
+    languages_ : dict of str to int
+        With `language`: the number of texts in each language, None for those whose
+        language is not certain. Of models from files it is not known.
 
     Examples
     --------
@@ -139,6 +161,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "hyphens": [StrOptions({"split", "names", "both", "whole"})],
         "keep_tags": ["boolean"],
         "stemmer": [str, None],
+        "language": [str, None],
         "min_chars": [Interval(Integral, 1, None, closed="left")],
         "keep_urls": ["boolean"],
         "keep_numbers": ["boolean"],
@@ -162,6 +185,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         hyphens: str = "both",
         keep_tags: bool = False,
         stemmer: str | None = None,
+        language: str | None = None,
         min_chars: int = 2,
         keep_urls: bool = False,
         keep_numbers: bool = False,
@@ -181,6 +205,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.hyphens = hyphens
         self.keep_tags = keep_tags
         self.stemmer = stemmer
+        self.language = language
         self.min_chars = min_chars
         self.keep_urls = keep_urls
         self.keep_numbers = keep_numbers
@@ -224,7 +249,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         """
         self.__dict__.pop("_model", None)  # If this fails, the transformer is not fitted.
         options, texts = self._options(), texts_of("raw_documents", raw_documents)
-        parts, model, warning = _docsphere.fit_texts(texts, options, n_threads(self.n_jobs))
+        parts, model, warning, languages = _docsphere.fit_texts(texts, options, n_threads(self.n_jobs))
         if len(model.idf) == 0:
             raise ParameterError(
                 "no terms are left: every word is one of stop_words, shorter than min_chars, in fewer texts "
@@ -233,6 +258,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         if warning is not None:
             warnings.warn(warning, UserWarning, stacklevel=2)
         self._model = model
+        self.languages_ = dict(languages)
         self._set_terms()
         return csr_matrix(parts, len(self.vocabulary_))
 

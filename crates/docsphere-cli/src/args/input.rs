@@ -57,7 +57,7 @@ pub(crate) struct InputArgs {
     pub(crate) html: Html,
 
     /// Cut documents into passages: paragraphs, sentences, words:300 (300 words each), or none
-    /// [default: none; of assign, index and verify: as in the result]
+    /// [default: none; of add, assign, index and verify: as in the result]
     #[arg(long, value_name = "HOW")]
     pub(crate) split: Option<SplitChoice>,
 

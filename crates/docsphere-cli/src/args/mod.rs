@@ -2,23 +2,27 @@
 //! defaults are the library's.
 
 mod cluster;
+mod configuration;
 mod duplicates;
 mod input;
 mod keep;
 mod long_run;
 mod output;
 mod page;
+mod run_options;
 mod settings;
 mod text;
 
 pub(crate) use cluster::{ClusterArgs, ClusterNumber};
+pub(crate) use configuration::MoreWords;
 pub(crate) use duplicates::{DuplicateArgs, DuplicateUse};
-pub(crate) use input::InputArgs;
+pub(crate) use input::{AnyFormat, InputArgs};
 pub(crate) use keep::KeepArgs;
 pub(crate) use long_run::{LimitArgs, LongRunArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};
 pub(crate) use page::PageArgs;
-pub(crate) use settings::settings_of;
+pub(crate) use run_options::RunConfiguration;
+pub(crate) use settings::{settings_of, typed_options};
 pub(crate) use text::TextArgs;
 
 /// Options that contradict each other or are incomplete; the process ends with exit code 2.

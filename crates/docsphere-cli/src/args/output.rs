@@ -77,9 +77,9 @@ pub(crate) struct OutputArgs {
 impl OutputArgs {
     /// Chooses the folder if none was given: `notes-clusters` for the input `notes/` or
     /// `notes.csv.gz`, and this ending. Must be called before [`OutputArgs::folder`].
-    pub(crate) fn choose_folder(&mut self, input: &InputArgs, ending: &str) {
+    pub(crate) fn choose_folder(&mut self, input: &Path, ending: &str) {
         if self.output.is_none() {
-            self.output = Some(PathBuf::from(format!("{}-{ending}", stem_of(&input.inputs[0]))));
+            self.output = Some(PathBuf::from(format!("{}-{ending}", stem_of(input))));
         }
     }
 

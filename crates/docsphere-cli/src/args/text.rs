@@ -35,9 +35,16 @@ pub(crate) struct TextArgs {
     #[arg(long, value_name = "LO..HI", default_value = "1", value_parser = parse_ngrams)]
     ngrams: Ngrams,
 
-    /// Stem words with the Snowball stemmer of this language
+    /// Stem words with the Snowball stemmer of this language; with --language, "auto" for that of
+    /// each document
     #[arg(long, value_name = "LANGUAGE")]
     stem: Option<String>,
+
+    /// Detect the language of each document, and drop the stop words of that language: the
+    /// languages that occur, such as "english,german", or "auto" for any. Where the language is not
+    /// certain, the words of all that are named here or with --stop-words are dropped
+    #[arg(long, value_name = "LANGUAGES")]
+    language: Option<String>,
 
     /// Drop words with fewer characters than this
     #[arg(long, value_name = "N", default_value_t = TextOptions::default().min_chars)]
@@ -120,7 +127,8 @@ impl TextArgs {
             .stop_words(stop_words)
             .more_stop_words(more_stop_words.unwrap_or_default())
             .ngrams(self.ngrams)
-            .stemmer(self.stem.clone());
+            .stemmer(self.stem.clone())
+            .language(self.language.clone());
         text.check()?;
         let tfidf = TfidfOptions::default()
             .idf(if self.smooth_idf { IdfKind::Smooth } else { IdfKind::Paper })

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use docsphere::{DocId, Model, Nearest};
+use docsphere::{DocId, Model, Nearest, UnitRows};
+use docsphere_result::edits::{self, Edits, Relabelled};
 use docsphere_result::{AssignedColumns, documents, rounded};
 use serde_json::json;
 
@@ -61,8 +62,45 @@ enum LineFormat {
     Jsonl,
 }
 
+/// The nearest clusters of all documents, after edits.
+struct Found<'a> {
+    rows: &'a UnitRows<'static>,
+    nearest: Nearest,
+    moves: Relabelled,
+    top: usize,
+    min_similarity: f64,
+}
+
+impl Found<'_> {
+    /// Those of one document: none if its nearest cluster is one of outliers.
+    fn of(&self, doc: usize) -> Vec<(u32, f64)> {
+        let mut found: Vec<(u32, f64)> = Vec::with_capacity(self.top);
+        for (place, neighbour) in self.nearest.of(DocId::new(doc as u32)).iter().enumerate() {
+            if neighbour.similarity < self.min_similarity {
+                break;
+            }
+            let (cluster, similarity) =
+                self.moves.cluster_of_new(neighbour.cluster.number() as i32, self.rows.row(doc));
+            let similarity = similarity.unwrap_or(neighbour.similarity);
+            match u32::try_from(cluster) {
+                Ok(cluster) if found.len() < self.top && found.iter().all(|other| other.0 != cluster) => {
+                    found.push((cluster, rounded(similarity)));
+                }
+                Err(_) if place == 0 => break,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
+        if self.by_document && !self.keep.keep().is_nothing() {
+            let message =
+                "--by-document writes no columns; leave out --keep and --date-field, or --by-document";
+            return Err(UsageError(message.to_owned()).into());
+        }
         if let Some(path) = &self.output {
             let mut reads = Reads::of_input(&self.input);
             reads.add("the model", Some(super::model_path(&self.model)));
@@ -79,10 +117,16 @@ impl Args {
             let message = "--by-document goes with passages: the documents were not split, and the model's were not; give --split";
             return Err(UsageError(message.to_owned()).into());
         }
-        let nearest = model.predictor().nearest(&rows.rows, self.top)?;
+        let moves = self.moves()?;
+        let n_nearest = self.top + moves.n_emptied();
+        let nearest = model
+            .predictor()
+            .nearest(&rows.rows, n_nearest.min(model.centroids().n_clusters()).max(self.top))?;
+        let nearest =
+            &Found { rows: &rows.rows, nearest, moves, top: self.top, min_similarity: self.min_similarity };
         match &self.output {
-            None => self.write(&rows, &nearest, data())?,
-            Some(path) => write_whole(path, |file| self.write(&rows, &nearest, file))?,
+            None => self.write(&rows, nearest, data())?,
+            Some(path) => write_whole(path, |file| self.write(&rows, nearest, file))?,
         }
         if !self.quiet {
             rows.remarks.add(
@@ -90,8 +134,9 @@ impl Args {
                 "document has no term that the model knows (-1)",
                 "documents have no term that the model knows (-1)",
             );
-            let is_outlier =
-                |&doc: &usize| rows.rows.row(doc).nnz() > 0 && nearest.of(DocId::new(doc as u32)).is_empty();
+            let is_outlier = |&doc: &usize| {
+                rows.rows.row(doc).nnz() > 0 && nearest.nearest.of(DocId::new(doc as u32)).is_empty()
+            };
             rows.remarks.add(
                 (0..rows.ids.len()).filter(is_outlier).count(),
                 "document is an outlier: it shares no term with any cluster (-1)",
@@ -102,19 +147,20 @@ impl Args {
         Ok(())
     }
 
-    /// The nearest clusters of a document, without those below `--min-similarity`.
-    fn found(&self, nearest: &Nearest, doc: usize) -> Vec<(u32, f64)> {
-        let found = nearest.of(DocId::new(doc as u32)).iter();
-        found
-            .filter(|neighbour| neighbour.similarity >= self.min_similarity)
-            .map(|neighbour| (neighbour.cluster.number(), rounded(neighbour.similarity)))
-            .collect()
+    /// What the edits of the result do to clusters.
+    fn moves(&self) -> Result<Relabelled> {
+        let limit = memory::of_readers();
+        let edits = if self.model.is_dir() { Edits::read(&self.model, &limit)? } else { Edits::default() };
+        if edits.is_empty() {
+            return Ok(Relabelled::default());
+        }
+        Ok(edits::apply(&edits::base_of(&self.model), &self.model, &edits, &limit)?.moves)
     }
 
-    fn write(&self, rows: &ModelRows, nearest: &Nearest, out: impl Write) -> Result<()> {
+    fn write(&self, rows: &ModelRows, nearest: &Found<'_>, out: impl Write) -> Result<()> {
         let mut out = BufWriter::new(out);
         if self.by_document {
-            let cluster = |doc| self.found(nearest, doc).first().map_or(-1, |&(cluster, _)| cluster as i32);
+            let cluster = |doc| nearest.of(doc).first().map_or(-1, |&(cluster, _)| cluster as i32);
             let passages = rows.ids.iter().enumerate().map(|(doc, id)| (&id[..], cluster(doc)));
             let documents = documents::by_document(passages);
             match self.lines {
@@ -129,7 +175,7 @@ impl Args {
         }
     }
 
-    fn write_csv(&self, rows: &ModelRows, nearest: &Nearest, out: impl Write) -> Result<()> {
+    fn write_csv(&self, rows: &ModelRows, nearest: &Found<'_>, out: impl Write) -> Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         let mut header = vec!["id".to_owned(), "cluster".to_owned(), "similarity".to_owned()];
         for place in 2..=self.top {
@@ -141,7 +187,7 @@ impl Args {
         header.extend(names.iter().cloned());
         writer.write_record(&header)?;
         for (doc, id) in rows.ids.iter().enumerate() {
-            let found = self.found(nearest, doc);
+            let found = nearest.of(doc);
             let mut record = vec![id.clone()];
             for place in 0..self.top {
                 let (cluster, similarity) = found.get(place).map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
@@ -156,11 +202,11 @@ impl Args {
         Ok(writer.flush()?)
     }
 
-    fn write_jsonl(&self, rows: &ModelRows, nearest: &Nearest, mut out: impl Write) -> Result<()> {
+    fn write_jsonl(&self, rows: &ModelRows, nearest: &Found<'_>, mut out: impl Write) -> Result<()> {
         let names = rows.column_names();
         let mut values = rows.columns(&names).map(AssignedColumns::values);
         for (doc, id) in rows.ids.iter().enumerate() {
-            let found = self.found(nearest, doc);
+            let found = nearest.of(doc);
             let (cluster, similarity) = found.first().map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
             let mut line = json!({
                 "id": id,

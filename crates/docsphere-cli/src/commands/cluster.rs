@@ -1,7 +1,7 @@
 //! `docsphere cluster`: the main job. Documents in; a folder with assignments, named clusters, a
 //! model and a trace out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -11,9 +11,10 @@ use docsphere::{
 };
 use docsphere_result::{Setting, names};
 
+use super::within::Within;
 use crate::args::{
     ClusterArgs, ClusterNumber, DuplicateArgs, InputArgs, KeepArgs, LongRunArgs, OutputArgs, PageArgs,
-    TextArgs, UsageError, settings_of,
+    RunConfiguration, TextArgs, UsageError, settings_of, typed_options,
 };
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded, Staged};
@@ -30,11 +31,32 @@ use crate::progress::Progress;
 /// Cluster documents and write the result into a folder
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  docsphere cluster notes/\n  docsphere cluster tickets.csv --text-field subject --text-field body -k 200 -o out"
+    mut_arg("inputs", |arg| arg.required(false).required_unless_present_any(["config", "within"])),
+    after_help = "Examples:\n  docsphere cluster notes/\n  docsphere cluster tickets.csv --text-field subject --text-field body -k 200 -o out\n  docsphere cluster --within out --cluster 8 -k 20 -o out-8"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(super) input: InputArgs,
+
+    /// Take options from this file, such as run.toml of a result; options that are typed go before
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    config: Option<PathBuf>,
+
+    /// Cluster the documents of one cluster of this result, from the texts that it keeps, instead
+    /// of INPUT. Options for input and text are those of its run unless they are given
+    #[arg(
+        long,
+        value_name = "RESULT",
+        help_heading = "Input",
+        requires = "within_cluster",
+        conflicts_with = "inputs"
+    )]
+    within: Option<PathBuf>,
+
+    /// The cluster of --within
+    #[arg(long = "cluster", value_name = "N", help_heading = "Input")]
+    within_cluster: Option<u32>,
+
     #[command(flatten)]
     pub(super) keep: KeepArgs,
     #[command(flatten)]
@@ -52,14 +74,28 @@ pub(crate) struct Args {
     pub(super) cluster: ClusterArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+
+    /// Do not keep rows and texts of the documents in the result: it is smaller, but no documents
+    /// can be added to it or removed from it
+    #[arg(long, help_heading = "Output")]
+    no_rows: bool,
+
     #[command(flatten)]
-    page: PageArgs,
+    pub(super) page: PageArgs,
     #[command(flatten)]
     pub(super) long_run: LongRunArgs,
 
     /// The settings of the run, for the trace and the report.
     #[arg(skip)]
     settings: Vec<Setting>,
+
+    /// All options that repeat the run.
+    #[arg(skip)]
+    pub(super) configuration: RunConfiguration,
+
+    /// The options that were typed.
+    #[arg(skip)]
+    typed: Vec<Setting>,
 }
 
 impl Args {
@@ -67,18 +103,47 @@ impl Args {
     pub(crate) fn note_settings(&mut self, command: &clap::Command, matches: &clap::ArgMatches) {
         let without_say: &[&str] = if self.input.matrix_format().is_some() { &["Text"] } else { &[] };
         self.settings = settings_of(command, matches, without_say);
+        self.configuration = RunConfiguration::new(command, matches, without_say);
+        self.typed = typed_options(command, matches);
     }
 
-    pub(crate) fn run(mut self) -> Result<()> {
-        let start = Instant::now();
+    pub(crate) fn run(self) -> Result<()> {
         memory::allow(self.long_run.limits.max_memory);
+        match (&self.within, self.within_cluster) {
+            (Some(result), Some(cluster)) => {
+                let within = Within::open(result, cluster)?;
+                let args = within.arguments(&self.typed)?;
+                args.run_over(Some(within))
+            }
+            (None, Some(_)) => {
+                let message = "--cluster names a cluster of --within OUT, which is missing";
+                Err(UsageError(message.to_owned()).into())
+            }
+            _ => self.run_over(None),
+        }
+    }
+
+    /// Clusters the input, or the documents of a cluster.
+    fn run_over(mut self, within: Option<Within>) -> Result<()> {
+        let start = Instant::now();
         // Whatever can be refused is refused before the work begins.
         let params = self.params()?;
         let text = self.text.options()?;
-        self.output.choose_folder(&self.input, "clusters");
+        let mut reads = self.reads();
+        match &within {
+            None => self.output.choose_folder(&self.input.inputs[0], "clusters"),
+            Some(within) => {
+                self.output.choose_folder(&within.result, &format!("cluster-{}", within.cluster));
+                reads.add_result(&within.result, &[]);
+                if !within.has_columns() && !self.keep.keep().is_nothing() {
+                    let message = "--keep and --date-field: the result of --within keeps no columns";
+                    return Err(UsageError(message.to_owned()).into());
+                }
+            }
+        }
         self.output.check(&self.input)?;
         self.keep.check(&self.input)?;
-        let (reads, out) = (self.reads(), &self.output.folder().to_owned());
+        let out = &self.output.folder().to_owned();
         ResultFolder::check(out, self.output.force, FolderKind::Result, &reads)?;
         let load = |path: &Path| Checkpoint::load_within(path, &memory::of_readers());
         let resume = self.long_run.resume.as_deref().map(load).transpose()?;
@@ -87,15 +152,26 @@ impl Args {
         let is_silent = self.output.is_silent();
         let time_limit = self.long_run.limits.time_limit;
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, time_limit);
-        // Created now: the texts of the documents are kept in it until the result is written.
+        // Created now: the texts of the documents are written into it while they are read.
         let folder = ResultFolder::create(out, self.output.force, FolderKind::Result)?;
         let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
+        let records = folder.file(names::NEW_STORES[0]);
+        if let Some(within) = &within {
+            self.keep.keep = within.write(&records)?;
+            let is_kept = |name: &String| self.keep.keep.contains(name);
+            self.keep.date_field = self.keep.date_field.take().filter(is_kept);
+            self.input = within.input(&self.input, records);
+        }
         let staged = Staged {
-            texts: self.output.needs_texts().then_some(&*texts),
+            texts: (self.output.needs_texts() || !self.no_rows).then_some(&*texts),
             columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
         };
         let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
+        folder.discard(names::NEW_STORES[0]);
         fail_point("documents read");
+        if !self.no_rows {
+            on_threads(self.cluster.threads, || loaded.rows.save(folder.file(names::ROWS)))??;
+        }
         loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
@@ -113,7 +189,9 @@ impl Args {
             page: &self.page,
             checkpoint: self.long_run.checkpoint.as_deref(),
             settings: &self.settings,
+            configuration: &self.configuration,
             n_runs: params.params().n_runs(),
+            changes: &[],
         };
         let outcome = on_threads(self.cluster.threads, || {
             let outcome = Outcome::new(fit, &loaded, &self.output, &progress);
@@ -121,8 +199,10 @@ impl Args {
             let mut outcome = outcome?;
             outcome.write(folder.path(), &options, &loaded, start)?;
             loaded.close_stores();
-            folder.discard(names::TEXTS);
-            folder.discard(names::COLUMN_VALUES);
+            if self.no_rows {
+                folder.discard(names::TEXTS);
+                folder.discard(names::COLUMN_VALUES);
+            }
             folder.commit()?;
             anyhow::Ok(outcome)
         })??;
@@ -172,6 +252,7 @@ impl Args {
             None => self.chosen_number(&params, loaded, progress)?,
         };
         if given.is_none() {
+            self.configuration.set_number(n_clusters);
             let name = "--n-clusters";
             let place = self.settings.iter_mut().find(|setting| setting.name == name);
             let setting = Setting { name: name.to_owned(), values: vec![n_clusters.to_string()] };

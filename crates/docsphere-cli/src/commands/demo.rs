@@ -83,9 +83,9 @@ impl Args {
         out.line("")?;
         drop(out);
         words.extend(suited.into_iter().map(OsStr::new));
-        match Cli::read(words)?.command {
-            Command::Cluster(args) => args.run()?,
-            _ => unreachable!("the words above say cluster"),
+        match Cli::read(words) {
+            Ok(Cli { command: Command::Cluster(args), .. }) => args.run()?,
+            outcome => unreachable!("the words above say cluster: {:?}", outcome.err()),
         }
         let mut out = People::new();
         out.line("")?;

@@ -1,13 +1,15 @@
 //! `docsphere index`: builds the search index of a result after the run.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use docsphere::{Corpus, Keep};
-use docsphere_result::{ClustersFile, ColumnsFile, names, read_assignments};
+use docsphere_result::edits::base_of;
+use docsphere_result::{ClustersFile, ColumnsFile, ReadTrace, names, read_assignments};
 
-use crate::args::{InputArgs, UsageError};
+use crate::args::{InputArgs, KeepArgs, UsageError};
 use crate::console::People;
 use crate::memory;
 use crate::numbers::counted;
@@ -35,6 +37,21 @@ pub(crate) struct Args {
 }
 
 impl Args {
+    /// The columns of the run. If it kept all, some may have names that the input does not have:
+    /// those without one, and those whose name an earlier one has.
+    fn keep(&self, columns: &ColumnsFile) -> Result<Keep> {
+        let has_trace = self.result.join(names::TRACE).exists();
+        let trace = has_trace.then(|| ReadTrace::read(&self.result, &memory::of_readers())).transpose()?;
+        let settings = trace.iter().flat_map(|trace| &trace.settings);
+        let keep = settings.filter(|setting| setting.name == "--keep").flat_map(|setting| &setting.values);
+        let names = columns.columns.iter().map(|column| column.field.clone());
+        let keep = KeepArgs { keep: keep.cloned().collect(), date_field: None };
+        Ok(match keep.keep() {
+            Keep::All => Keep::All,
+            _ => Keep::Named(names.collect()),
+        })
+    }
+
     pub(crate) fn run(self) -> Result<()> {
         if self.input.matrix_format().is_some() {
             let message = "a matrix has no texts to search; give the documents of the run";
@@ -69,7 +86,7 @@ impl Args {
         let split = clusters.passages.map(|passages| passages.split);
         let mut options = self.input.corpus_options_of_result(split);
         if !columns.columns.is_empty() {
-            options.keep = Keep::Named(columns.columns.iter().map(|column| column.field.clone()).collect());
+            options.keep = self.keep(&columns)?;
         }
         let corpus = Corpus::open(&self.input.inputs, options)?;
         let columns = Columns { entries: &columns.columns, kept: None };
@@ -83,6 +100,11 @@ impl Args {
         });
         progress.finish();
         written?;
+        // The index of the run is older than this one, which has the clusters after all edits.
+        let of_run = base_of(&self.result).join(names::DOCUMENTS);
+        if of_run != path && of_run.exists() {
+            fs::remove_file(&of_run).with_context(|| format!("{}: cannot remove", of_run.display()))?;
+        }
         if !self.quiet {
             let n_documents = counted(lines.len(), "document");
             People::new().line(format_args!("{n_documents} written to {}", path.display()))?;

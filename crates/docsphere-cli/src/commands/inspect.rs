@@ -38,7 +38,8 @@ impl Args {
         let read = || ClustersFile::read(&self.path, &memory::of_readers());
         let file = self.path.is_dir().then(read).transpose()?;
         if let Some(cluster) = self.cluster {
-            let k = model.centroids().n_clusters();
+            // A cluster that was split has parts with further numbers.
+            let k = file.as_ref().map_or(model.centroids().n_clusters(), |file| file.clusters.len());
             if cluster as usize >= k {
                 bail!("there is no cluster {cluster}; they run from 0 to {}", k - 1);
             }
@@ -105,6 +106,15 @@ impl Args {
             if cluster.heap { ", a heap: its documents have little in common" } else { "" }
         ))?;
         out.line(cluster.title())?;
+        if let Some(former) = &cluster.renamed {
+            out.line(format_args!("called {former} by the run"))?;
+        }
+        if cluster.hidden {
+            out.line("hidden")?;
+        }
+        if let Some(note) = &cluster.note {
+            out.line(format_args!("note: {note}"))?;
+        }
         out.line("")?;
         let has_shares = cluster.keywords.iter().any(|keyword| keyword.share.is_some());
         out.line(if has_shares { "keywords: score, share of the documents" } else { "keywords" })?;

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use docsphere_result::edits::Edits;
 use docsphere_result::{ClustersFile, GroupsFile, names, read_assignments};
 
 use crate::console::{People, print_json};
+use crate::editing;
 use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::output::reads::Reads;
@@ -47,6 +49,10 @@ impl Args {
             reads.check_file(path)?;
         }
         let limit = &memory::of_readers();
+        if !Edits::read(&self.result, limit)?.is_empty() {
+            editing::recut(&self.result, self.groups)?;
+            return self.show(&GroupsFile::read(&self.result, limit)?);
+        }
         let clusters = ClustersFile::read(&self.result, limit)?;
         let file = GroupsFile::read(&self.result, limit)?;
         ensure!(
@@ -69,6 +75,11 @@ impl Args {
             &FileToWrite { path: &groups_path, write: &|out| Ok(file.write_to(out)?) },
             &FileToWrite { path: &table_path, write: &|out| Ok(file.write_table(&assignments, out)?) },
         )?;
+        self.show(&file)
+    }
+
+    fn show(&self, file: &GroupsFile) -> Result<()> {
+        let table_path = self.result.join(names::GROUP_TABLE);
         if self.json {
             return print_json(&file.groups);
         }

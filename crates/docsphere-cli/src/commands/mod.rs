@@ -1,17 +1,21 @@
 //! One file per subcommand, each with its `Args` and its `run`.
 
+mod add;
 mod assign;
 mod cluster;
 mod compare;
 mod completions;
 mod demo;
+mod edit;
 mod export;
+mod growing;
 #[cfg(feature = "serve")]
 mod index;
 mod inspect;
 mod man;
 mod merge;
 mod model_rows;
+mod remove;
 mod report;
 mod score;
 #[cfg(feature = "serve")]
@@ -19,6 +23,7 @@ mod serve;
 mod sweep;
 mod vectorize;
 mod verify;
+mod within;
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +37,8 @@ pub(crate) enum Command {
     Cluster(Box<cluster::Args>),
     Sweep(Box<sweep::Args>),
     Assign(assign::Args),
+    Add(Box<add::Args>),
+    Remove(remove::Args),
     Inspect(inspect::Args),
     Score(score::Args),
     Compare(compare::Args),
@@ -40,6 +47,7 @@ pub(crate) enum Command {
     Serve(serve::Args),
     #[cfg(feature = "serve")]
     Index(index::Args),
+    Edit(edit::Args),
     Merge(merge::Args),
     Verify(verify::Args),
     Vectorize(vectorize::Args),
@@ -55,6 +63,8 @@ impl Command {
             Command::Cluster(args) => args.run(),
             Command::Sweep(args) => args.run(),
             Command::Assign(args) => args.run(),
+            Command::Add(args) => args.run(),
+            Command::Remove(args) => args.run(),
             Command::Inspect(args) => args.run(),
             Command::Score(args) => args.run(),
             Command::Compare(args) => args.run(),
@@ -63,6 +73,7 @@ impl Command {
             Command::Serve(args) => args.run(),
             #[cfg(feature = "serve")]
             Command::Index(args) => args.run(),
+            Command::Edit(args) => args.run(),
             Command::Merge(args) => args.run(),
             Command::Verify(args) => args.run(),
             Command::Vectorize(args) => args.run(),

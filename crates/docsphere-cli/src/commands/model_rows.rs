@@ -1,8 +1,10 @@
 //! Reads new input as rows over a model's terms.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail, ensure};
 use docsphere::{ColumnStoreWriter, Corpus, KeptColumns, Model, Split, Stores, UnitRows};
-use docsphere_result::{AssignedColumns, column_names};
+use docsphere_result::{AssignedColumns, column_names, names};
 use tempfile::TempDir;
 
 use crate::args::{InputArgs, KeepArgs};
@@ -40,6 +42,25 @@ impl ModelRows {
     pub(super) fn columns<'a>(&'a self, names: &'a [String]) -> Option<AssignedColumns<'a>> {
         self.columns.as_ref().map(|(kept, _)| AssignedColumns { kept, names })
     }
+}
+
+/// The rows that a result keeps of its documents, which have these ids.
+pub(super) fn rows_of_result(result: &Path, ids: Vec<String>) -> Result<ModelRows> {
+    let path = result.join(names::ROWS);
+    ensure!(
+        path.exists(),
+        "{}: keeps no rows of its documents ({}); give the input of its run",
+        result.display(),
+        names::ROWS
+    );
+    Ok(ModelRows {
+        rows: UnitRows::load_within(path, &memory::of_readers())?,
+        ids,
+        remarks: Remarks::default(),
+        split: None,
+        unknown_shares: Vec::new(),
+        columns: None,
+    })
 }
 
 /// Reads the input with the model's own options.
@@ -86,6 +107,7 @@ pub(super) fn rows_for_model(
     let stores = Stores { texts: None, columns: columns.as_mut().map(|(columns, _)| columns) };
     let read = text.transform_corpus_stored(&corpus, stores, progress)?;
     let mut remarks = Remarks::of_reading(&read.stats);
+    remarks.add_languages(&read.languages);
     let columns = match columns {
         None => None,
         Some((columns, home)) => {

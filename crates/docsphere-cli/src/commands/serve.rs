@@ -1,5 +1,6 @@
 //! `docsphere serve`: the page of a result in a browser, with all of its documents behind it.
 
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,10 +15,11 @@ use crate::interrupt;
 use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::serve::answers::Documents;
+use crate::serve::edits::Editing;
 use crate::serve::hits::Selection;
 use crate::serve::hosts::{HostName, Hosts};
 use crate::serve::index;
-use crate::serve::server::{self, Site};
+use crate::serve::server::{self, Content, Site};
 
 /// Explore a result in a browser: search all documents, page through every cluster
 #[derive(clap::Args)]
@@ -46,6 +48,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 900, value_parser = parse_max_connections)]
     max_connections: usize,
 
+    /// Let the page rename, merge, hide and annotate clusters. Whoever can reach the server can
+    /// then change the result
+    #[arg(long)]
+    edit: bool,
+
     #[command(flatten)]
     limits: PageArgs,
 }
@@ -67,9 +74,9 @@ fn parse_max_connections(typed: &str) -> Result<usize, String> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let mut stored = StoredPage::read(&self.result, &memory::of_readers())?;
-        let index = self.result.join(names::DOCUMENTS);
-        self.check_index(&index, &stored)?;
+        // A link is followed once: an edit changes the folder that it names now.
+        let result = fs::canonicalize(&self.result).unwrap_or_else(|_| self.result.clone());
+        let content = content_of(&self.result, self.limits, self.edit)?;
         let hosts = Hosts::new(&self.host_name, self.address.is_loopback());
         if !self.address.is_loopback() {
             tell(&format!("warning: anyone who can reach {} can read all documents", self.address));
@@ -78,21 +85,23 @@ impl Args {
                 "note: the server answers to its IP addresses and to {names}; --host-name adds another name"
             ));
         }
-        let clusters = Documents::open(&index)?.clusters()?;
-        let points = stored.take_points();
-        let n_clusters = stored.clusters().clusters.len();
-        let message = points.as_ref().map(|points| message(points, n_clusters)).transpose()?;
-        let bins = points.map(Points::into_bins).unwrap_or_default();
+        if self.edit && !self.address.is_loopback() {
+            tell(&format!("warning: anyone who can reach {} can edit the result", self.address));
+        }
+        let (limits, edit) = (self.limits, self.edit);
+        let edited = result.clone();
         let site = Site {
-            page: stored.page().render(self.limits.limits(), true).html,
+            content,
             policy: served_policy(),
-            index,
-            selection: Arc::new(Selection { clusters, bins }),
-            points: message,
             hosts,
             max_connections: self.max_connections,
+            editing: Editing {
+                result,
+                is_allowed: edit,
+                read: Arc::new(move || content_of(&edited, limits, edit)),
+                turn: tokio::sync::Mutex::default(),
+            },
         };
-        drop(stored);
         interrupt::stop_calmly("shutting down");
         server::run(site, SocketAddr::new(self.address, self.port), |address| {
             let result = self.result.display();
@@ -102,46 +111,66 @@ impl Args {
         interrupt::settle();
         Ok(())
     }
+}
 
-    /// Refuses an index that is missing, damaged, or belongs to another result.
-    fn check_index(&self, path: &Path, stored: &StoredPage) -> Result<()> {
-        if !path.exists() {
-            let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
-            if model.text().is_none() {
-                bail!(
-                    "{}: is the result of a matrix, which has no texts to serve; open {} in a browser",
-                    self.result.display(),
-                    self.result.join(names::REPORT).display()
-                );
-            }
+/// What is served of a result.
+fn content_of(result: &Path, limits: PageArgs, is_editable: bool) -> Result<Content> {
+    let mut stored = StoredPage::read(result, &memory::of_readers())?;
+    let index = result.join(names::DOCUMENTS);
+    check_index(result, &index, &stored)?;
+    let clusters = Documents::open(&index)?.clusters()?;
+    let points = stored.take_points();
+    let n_clusters = stored.clusters().clusters.len();
+    let message = points.as_ref().map(|points| message(points, n_clusters)).transpose()?;
+    let bins = points.map(Points::into_bins).unwrap_or_default();
+    let mut page = stored.page();
+    page.editable = is_editable;
+    Ok(Content {
+        page: page.render(limits.limits(), true).html,
+        index,
+        selection: Arc::new(Selection { clusters, bins }),
+        points: message,
+    })
+}
+
+/// Refuses an index that is missing, damaged, or belongs to another result.
+fn check_index(result: &Path, path: &Path, stored: &StoredPage) -> Result<()> {
+    if !path.exists() {
+        let model = Model::load_within(result.join(names::MODEL), &memory::of_readers())?;
+        if model.text().is_none() {
             bail!(
-                "{}: is not there; make it with: docsphere index {} INPUT (the input of the run, with the same input options)",
-                path.display(),
-                self.result.display()
+                "{}: is the result of a matrix, which has no texts to serve; open {} in a browser",
+                result.display(),
+                result.join(names::REPORT).display()
             );
         }
-        index::check(path)?;
-        let documents = Documents::open(path)?;
-        let (clusters, n_indexed) = (stored.clusters(), documents.len()?);
-        ensure!(
-            n_indexed == clusters.n_assigned(),
-            "{}: holds {}, the result {}; make it again with docsphere index",
+        bail!(
+            "{}: is not there; make it with: docsphere index {} INPUT (the input of the run, with the same input options)",
             path.display(),
-            counted(n_indexed, "document"),
-            grouped(clusters.n_assigned())
+            result.display()
         );
-        let sizes = documents.sizes()?;
-        for entry in &clusters.clusters {
-            let (cluster, size) = (entry.id as i32, entry.size + entry.copies as usize);
-            let indexed = sizes.get(&cluster).copied().unwrap_or(0);
-            ensure!(
-                indexed == size,
-                "{}: has {} in cluster {cluster}, the result {}: it is of another result; make it again with docsphere index",
-                path.display(),
-                counted(indexed, "document"),
-                grouped(size)
-            );
-        }
-        Ok(())
     }
+    index::check(path)?;
+    let documents = Documents::open(path)?;
+    let (clusters, n_indexed) = (stored.clusters(), documents.len()?);
+    ensure!(
+        n_indexed == clusters.n_assigned(),
+        "{}: holds {}, the result {}; make it again with docsphere index",
+        path.display(),
+        counted(n_indexed, "document"),
+        grouped(clusters.n_assigned())
+    );
+    let sizes = documents.sizes()?;
+    for entry in &clusters.clusters {
+        let (cluster, size) = (entry.id as i32, entry.size + entry.copies as usize);
+        let indexed = sizes.get(&cluster).copied().unwrap_or(0);
+        ensure!(
+            indexed == size,
+            "{}: has {} in cluster {cluster}, the result {}: it is of another result; make it again with docsphere index",
+            path.display(),
+            counted(indexed, "document"),
+            grouped(size)
+        );
+    }
+    Ok(())
 }

@@ -10,8 +10,8 @@ use docsphere::{ClusterGrid, ErrorKind, Params, Sweep, SweepOptions, SweepStep, 
 use docsphere_result::{Recommendation, Setting, StabilityEntry, SweepEntry, SweepFile, names};
 
 use crate::args::{
-    ClusterArgs, DuplicateArgs, DuplicateUse, InputArgs, KeepArgs, LimitArgs, OutputArgs, PageArgs, TextArgs,
-    UsageError, settings_of,
+    ClusterArgs, DuplicateArgs, DuplicateUse, InputArgs, KeepArgs, LimitArgs, OutputArgs, PageArgs,
+    RunConfiguration, TextArgs, UsageError, settings_of,
 };
 use crate::console::{print_json, tell};
 use crate::input::{self, Loaded, Staged};
@@ -28,11 +28,16 @@ use crate::progress::Progress;
 /// Compare several numbers of clusters in one run: a result for each, and a page with curves
 #[derive(clap::Args)]
 #[command(
+    mut_arg("inputs", |arg| arg.required(false).required_unless_present("config")),
     after_help = "Example:\n  docsphere sweep tickets.csv --text-field subject --text-field body -k 20..2000 -o out"
 )]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
+
+    /// Take options from this file, such as run.toml of a result; options that are typed go before
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     keep: KeepArgs,
     #[command(flatten)]
@@ -67,6 +72,10 @@ pub(crate) struct Args {
     /// The settings of the run, for the traces and the reports.
     #[arg(skip)]
     settings: Vec<Setting>,
+
+    /// All options that repeat the sweep.
+    #[arg(skip)]
+    configuration: RunConfiguration,
 }
 
 /// Reads a number of times, or "off".
@@ -89,6 +98,7 @@ impl Args {
     pub(crate) fn note_settings(&mut self, command: &clap::Command, matches: &clap::ArgMatches) {
         let without_say: &[&str] = if self.input.matrix_format().is_some() { &["Text"] } else { &[] };
         self.settings = settings_of(command, matches, without_say);
+        self.configuration = RunConfiguration::new(command, matches, without_say);
     }
 
     pub(crate) fn run(mut self) -> Result<()> {
@@ -105,7 +115,7 @@ impl Args {
             return Err(UsageError(message.to_owned()).into());
         }
         let text = self.text.options()?;
-        self.output.choose_folder(&self.input, "sweep");
+        self.output.choose_folder(&self.input.inputs[0], "sweep");
         self.output.check(&self.input)?;
         self.keep.check(&self.input)?;
         let mut reads = Reads::of_input(&self.input);
@@ -132,6 +142,7 @@ impl Args {
         let failure = done.failure.take();
         let file = self.file(&loaded, &grid, done, start);
         file.write(folder.path())?;
+        self.configuration.write(folder.path())?;
         let page = folder.file(names::SWEEP_PAGE);
         fs::write(&page, file.page()).with_context(|| format!("{}: cannot write", page.display()))?;
         fail_point("sweep written");
@@ -287,7 +298,9 @@ impl Args {
             page: &self.page,
             checkpoint: None,
             settings: &settings,
+            configuration: &self.configuration.of_step(step.n_clusters),
             n_runs: params.n_runs(),
+            changes: &[],
         };
         let place = folder.file(&names::step_folder(step.n_clusters));
         fs::create_dir(&place).with_context(|| format!("{}: cannot make this folder", place.display()))?;

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{ClusterId, Model, UnitRows};
+use docsphere_result::edits::{Edits, base_of};
 use docsphere_result::{ClustersFile, ReadAssignment, names, read_assignments};
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::model_rows::rows_for_model;
+use super::model_rows::{rows_for_model, rows_of_result};
 use crate::args::{InputArgs, KeepArgs};
-use crate::console::{People, print_json};
+use crate::console::{People, print_json, tell};
 use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::progress::Progress;
@@ -25,6 +26,10 @@ const LISTED_MISMATCHES: usize = 20;
 
 /// Compare every assignment of a result with all centroids, by brute force
 #[derive(clap::Args)]
+#[command(
+    mut_arg("inputs", |arg| arg.required(false)),
+    after_help = "Without INPUT the documents are those that the result keeps."
+)]
 pub(crate) struct Args {
     /// The result folder
     #[arg(value_name = "OUT")]
@@ -58,10 +63,31 @@ struct Mismatch {
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
-        let assignments = read_assignments(&self.result, &memory::of_readers())?;
+        // The clusters of the run, which edits do not change.
+        let base = base_of(&self.result);
+        let n_edits = Edits::read(&self.result, &memory::of_readers())?.edits.len();
+        if n_edits > 0 && !self.json {
+            tell(&format!(
+                "note: the result has {}; verified are the clusters of the run",
+                counted(n_edits, "edit")
+            ));
+        }
+        let assignments = read_assignments(&base, &memory::of_readers())?;
         let Limits { min_similarity, duplicate_similarity } = self.limits()?;
         let mut progress = Progress::new(self.json);
-        let rows = rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?;
+        let rows = if self.input.inputs.is_empty() {
+            let kept =
+                rows_of_result(&self.result, assignments.iter().map(|line| line.id.clone()).collect())?;
+            ensure!(
+                kept.rows.n_rows() == assignments.len() && kept.rows.n_terms() == model.centroids().n_terms(),
+                "{}: {} is not of these documents: the files do not belong together; give the input of the run",
+                self.result.display(),
+                names::ROWS
+            );
+            kept
+        } else {
+            rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?
+        };
         progress.finish();
         ensure!(
             rows.ids.len() == assignments.len(),

@@ -10,6 +10,9 @@
 //! anything else in it is refused before the work begins. Files that appear in it during the run
 //! are kept: the whole old folder then stays as `OUT.old`. A result that cannot be put in its place
 //! stays as `OUT.new`.
+//!
+//! A result that is *changed*, not replaced, may hold files of others: they go along into the new
+//! folder ([`carried`](super::carried)). Meanwhile it is locked ([`ResultLock`]).
 
 use std::fs::{self, File};
 use std::io;
@@ -18,18 +21,39 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use docsphere::fail_point;
 
+use super::carried;
 use super::names::{FolderKind, remove_own};
 use super::reads::Reads;
+use super::result_lock::ResultLock;
 use super::staging::{Role, free_name, parent_of, remove_left_behind};
 use crate::console::tell;
 use crate::interrupt;
+
+/// What happens to a result that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// The command is refused.
+    Refused,
+    /// The new one takes its place (`--force`).
+    Replaced,
+    /// It was read, and the new one is made from it.
+    Changed,
+}
+
+impl From<bool> for Existing {
+    fn from(force: bool) -> Self {
+        if force { Existing::Replaced } else { Existing::Refused }
+    }
+}
 
 /// A result folder that is being written.
 pub(crate) struct ResultFolder {
     target: PathBuf,
     staging: PathBuf,
     kind: FolderKind,
-    force: bool,
+    existing: Existing,
+    /// Of a result that is changed.
+    changed: Option<ResultLock>,
     /// Held as long as this process writes; distinguishes a folder in use from a leftover.
     _lock: Option<File>,
 }
@@ -37,7 +61,12 @@ pub(crate) struct ResultFolder {
 impl ResultFolder {
     /// Checks before the work begins that the result can be put in place at the end, with a trial.
     /// `reads` are the files that the command reads.
-    pub(crate) fn check(target: &Path, force: bool, kind: FolderKind, reads: &Reads) -> Result<()> {
+    pub(crate) fn check(
+        target: &Path,
+        existing: impl Into<Existing>,
+        kind: FolderKind,
+        reads: &Reads,
+    ) -> Result<()> {
         let shown = target.display();
         let target = &without_slashes(target);
         if target.file_name().is_none() {
@@ -63,14 +92,15 @@ impl ResultFolder {
         }
         let is_replaced = found.is_some() && !is_empty(target);
         if is_replaced {
-            check_replaced(target, force, kind).with_context(|| shown.to_string())?;
+            check_replaced(target, existing.into(), kind).with_context(|| shown.to_string())?;
         }
         remove_left_behind(target);
         try_out(target, is_replaced).with_context(|| shown.to_string())
     }
 
     /// Creates the staging folder.
-    pub(crate) fn create(target: &Path, force: bool, kind: FolderKind) -> Result<Self> {
+    pub(crate) fn create(target: &Path, existing: impl Into<Existing>, kind: FolderKind) -> Result<Self> {
+        let existing = existing.into();
         let target = without_slashes(target);
         let staging = Role::Partial.path(&target);
         interrupt::remember_unfinished(&staging);
@@ -78,7 +108,14 @@ impl ResultFolder {
             .with_context(|| format!("{}: cannot make this folder", staging.display()))?;
         fail_point("staging made");
         let lock = File::open(&staging).ok().filter(|folder| folder.try_lock().is_ok());
-        Ok(ResultFolder { target, staging, kind, force, _lock: lock })
+        Ok(ResultFolder { target, staging, kind, existing, changed: None, _lock: lock })
+    }
+
+    /// Creates the staging folder of a result that is changed. The lock is held until the end.
+    pub(crate) fn of_changed(target: &Path, kind: FolderKind, lock: ResultLock) -> Result<Self> {
+        let mut folder = Self::create(target, Existing::Changed, kind)?;
+        folder.changed = Some(lock);
+        Ok(folder)
     }
 
     /// The folder to write the result's files into.
@@ -135,7 +172,13 @@ impl ResultFolder {
 
     /// Puts the new folder in place and returns the path of the old one, if there was one.
     fn put_in_place(&self) -> Result<Option<PathBuf>> {
-        if self.force && self.target.is_dir() && !is_empty(&self.target) {
+        if let Some(lock) = &self.changed {
+            lock.check(&self.target)?;
+            carried::carry(&self.target, &self.staging, self.kind)?;
+            fail_point("files of others carried");
+            lock.check(&self.target)?;
+        }
+        if self.existing != Existing::Refused && self.target.is_dir() && !is_empty(&self.target) {
             return exchange(&self.staging, &self.target, &Role::Previous.path(&self.target)).map(Some);
         }
         // Also replaces an empty folder. Fails if another run has put its result there in the
@@ -148,6 +191,9 @@ impl ResultFolder {
 
     /// Removes the old result, unless foreign files have appeared in it.
     fn clear_away(&self, old: &Path) {
+        if self.changed.is_some() {
+            carried::settle(old, &self.target, self.kind);
+        }
         let foreign = self.kind.foreign(old).ok().flatten();
         if foreign.is_none() && remove_own(old, &[self.kind]) {
             return;
@@ -170,14 +216,17 @@ fn taken() -> &'static str {
 }
 
 /// Refuses a folder that is not a result, or that holds anything besides one.
-fn check_replaced(target: &Path, force: bool, kind: FolderKind) -> Result<()> {
+fn check_replaced(target: &Path, existing: Existing, kind: FolderKind) -> Result<()> {
     let mark = kind.mark();
+    if existing == Existing::Changed {
+        return Ok(());
+    }
     if !target.join(mark).exists() {
         bail!(
             "is there already and holds no such result (there is no {mark}), so it is not replaced, even with --force; choose another name"
         );
     }
-    if !force {
+    if existing == Existing::Refused {
         bail!(taken());
     }
     if let Some(name) = kind.foreign(target).context("cannot read")? {

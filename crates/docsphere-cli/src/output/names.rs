@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use docsphere_result::names::{
-    ALL, ASSIGNMENT_PARTS, CLUSTERS, SWEEP, SWEEP_PAGE, TEXTS, is_part_name, is_step_folder,
+    ALL, ASSIGNMENT_PARTS, BASE, CLUSTERS, COLUMN_VALUES, CONFIGURATION, NEW_STORES, SWEEP, SWEEP_PAGE,
+    TEXTS, is_part_name, is_step_folder,
 };
 
 /// Part of the names of files and folders that are being written.
@@ -62,7 +63,9 @@ impl FolderKind {
             FolderKind::Result => ALL,
             FolderKind::Matrix => &[IDS, MATRIX, VOCABULARY],
             FolderKind::Centroids => &[CENTROIDS, VOCABULARY],
-            FolderKind::Sweep => &[SWEEP, SWEEP_PAGE, TEXTS],
+            FolderKind::Sweep => {
+                &[SWEEP, SWEEP_PAGE, TEXTS, COLUMN_VALUES, CONFIGURATION, NEW_STORES[0], NEW_STORES[1]]
+            }
         }
     }
 
@@ -70,6 +73,7 @@ impl FolderKind {
     fn within(self, name: &OsStr) -> Option<Content<'static>> {
         match self {
             FolderKind::Result if name == ASSIGNMENT_PARTS => Some(Content::Parts),
+            FolderKind::Result if name == BASE => Some(Content::Files(&[FolderKind::Result])),
             FolderKind::Sweep if name.to_str().is_some_and(is_step_folder) => {
                 Some(Content::Files(&[FolderKind::Result]))
             }
@@ -92,10 +96,17 @@ impl FolderKind {
 
     /// The first entry, by name, that docsphere did not write.
     pub(super) fn foreign(self, folder: &Path) -> io::Result<Option<PathBuf>> {
+        Ok(self.all_foreign(folder)?.into_iter().next())
+    }
+
+    /// All entries that docsphere did not write, by name, within the folder.
+    pub(super) fn all_foreign(self, folder: &Path) -> io::Result<Vec<PathBuf>> {
         let mut found = Entries::default();
         found.collect(folder, Content::Files(&[self]))?;
         let within = |path: PathBuf| path.strip_prefix(folder).map_or(path.clone(), Path::to_owned);
-        Ok(found.foreign.into_iter().map(within).min())
+        let mut foreign: Vec<PathBuf> = found.foreign.into_iter().map(within).collect();
+        foreign.sort();
+        Ok(foreign)
     }
 }
 

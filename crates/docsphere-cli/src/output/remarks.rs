@@ -1,8 +1,11 @@
 //! Notes about the input for the user: not reasons to stop, but worth knowing.
 
-use docsphere::{Column, ColumnKind, CorpusStats, DateForm, LossCause, Losses};
+use docsphere::{Column, ColumnKind, CorpusStats, DateForm, LanguageCounts, LossCause, Losses, SkippedFiles};
 
 use crate::numbers::grouped;
+
+/// So many languages are named at most.
+const MAX_LANGUAGES: usize = 10;
 
 /// A colon and the first of some names, with the number of the others; nothing if none is named.
 fn named(first: &[String], n_all: u64) -> String {
@@ -29,30 +32,7 @@ impl Remarks {
             &format!("record could not be read and was left out{bad}"),
             &format!("records could not be read and were left out{bad}"),
         );
-        let skipped = &stats.skipped;
-        for (count, one, several) in [
-            (skipped.n_images, "an image", "images"),
-            (skipped.n_media, "sound or film", "sound or film"),
-            (skipped.n_archives, "an archive", "archives"),
-            (skipped.n_binaries, "binary", "binary"),
-        ] {
-            remarks.add(
-                count as usize,
-                &format!("file is {one}: skipped"),
-                &format!("files are {several}: skipped"),
-            );
-        }
-        remarks.add(
-            skipped.n_links as usize,
-            "link leads to a folder or nowhere: skipped (give the folder as an input)",
-            "links lead to folders or nowhere: skipped (give the folders as inputs)",
-        );
-        let first: Vec<String> = skipped.first.iter().map(|path| path.display().to_string()).collect();
-        let n_skipped =
-            skipped.n_images + skipped.n_media + skipped.n_archives + skipped.n_binaries + skipped.n_links;
-        if let Some(first) = named(&first, n_skipped).strip_prefix(": ") {
-            remarks.0.push(format!("note: skipped {first}"));
-        }
+        remarks.add_skipped(&stats.skipped);
         remarks.add(
             stats.n_stray_quotes as usize,
             "field begins with a quote that does not enclose it; it was read as it stands (if that is wrong, give --quote double)",
@@ -81,6 +61,38 @@ impl Remarks {
             "documents had broken characters, which were replaced",
         );
         remarks
+    }
+
+    /// Remarks about files of folders that were skipped.
+    fn add_skipped(&mut self, skipped: &SkippedFiles) {
+        for (count, one, several) in [
+            (skipped.n_images, "an image", "images"),
+            (skipped.n_media, "sound or film", "sound or film"),
+            (skipped.n_archives, "an archive", "archives"),
+            (skipped.n_binaries, "binary", "binary"),
+        ] {
+            self.add(
+                count as usize,
+                &format!("file is {one}: skipped"),
+                &format!("files are {several}: skipped"),
+            );
+        }
+        self.add(
+            skipped.n_links as usize,
+            "link leads to a folder or nowhere: skipped (give the folder as an input)",
+            "links lead to folders or nowhere: skipped (give the folders as inputs)",
+        );
+        self.add(
+            skipped.n_special as usize,
+            "entry of a folder is a pipe, a socket or a device: skipped",
+            "entries of folders are pipes, sockets or devices: skipped",
+        );
+        let first: Vec<String> = skipped.first.iter().map(|path| path.display().to_string()).collect();
+        let of_kinds = [skipped.n_images, skipped.n_media, skipped.n_archives, skipped.n_binaries];
+        let n_skipped = of_kinds.iter().sum::<u64>() + skipped.n_links + skipped.n_special;
+        if let Some(first) = named(&first, n_skipped).strip_prefix(": ") {
+            self.0.push(format!("note: skipped {first}"));
+        }
     }
 
     /// Adds a remark about `count` things, unless `count` is 0.
@@ -122,6 +134,23 @@ impl Remarks {
             percent(warning.cause_share),
             warning.cause.letters(),
         ));
+    }
+
+    /// Adds the languages of the documents, if they were detected.
+    pub(crate) fn add_languages(&mut self, languages: &LanguageCounts) {
+        let certain = languages.certain();
+        let found = certain.iter().map(|(language, n)| format!("{language} {}", grouped(*n as usize)));
+        let found: Vec<String> = found.take(MAX_LANGUAGES).collect();
+        if !found.is_empty() {
+            let n_more = certain.len() - found.len();
+            let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
+            self.say(format!("languages of the documents: {}{more}", found.join(", ")));
+        }
+        self.add(
+            languages.n_uncertain() as usize,
+            "document is of no certain language: its stop words are those of all languages that were named",
+            "documents are of no certain language: their stop words are those of all languages that were named",
+        );
     }
 
     /// All remarks, in the order in which they were added.

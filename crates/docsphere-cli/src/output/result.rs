@@ -10,11 +10,11 @@ use docsphere::{
     DocId, Fit, MergeTree, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette,
 };
 use docsphere_result::{
-    AssignedColumns, Assignments, Clustering, ColumnBins, ColumnsFile, Curve, Description, MapFile, Page,
-    Points, Seconds, Setting, TraceFile, names, set_outliers_apart,
+    AssignedColumns, Assignments, ChangeEntry, Clustering, ColumnBins, ColumnsFile, Curve, Description,
+    MapFile, Page, Points, Seconds, Setting, TraceFile, names, set_outliers_apart,
 };
 
-use crate::args::{ClusterArgs, OutputArgs, PageArgs};
+use crate::args::{ClusterArgs, OutputArgs, PageArgs, RunConfiguration};
 use crate::console::tell;
 use crate::copies::FoundCopies;
 use crate::input::{Loaded, Source};
@@ -32,8 +32,12 @@ pub(crate) struct RunOptions<'a> {
     pub(crate) checkpoint: Option<&'a Path>,
     /// All options that affect the result, for the trace and the report.
     pub(crate) settings: &'a [Setting],
+    /// All options that repeat the run.
+    pub(crate) configuration: &'a RunConfiguration,
     /// The number of runs of which the best is kept.
     pub(crate) n_runs: usize,
+    /// How the documents have changed since the first run.
+    pub(crate) changes: &'a [ChangeEntry],
 }
 
 /// A finished run with everything to be written.
@@ -168,6 +172,7 @@ impl Outcome {
         self.model.save(folder.join(names::MODEL))?;
         self.description.write(folder)?;
         self.columns.as_ref().map_or(Ok(()), |columns| columns.write(folder))?;
+        options.configuration.write(folder)?;
         self.points.as_ref().map_or(Ok(()), |points| points.write(folder))?;
         fail_point("description written");
         if let Some(map) = &self.description.map {
@@ -190,6 +195,7 @@ impl Outcome {
             version: VERSION,
             settings: options.settings,
             notes: &notes,
+            changes: options.changes,
             seconds: self.seconds,
             peak_memory_bytes: memory::peak(),
             runs: &fit.trace.runs,
@@ -210,6 +216,7 @@ impl Outcome {
             trace: Curve::new(&self.fit.trace.iterations),
             columns: self.columns.as_ref(),
             points: self.points.as_ref(),
+            editable: false,
         };
         let rendered = page.render(options.page.limits(), false);
         if let Some(remark) = options.page.remark(&rendered).filter(|_| !options.output.quiet) {

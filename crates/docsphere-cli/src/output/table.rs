@@ -29,7 +29,8 @@ pub(crate) fn shortened(text: &str, room: usize) -> String {
 
 /// Writes the largest clusters of a result, largest first.
 pub(crate) fn write_largest(out: &mut People, file: &ClustersFile, n_shown: usize) -> io::Result<()> {
-    let mut order: Vec<&ClusterEntry> = file.clusters.iter().filter(|cluster| cluster.size > 0).collect();
+    let mut order: Vec<&ClusterEntry> =
+        file.clusters.iter().filter(|cluster| cluster.size > 0 && !cluster.hidden).collect();
     order.sort_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.id));
     out.bold("cluster     size  cohesion  name")?;
     for cluster in order.iter().take(n_shown) {
@@ -40,6 +41,10 @@ pub(crate) fn write_largest(out: &mut People, file: &ClustersFile, n_shown: usiz
     }
     if order.len() > n_shown {
         out.dim(format_args!("and {}", counted(order.len() - n_shown, "more cluster")))?;
+    }
+    let n_hidden = file.clusters.iter().filter(|cluster| cluster.hidden).count();
+    if n_hidden > 0 {
+        out.dim(format_args!("{} hidden", counted(n_hidden, "cluster")))?;
     }
     if order.iter().take(n_shown).any(|cluster| cluster.heap) {
         out.dim("* a heap: its documents have little in common, see docsphere inspect --cluster N")?;

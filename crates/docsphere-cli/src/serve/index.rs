@@ -20,7 +20,7 @@ use anyhow::{Context, Result, ensure};
 use docsphere::{
     Cell, ColumnValue, Corpus, Document, Event, Kept, KeptColumns, KeptRows, Observer, TextStore,
 };
-use docsphere_result::ColumnEntry;
+use docsphere_result::{ColumnEntry, ReadAssignment};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
@@ -210,16 +210,47 @@ pub(crate) fn write<'a>(
             .execute_batch("CREATE INDEX by_cluster ON documents (cluster, similarity DESC, number);")?;
         transaction.commit()?;
         connection.close().map_err(|(_, error)| error)?;
-        let mut file = File::options().read(true).write(true).open(path)?;
-        let checksum = checksum(&mut file)?;
-        file.seek(SeekFrom::Start(CHECKSUM_AT as u64))?;
-        Ok(file.write_all(&checksum.to_be_bytes())?)
+        seal(path)
     };
     let outcome = attempt();
     if outcome.is_err() {
         let _ = fs::remove_file(path);
     }
     outcome
+}
+
+/// Writes a copy of an index in which the documents have the clusters of these lines.
+pub(crate) fn relabel(from: &Path, to: &Path, lines: &[ReadAssignment]) -> Result<()> {
+    let attempt = || -> Result<()> {
+        check(from)?;
+        fs::copy(from, to)?;
+        let mut connection = Connection::open(to)?;
+        connection.execute_batch(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;",
+        )?;
+        let transaction = connection.transaction()?;
+        {
+            let mut update = transaction.prepare(
+                "UPDATE documents SET cluster = ?2, similarity = ?3
+                 WHERE number = ?1 AND (cluster <> ?2 OR similarity <> ?3)",
+            )?;
+            for (number, line) in lines.iter().enumerate() {
+                update.execute(params![number as i64, line.cluster, line.similarity])?;
+            }
+        }
+        transaction.commit()?;
+        connection.close().map_err(|(_, error)| error)?;
+        seal(to)
+    };
+    attempt().with_context(|| format!("{}: cannot write", to.display()))
+}
+
+/// Writes the checksum of a finished file into its header.
+fn seal(path: &Path) -> Result<()> {
+    let mut file = File::options().read(true).write(true).open(path)?;
+    let checksum = checksum(&mut file)?;
+    file.seek(SeekFrom::Start(CHECKSUM_AT as u64))?;
+    Ok(file.write_all(&checksum.to_be_bytes())?)
 }
 
 /// Creates the tables, and fills that of the columns.

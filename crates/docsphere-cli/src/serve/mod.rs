@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 mod asked;
 mod connections;
+pub(crate) mod edits;
 mod expression;
 pub(crate) mod hits;
 pub(crate) mod hosts;

@@ -1,5 +1,5 @@
 //! The server: one page, and the documents behind it. It reads no other file, and answers only GET
-//! requests.
+//! requests, apart from edits if they are allowed (`edits.rs`).
 //!
 //! | route | response |
 //! |---|---|
@@ -13,7 +13,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -23,7 +23,7 @@ use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Serialize;
 use serde_json::json;
@@ -33,6 +33,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::answers::{Documents, Trouble};
 use super::asked::{self, Pairs};
 use super::connections::{self, Reached};
+use super::edits::{self, Editing};
 use super::hits::Selection;
 use super::hosts::Hosts;
 use super::workers::Workers;
@@ -50,26 +51,46 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// The content and settings of a server.
 pub(crate) struct Site {
-    pub(crate) page: String,
+    pub(crate) content: Content,
     /// The content security policy of the page.
     pub(crate) policy: String,
+    pub(crate) hosts: Hosts,
+    pub(crate) max_connections: usize,
+    pub(crate) editing: Editing,
+}
+
+/// What a server shows. It changes with an edit.
+pub(crate) struct Content {
+    pub(crate) page: String,
     /// The file with the documents.
     pub(crate) index: PathBuf,
     /// Their clusters and bins.
     pub(crate) selection: Arc<Selection>,
     /// The documents as points, if there are any.
     pub(crate) points: Option<Vec<u8>>,
-    pub(crate) hosts: Hosts,
-    pub(crate) max_connections: usize,
 }
 
-struct Served {
+/// Content that is being served.
+struct Shown {
     page: Bytes,
     /// One copy for all clients, so that it needs no room among responses.
     points: Option<Bytes>,
+    workers: Workers,
+}
+
+impl Shown {
+    fn new(content: Content) -> Result<Arc<Self>> {
+        let workers = Workers::start(&content.index, &content.selection)?;
+        let (page, points) = (content.page.into(), content.points.map(Bytes::from));
+        Ok(Arc::new(Shown { page, points, workers }))
+    }
+}
+
+pub(super) struct Served {
+    shown: RwLock<Arc<Shown>>,
+    pub(super) editing: Editing,
     policy: HeaderValue,
     hosts: Hosts,
-    workers: Workers,
     /// Room for responses, in KiB.
     room: Arc<Semaphore>,
     /// When an index error was last reported.
@@ -91,7 +112,7 @@ impl AsRef<[u8]> for Held {
 /// Serves until the process is asked to stop. `ready` is called with the address once the server
 /// accepts connections.
 pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<()> {
-    let workers = Workers::start(&site.index, &site.selection)?;
+    let shown = Shown::new(site.content)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.with_context(|| {
@@ -99,11 +120,10 @@ pub(crate) fn run(site: Site, address: SocketAddr, ready: impl FnOnce(SocketAddr
         })?;
         ready(listener.local_addr()?);
         let served = Served {
-            page: site.page.into(),
-            points: site.points.map(Bytes::from),
+            shown: RwLock::new(shown),
+            editing: site.editing,
             policy: HeaderValue::from_str(&site.policy)?,
             hosts: site.hosts,
-            workers,
             room: Arc::new(Semaphore::new(ANSWERS_KIB)),
             told: Mutex::new(None),
         };
@@ -130,6 +150,8 @@ fn router(served: Served) -> Router {
         .route("/api/documents/{number}", get(document))
         .route("/api/hits", get(hits))
         .route("/api/points", get(points))
+        .route(edits::PATH, get(edits::list).post(edits::add))
+        .route("/api/edits/undo", post(edits::undo))
         .fallback(|| async { refusal(StatusCode::NOT_FOUND, "there is no such page") })
         .layer(middleware::from_fn_with_state(Arc::clone(&served), guarded))
         .with_state(served)
@@ -145,7 +167,7 @@ async fn guarded(
     let mut response = if !served.hosts.allow(request.headers(), reached) {
         let message = "this server does not answer to that name; ask by the name localhost or by the address of this machine, or allow the name: docsphere serve --host-name NAME";
         refusal(StatusCode::FORBIDDEN, message)
-    } else if !request.body().is_end_stream() {
+    } else if !request.body().is_end_stream() && !served.takes_body(&request) {
         let mut refusal = refusal(StatusCode::PAYLOAD_TOO_LARGE, "requests have no body here");
         refusal.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         refusal
@@ -165,7 +187,7 @@ async fn guarded(
 }
 
 async fn page(State(served): State<Arc<Served>>) -> Response {
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], served.page.clone()).into_response()
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], served.shown().page.clone()).into_response()
 }
 
 /// The query parameters of a request, as they were typed.
@@ -190,7 +212,7 @@ fn pairs(typed: Typed) -> Result<Pairs, &'static str> {
 }
 
 async fn points(State(served): State<Arc<Served>>) -> Response {
-    match &served.points {
+    match &served.shown().points {
         Some(points) => {
             ([(header::CONTENT_TYPE, "application/octet-stream")], points.clone()).into_response()
         }
@@ -209,13 +231,31 @@ async fn document(
 }
 
 impl Served {
+    /// What is served at this moment.
+    fn shown(&self) -> Arc<Shown> {
+        Arc::clone(&self.shown.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Serves other content from now on. Requests that are being answered go on with the old one.
+    pub(super) fn show(&self, content: Content) -> Result<()> {
+        let shown = Shown::new(content)?;
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = shown;
+        Ok(())
+    }
+
+    /// Whether a request may have a body: only edits do, if they are allowed.
+    fn takes_body(&self, request: &Request) -> bool {
+        self.editing.is_allowed && request.uri().path().starts_with(edits::PATH)
+    }
+
     /// Queries the index and builds the response.
     async fn answer<T: Serialize + 'static>(
         &self,
         ask: impl FnOnce(&Documents) -> Result<Option<T>, Trouble> + Send + 'static,
     ) -> Response {
         let as_json = |answer: T| serde_json::to_vec(&answer).map_err(|error| Trouble::Index(error.into()));
-        let answer = self.workers.ask(move |documents| ask(documents)?.map(as_json).transpose()).await;
+        let shown = self.shown();
+        let answer = shown.workers.ask(move |documents| ask(documents)?.map(as_json).transpose()).await;
         match answer.and_then(|answer| answer.map(|bytes| self.held(bytes)).transpose()) {
             Ok(Some(held)) => {
                 let body = Body::from(Bytes::from_owner(held));
@@ -254,6 +294,6 @@ impl Served {
     }
 }
 
-fn refusal(status: StatusCode, message: &str) -> Response {
+pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
     (status, Json(json!({ "error": message }))).into_response()
 }

@@ -24,15 +24,25 @@ pub(crate) const MAX_WAITING: usize = 800;
 /// How long a request may wait.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// The search threads. They end with the process.
+/// The search threads. They end when this is dropped, after the queries in the queue.
 pub(crate) struct Workers {
     queue: Arc<Queue>,
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.queue.is_closed.store(true, Ordering::Relaxed);
+        // A thread that has just looked waits by now, or still holds the lock.
+        drop(self.queue.jobs());
+        self.queue.is_filled.notify_all();
+    }
 }
 
 #[derive(Default)]
 struct Queue {
     jobs: Mutex<VecDeque<Job>>,
     is_filled: Condvar,
+    is_closed: AtomicBool,
 }
 
 struct Job {
@@ -109,8 +119,12 @@ impl Queue {
 
     fn work(&self, documents: &mut Documents) {
         loop {
-            let waiting = self.is_filled.wait_while(self.jobs(), |jobs| jobs.is_empty());
+            let is_closed = || self.is_closed.load(Ordering::Relaxed);
+            let waiting = self.is_filled.wait_while(self.jobs(), |jobs| jobs.is_empty() && !is_closed());
             let job = waiting.unwrap_or_else(PoisonError::into_inner).pop_front();
+            if job.is_none() && is_closed() {
+                return;
+            }
             if let Some(job) = job.filter(|job| !job.is_unwanted.load(Ordering::Relaxed)) {
                 // A panic is reported on standard error; the thread goes on with other requests.
                 let _ = panic::catch_unwind(AssertUnwindSafe(|| (job.run)(documents)));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::sample::Counts;
+use super::sample::{Counts, Form};
 use super::stems::Stems;
 
 /// A phrase must be in at least this many texts of the sample.
@@ -145,7 +145,7 @@ impl AllPhrases {
         counts: &Counts,
         stems: &Stems,
     ) -> Option<Part> {
-        let with_stem = counts.words.iter().filter(|(word, _)| stems.of_word(word) == stem);
+        let with_stem = counts.words.iter().filter(|(word, _)| stem_of(word, stems) == stem);
         let n_with_stem = with_stem.map(|(_, &n)| n).sum::<u32>().min(counts.n_texts);
         let least = |share: f64, n_texts: u32| (share * f64::from(n_texts)).ceil() as u32;
         let least = least(MIN_SHARE, n_with_stem).max(least(MIN_SHARE_OF_TEXTS, counts.n_texts));
@@ -198,8 +198,8 @@ fn compound<'a>(
 /// The phrases of a cluster that are in enough texts.
 fn phrases(counts: &Counts, stems: &Stems) -> Phrases {
     let mut forms: BTreeMap<String, Vec<(&str, u32)>> = BTreeMap::new();
-    for (text, &n_texts) in counts.phrases.iter().filter(|(_, n_texts)| **n_texts > 1) {
-        forms.entry(stems.of_phrase(text).join(" ")).or_default().push((text, n_texts));
+    for (Form { language, text }, &n_texts) in counts.phrases.iter().filter(|(_, n_texts)| **n_texts > 1) {
+        forms.entry(stems.of_phrase(*language, text).join(" ")).or_default().push((text, n_texts));
     }
     let phrase = |forms: &[(&str, u32)]| Phrase {
         text: most_frequent(forms).to_owned(),
@@ -215,8 +215,8 @@ pub(crate) fn written(term: &str, own: &[String], counts: &Counts, stems: &Stems
         return term.to_owned();
     }
     let word = |stem: &String| {
-        let forms = counts.words.iter().filter(|(word, _)| stems.of_word(word) == *stem);
-        let forms: Vec<(&str, u32)> = forms.map(|(word, &n_texts)| (word.as_str(), n_texts)).collect();
+        let forms = counts.words.iter().filter(|(word, _)| stem_of(word, stems) == *stem);
+        let forms: Vec<(&str, u32)> = forms.map(|(word, &n_texts)| (&word.text[..], n_texts)).collect();
         if forms.is_empty() { stem.clone() } else { most_frequent(&forms).to_owned() }
     };
     let words: Vec<String> = own.iter().map(word).collect();
@@ -233,9 +233,17 @@ pub(crate) fn written(term: &str, own: &[String], counts: &Counts, stems: &Stems
     written
 }
 
-/// On a tie the smallest.
+fn stem_of(word: &Form, stems: &Stems) -> String {
+    stems.of_word_in(word.language, &word.text)
+}
+
+/// The form in most texts, whatever their languages. On a tie the smallest.
 fn most_frequent<'a>(forms: &[(&'a str, u32)]) -> &'a str {
-    let best = forms.iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
+    let mut totals: BTreeMap<&str, u32> = BTreeMap::new();
+    for &(text, n_texts) in forms {
+        *totals.entry(text).or_default() += n_texts;
+    }
+    let best = totals.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
     best.map_or("", |best| best.0)
 }
 
@@ -244,7 +252,8 @@ mod tests {
     use super::*;
 
     fn counts(n_texts: u32, words: &[(&str, u32)], phrases: &[(&str, u32)]) -> Counts {
-        let map = |entries: &[(&str, u32)]| entries.iter().map(|&(text, n)| (text.to_owned(), n)).collect();
+        let form = |text: &str| Form { language: None, text: text.to_owned() };
+        let map = |entries: &[(&str, u32)]| entries.iter().map(|&(text, n)| (form(text), n)).collect();
         Counts { n_texts, words: map(words), phrases: map(phrases) }
     }
 

@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use docsphere::{ClusterSummary, Joint, Model, Result, TextOptions, Tokenizer, TokenizerScratch};
+use docsphere::{ClusterSummary, Joint, Language, Model, Result, TextOptions, Tokenizer, TokenizerScratch};
 use rayon::prelude::*;
 
 use super::stems::{StemCache, Stems};
@@ -45,9 +45,17 @@ pub(crate) struct Counts {
     /// The number of texts.
     pub(crate) n_texts: u32,
     /// Words with the stem of a keyword, as written, and the number of texts that have them.
-    pub(crate) words: HashMap<String, u32>,
+    pub(crate) words: HashMap<Form, u32>,
     /// Phrases as written, and the number of texts that have them.
-    pub(crate) phrases: HashMap<String, u32>,
+    pub(crate) phrases: HashMap<Form, u32>,
+}
+
+/// A word or phrase as written, in texts of a language.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    /// `None` if it is not asked for, or not certain.
+    pub(crate) language: Option<Language>,
+    pub(crate) text: String,
 }
 
 /// The sample of all clusters, and the counts so far.
@@ -114,8 +122,10 @@ impl<'a> Sample<'a> {
         for (cluster, found) in found.into_iter().flatten() {
             let counts = &mut self.counts[cluster as usize];
             counts.n_texts += 1;
-            found.words.into_iter().for_each(|word| *counts.words.entry(word).or_default() += 1);
-            found.phrases.into_iter().for_each(|phrase| *counts.phrases.entry(phrase).or_default() += 1);
+            let Found { language, words, phrases } = found;
+            let form = |text| Form { language, text };
+            words.into_iter().for_each(|word| *counts.words.entry(form(word)).or_default() += 1);
+            phrases.into_iter().for_each(|phrase| *counts.phrases.entry(form(phrase)).or_default() += 1);
         }
     }
 
@@ -128,6 +138,7 @@ impl<'a> Sample<'a> {
 /// The distinct words and phrases of a text.
 #[derive(Debug, Default)]
 struct Found {
+    language: Option<Language>,
     words: HashSet<String>,
     phrases: HashSet<String>,
 }
@@ -155,6 +166,7 @@ impl Reader<'_> {
         let mut n_words = 0;
         let stems = &mut self.stems;
         self.tokenizer.for_each_written(beginning(text), &mut self.scratch, |written| {
+            found.language = written.language;
             n_words += 1;
             if n_words > MAX_WORDS {
                 return;
@@ -168,7 +180,7 @@ impl Reader<'_> {
             if run.len() == 3 {
                 run.remove(0);
             }
-            let stem = stems.of_word(written.word);
+            let stem = stems.of_word(written.language, written.word);
             let is_keyword = keyword_stems.contains(stem);
             if is_keyword && !found.words.contains(written.word) {
                 found.words.insert(written.word.to_owned());
@@ -249,15 +261,16 @@ mod tests {
             sample.count(piece, &piece.iter().map(document).collect::<Vec<_>>());
         }
         let mut counts = sample.into_counts();
-        counts.sort_by_key(|counts| counts.words.contains_key("stocks"));
+        counts.sort_by_key(|counts| counts.words.keys().any(|form| form.text == "stocks"));
         counts
     }
 
     #[test]
     fn phrases_are_counted_once_per_text_and_end_at_punctuation() {
         let counts = counted(&[&[0, 1, 2, 3, 9]]);
-        let sorted = |counts: &HashMap<String, u32>| {
-            let mut entries: Vec<(String, u32)> = counts.iter().map(|(text, &n)| (text.clone(), n)).collect();
+        let sorted = |counts: &HashMap<Form, u32>| {
+            let mut entries: Vec<(String, u32)> =
+                counts.iter().map(|(form, &n)| (form.text.clone(), n)).collect();
             entries.sort();
             entries
         };
@@ -284,7 +297,7 @@ mod tests {
         let mut phrases: Vec<&str> = found.phrases.iter().map(String::as_str).collect();
         phrases.sort_unstable();
         assert_eq!(phrases, ["作系统", "操作系", "操作系统"]);
-        assert_eq!(stems.of_phrase("操作系统"), ["操作", "作系", "系统"]);
+        assert_eq!(stems.of_phrase(None, "操作系统"), ["操作", "作系", "系统"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use docsphere::{Model, Result, StopWords, TextOptions, Tokenizer, is_unspaced};
+use docsphere::{Language, Model, Result, StopWords, TextOptions, Tokenizer, is_unspaced};
 
 /// The language of stems if the options of a run name none that has a stemmer.
 const DEFAULT_LANGUAGE: &str = "english";
@@ -43,8 +43,17 @@ impl Stems {
             StopWords::Language(names) => names.as_str(),
             _ => "",
         };
-        let languages = options.stemmer.as_deref().unwrap_or(of_stop_words).split(',').map(str::trim);
         let plain = TextOptions::default().unspaced(options.unspaced);
+        if has_stemmed_terms && options.language.is_some() {
+            let by_document =
+                plain.stop_words(options.stop_words).stemmer(options.stemmer).language(options.language);
+            return Ok(Stems {
+                stemmer: Tokenizer::new(&by_document)?,
+                has_stemmed_terms,
+                is_english: false,
+            });
+        }
+        let languages = options.stemmer.as_deref().unwrap_or(of_stop_words).split(',').map(str::trim);
         let stemmer = |language: String| Tokenizer::new(&plain.clone().stemmer(language));
         let of_language = languages.into_iter().find_map(|language| stemmer(language.to_owned()).ok());
         let stemmer = of_language.map_or_else(|| stemmer(DEFAULT_LANGUAGE.to_owned()), Ok)?;
@@ -59,7 +68,13 @@ impl Stems {
 
     /// The stem of a word of a text.
     pub(crate) fn of_word(&self, word: &str) -> String {
-        let stem = self.stemmer.stem(&word.to_lowercase());
+        self.of_word_in(None, word)
+    }
+
+    /// The stem of a word of a text in this language. It matters only if each document is stemmed
+    /// by its own.
+    pub(crate) fn of_word_in(&self, language: Option<Language>, word: &str) -> String {
+        let stem = self.stemmer.stem_in(language, &word.to_lowercase());
         if stem.is_empty() { word.to_owned() } else { stem }
     }
 
@@ -74,9 +89,9 @@ impl Stems {
         self.words(term).into_iter().map(stem).collect()
     }
 
-    /// The stems of the words of a phrase.
-    pub(crate) fn of_phrase(&self, phrase: &str) -> Vec<String> {
-        self.words(phrase).into_iter().map(|word| self.of_word(word)).collect()
+    /// The stems of the words of a phrase of texts in this language.
+    pub(crate) fn of_phrase(&self, language: Option<Language>, phrase: &str) -> Vec<String> {
+        self.words(phrase).into_iter().map(|word| self.of_word_in(language, word)).collect()
     }
 
     /// The words of a term or phrase. In scripts without spaces a phrase is split as the texts are.
@@ -115,7 +130,7 @@ impl Stems {
 #[derive(Debug)]
 pub(crate) struct StemCache<'a> {
     stems: &'a Stems,
-    known: HashMap<String, String>,
+    known: HashMap<Option<Language>, HashMap<String, String>>,
 }
 
 impl<'a> StemCache<'a> {
@@ -123,11 +138,12 @@ impl<'a> StemCache<'a> {
         StemCache { stems, known: HashMap::new() }
     }
 
-    pub(crate) fn of_word(&mut self, word: &str) -> &str {
-        if !self.known.contains_key(word) {
-            self.known.insert(word.to_owned(), self.stems.of_word(word));
+    pub(crate) fn of_word(&mut self, language: Option<Language>, word: &str) -> &str {
+        let known = self.known.entry(language).or_default();
+        if !known.contains_key(word) {
+            known.insert(word.to_owned(), self.stems.of_word_in(language, word));
         }
-        &self.known[word]
+        &known[word]
     }
 }
 
@@ -154,7 +170,7 @@ mod tests {
         }
         // A language with stop words, but without a stemmer.
         let other = options().stop_words(StopWords::Language("azerbaijani".to_owned()));
-        assert_eq!(stems(other).of_phrase("barking-dogs"), ["bark", "dog"]);
+        assert_eq!(stems(other).of_phrase(None, "barking-dogs"), ["bark", "dog"]);
     }
 
     #[test]

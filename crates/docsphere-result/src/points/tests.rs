@@ -181,6 +181,7 @@ fn a_page_shows_as_many_points_as_it_has_room_for() {
         settings: &[],
         trace: crate::Curve::default(),
         columns: None,
+        editable: false,
         points: Some(&points),
     };
     let limits = PageLimits::default();

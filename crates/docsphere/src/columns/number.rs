@@ -1,12 +1,37 @@
 //! Numbers as people and programs write them: `-1.5e3`, `1,234.5`, `1 234`, and with a decimal
-//! comma `1.234,5`. Digits are grouped by threes or not at all. A number that begins with a zero,
-//! such as `007`, is none: it is a code, whose zeros count.
+//! comma `1.234,5`. Digits are grouped by threes or not at all.
+//!
+//! Some digits are no number but a *code*, which rewriting would change:
+//!
+//! - they begin with a zero, such as `007` and `02139`;
+//! - `+` and seven digits or more, as telephone numbers have;
+//! - an integer that a floating-point number writes in another way, such as 9007199254740993.
 
 /// Numbers that a floating-point number holds exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Reads a number with this decimal sign, a point or a comma.
+/// Digits after a `+` that make a telephone number.
+const PHONE_DIGITS: usize = 7;
+
+/// A number, and how it is spelled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spelled {
+    pub(super) number: f64,
+    /// Whether it is a code: rewriting the number would change it.
+    pub(super) is_code: bool,
+    /// Digits after the decimal sign.
+    pub(super) n_decimals: usize,
+    /// Whether the last of several decimals is a zero: `1.20`.
+    pub(super) has_final_zero: bool,
+}
+
+/// Reads a number with this decimal sign, a point or a comma. Codes are none.
 pub(super) fn read(text: &str, decimal: char) -> Option<f64> {
+    spelled(text, decimal).filter(|spelled| !spelled.is_code).map(|spelled| spelled.number)
+}
+
+/// Reads a number or a code with this decimal sign, a point or a comma.
+pub(super) fn spelled(text: &str, decimal: char) -> Option<Spelled> {
     let text = text.trim();
     let unsigned = text.strip_prefix(['-', '+', '\u{2212}']).unwrap_or(text);
     let is_negative = unsigned.len() < text.len() && !text.starts_with('+');
@@ -23,13 +48,22 @@ pub(super) fn read(text: &str, decimal: char) -> Option<f64> {
     };
     let digits = ungrouped(whole, if decimal == '.' { ',' } else { '.' })?;
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_code = digits.len() > 1 && digits.starts_with('0');
-    if is_code || fraction.is_some_and(|fraction| fraction.is_empty() || !is_digits(fraction)) {
+    if fraction.is_some_and(|fraction| fraction.is_empty() || !is_digits(fraction)) {
         return None;
     }
     let number = format!("{digits}.{}{exponent}", fraction.unwrap_or("0"));
     let number: f64 = number.parse().ok().filter(|number: &f64| number.is_finite())?;
-    Some(if is_negative { -number } else { number })
+    let is_integer = fraction.is_none() && exponent.is_empty();
+    let is_code = (digits.len() > 1 && digits.starts_with('0'))
+        || (is_integer && text.starts_with('+') && digits.len() >= PHONE_DIGITS)
+        || (is_integer && number > EXACT && number.to_string() != digits);
+    let fraction = fraction.filter(|_| exponent.is_empty()).unwrap_or_default();
+    Some(Spelled {
+        number: if is_negative { -number } else { number },
+        is_code,
+        n_decimals: fraction.len(),
+        has_final_zero: fraction.len() > 1 && fraction.ends_with('0'),
+    })
 }
 
 /// Whether a number is an integer that is held exactly.
@@ -77,6 +111,10 @@ mod tests {
             ("+1e3", Some(1000.0), Some(1000.0)),
             ("\u{2212}3", Some(-3.0), Some(-3.0)),
             (".5", Some(0.5), None),
+            ("9007199254740992", Some(9_007_199_254_740_992.0), Some(9_007_199_254_740_992.0)),
+            ("1000000000000000000000", Some(1e21), Some(1e21)),
+            ("1.234567890123456789e18", Some(1_234_567_890_123_456_789.0), None),
+            ("+123456", Some(123_456.0), Some(123_456.0)),
         ] {
             assert_eq!((read(text, '.'), read(text, ',')), (point, comma), "{text}");
         }
@@ -87,6 +125,28 @@ mod tests {
                 assert_eq!(read(text, ','), None, "{text}");
             }
             assert_eq!(read(text, '.'), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_that_rewriting_would_change_are_codes() {
+        for text in [
+            "007",
+            "02139",
+            "00",
+            "9007199254740993",
+            "-9007199254740993",
+            "1234567890123456789",
+            "9,007,199,254,740,993",
+            "1152921504606846976",
+            "+4915112345678",
+            "+49 151 123",
+        ] {
+            let found = spelled(text, '.');
+            assert_eq!((found.map(|spelled| spelled.is_code), read(text, '.')), (Some(true), None), "{text}");
+        }
+        for text in ["1e400", "x", "0.1.2"] {
+            assert_eq!(spelled(text, '.'), None, "{text}");
         }
     }
 }

@@ -8,7 +8,8 @@
 //!    first on a tie. A named date column is always one; its values may also be seconds or
 //!    milliseconds since 1970, eight digits (20240304) or years.
 //! 2. **number**, if at least 95 of 100 are numbers, with a decimal point or, if more values are
-//!    numbers that way, a decimal comma.
+//!    numbers that way, a decimal comma; and if no value is a code (`number.rs`), and they are not
+//!    spelled as versions are: 1.9, 1.10 and 1.20.
 //! 3. **address**, if at least 95 of 100 are addresses of the web.
 //! 4. **category**, if there are at most 1,000 distinct values of up to 100 bytes, and on average
 //!    each occurs at least twice.
@@ -16,6 +17,7 @@
 //!
 //! A value that is not what its column is, is *bad*: it is counted, and left out.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
@@ -136,7 +138,8 @@ fn date_in_form(raw: &str, form: DateForm) -> Option<Moment> {
     match form {
         DateForm::Certain | DateForm::MonthFirst => date::read(raw)?.month_first,
         DateForm::DayFirst => date::read(raw)?.day_first,
-        // From 1973 to 5138, so that other numbers are not taken for dates.
+        // From 3 March 1973 to the year 5138, and as far before 1970, so that other numbers are not
+        // taken for dates.
         DateForm::Seconds => since_1970(raw, 1e8..1e11, 1e6),
         DateForm::Milliseconds => since_1970(raw, 1e11..1e14, 1e3),
         DateForm::Digits => date::compact(raw.trim()).map(Moment::of_date),
@@ -152,17 +155,30 @@ fn since_1970(raw: &str, range: std::ops::Range<f64>, micros: f64) -> Option<Mom
     Moment::from_micros((number * micros).round() as i64)
 }
 
-/// The host of an address of the web: `x.org` in `https://www.x.org/a?b`.
-pub fn host(address: &str) -> Option<&str> {
+/// The host of an address of the web, in lower case: `x.org` in `https://www.X.org/a?b`, `[::1]` in
+/// `http://[::1]:80/`.
+pub fn host(address: &str) -> Option<Cow<'_, str>> {
     let (scheme, rest) = address.trim().split_once("://")?;
     if !["http", "https", "ftp"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
         return None;
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = host.split(':').next().unwrap_or_default();
-    let host = host.strip_prefix("www.").unwrap_or(host);
-    (!host.is_empty() && !host.contains(char::is_whitespace)).then_some(host)
+    let end = match host.starts_with('[') {
+        // An address of IPv6 has colons itself.
+        true => host.find(']').map(|at| at + 1),
+        false => host.find(':'),
+    };
+    let host = &host[..end.unwrap_or(host.len())];
+    let host = match host.get(..4) {
+        Some(start) if start.eq_ignore_ascii_case("www.") => &host[4..],
+        _ => host,
+    };
+    let is_host = !host.is_empty() && !host.contains(char::is_whitespace);
+    is_host.then(|| match host.contains(char::is_uppercase) {
+        true => Cow::Owned(host.to_lowercase()),
+        false => Cow::Borrowed(host),
+    })
 }
 
 /// The greatest number of distinct values of a category.
@@ -251,9 +267,29 @@ pub(super) struct ColumnCounts {
     point: Tally<f64>,
     comma: Tally<f64>,
     has_fraction: [bool; 2],
+    spellings: [Spellings; 2],
     n_addresses: u64,
     values: Distinct,
     hosts: Distinct,
+}
+
+/// How the numbers of a column are spelled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spellings {
+    has_code: bool,
+    /// Numbers with one decimal.
+    n_short: u64,
+    /// Numbers with several decimals of which the last is a zero.
+    n_final_zeros: u64,
+}
+
+impl Spellings {
+    /// Whether rewriting the numbers would lose something: a code, or the final zeros of versions.
+    /// Programs write prices with equally many decimals, and other numbers without final zeros.
+    fn are_codes(&self, n_values: u64) -> bool {
+        let is_share = |n: u64| n > 0 && n.saturating_mul(20) >= n_values;
+        self.has_code || (is_share(self.n_short) && is_share(self.n_final_zeros))
+    }
 }
 
 const OTHER_FORMS: [DateForm; 4] =
@@ -292,14 +328,20 @@ impl ColumnCounts {
             }
         }
         for (numbers, decimal) in [(&mut self.point, '.'), (&mut self.comma, ',')] {
-            let found = number::read(raw, decimal);
-            let has_fraction = found.is_some_and(|number| !number::is_integer(number));
-            self.has_fraction[usize::from(decimal == ',')] |= has_fraction;
-            numbers.add(found);
+            let Some(found) = number::spelled(raw, decimal) else { continue };
+            let which = usize::from(decimal == ',');
+            let spellings = &mut self.spellings[which];
+            spellings.has_code |= found.is_code;
+            spellings.n_short += u64::from(found.n_decimals == 1);
+            spellings.n_final_zeros += u64::from(found.has_final_zero);
+            if !found.is_code {
+                self.has_fraction[which] |= !number::is_integer(found.number);
+                numbers.add(Some(found.number));
+            }
         }
         if let Some(host) = host(raw) {
             self.n_addresses += 1;
-            self.hosts.add(host, MAX_HOSTS);
+            self.hosts.add(&host, MAX_HOSTS);
         }
         self.values.add(raw, MAX_DISTINCT);
     }
@@ -330,7 +372,7 @@ impl ColumnCounts {
             range = dates.range.map(|(first, last)| (first.micros as f64, last.micros as f64));
             let is_decided = self.day_first.n != self.month_first.n;
             n_undecided = if form == DateForm::MonthFirst && !is_decided { self.n_ambiguous } else { 0 };
-        } else if is_most(numbers.n) {
+        } else if is_most(numbers.n) && !self.spellings[usize::from(decimal_comma)].are_codes(self.n_values) {
             reading.kind = ColumnKind::Number;
             reading.decimal_comma = decimal_comma;
             reading.is_integer = !self.has_fraction[usize::from(decimal_comma)];
@@ -423,6 +465,23 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_rewriting_would_change_stay_as_they_are() {
+        let big = ["1234567890123456789", "1234567890123456790", "9007199254740993"];
+        assert_eq!(kind(big), (ColumnKind::Text, 0));
+        // One value is enough: the others may be as short as they like.
+        for code in ["9007199254740993", "02139", "+4915112345678"] {
+            let values = || std::iter::repeat_n("10001", 99).chain([code]);
+            assert_eq!(kind(values()), (ColumnKind::Category, 0), "{code}");
+            let found = recognised(values(), false);
+            assert_eq!(found.reading.value(code), Some(ColumnValue::Text(code)));
+        }
+        assert_eq!(kind(["1.2", "1.20", "1.9", "1.10"]), (ColumnKind::Text, 0), "versions");
+        assert_eq!(kind(["1.20", "1.25", "3", "4.00"]), (ColumnKind::Number, 0), "prices");
+        assert_eq!(kind(["1.0", "2.5", "3.25", "-0.0"]), (ColumnKind::Number, 0), "a program's numbers");
+        assert_eq!(kind(["9007199254740992", "-5", "+12"]), (ColumnKind::Number, 0));
+    }
+
+    #[test]
     fn a_named_date_column_may_hold_numbers() {
         for (values, form, first) in [
             (["1709546400", "1709546401", "x"], DateForm::Seconds, "2024-03-04T10:00:00Z"),
@@ -443,11 +502,14 @@ mod tests {
         for (address, expected) in [
             ("https://www.x.org/a?b", Some("x.org")),
             ("HTTP://u:p@y.org:80#c", Some("y.org")),
+            ("http://WWW.Y.Org/A", Some("y.org")),
+            ("http://[::1]:80/", Some("[::1]")),
+            ("https://u@[2001:DB8::7]", Some("[2001:db8::7]")),
             ("x.org", None),
             ("http:///a", None),
             ("see http://x.org", None),
         ] {
-            assert_eq!(host(address), expected, "{address}");
+            assert_eq!(host(address).as_deref(), expected, "{address}");
         }
     }
 }

@@ -31,17 +31,23 @@ pub struct Timeline {
     /// The number of the first step, counted from the year 0 or from 1970.
     first: i64,
     n_steps: usize,
+    /// The number of centuries in a step, or 1.
+    width: i64,
 }
 
 impl Timeline {
-    /// The finest timeline from one date to another that has at most so many steps, of 100 at
-    /// least.
+    /// The finest timeline from one date to another that has at most so many steps. If there are
+    /// more centuries, a step has several of them.
     pub fn new(first: Moment, last: Moment, max_steps: usize) -> Self {
         use TimeStep::{Century, Day, Decade, Month, Week, Year};
         let steps = [Day, Week, Month, Year, Decade];
         let length = |step: TimeStep| number(last, step) - number(first, step) + 1;
         let step = steps.into_iter().find(|&step| length(step) <= max_steps as i64).unwrap_or(Century);
-        Timeline { step, first: number(first, step), n_steps: length(step).max(1) as usize }
+        let length = length(step).max(1);
+        let max_steps = max_steps.max(1) as i64;
+        let width = if step == Century { (length + max_steps - 1) / max_steps } else { 1 };
+        let n_steps = ((length + width - 1) / width) as usize;
+        Timeline { step, first: number(first, step), n_steps, width }
     }
 
     /// The step.
@@ -56,13 +62,13 @@ impl Timeline {
 
     /// In which step a date is, from 0; the first or the last for dates outside.
     pub fn place(&self, moment: Moment) -> usize {
-        let place = number(moment, self.step) - self.first;
+        let place = (number(moment, self.step) - self.first).div_euclid(self.width);
         place.clamp(0, self.n_steps as i64 - 1) as usize
     }
 
     /// The first day of a step, as ISO 8601.
     pub fn start(&self, place: usize) -> String {
-        let number = self.first + place as i64;
+        let number = self.first + place as i64 * self.width;
         let date = match self.step {
             TimeStep::Day => day(number),
             // The first day of 1970 is a Thursday.
@@ -121,8 +127,12 @@ mod tests {
         assert_eq!(line(moment(1970, 5, 5), moment(2024, 3, 4)), of_years);
         let of_decades = (TimeStep::Decade, 53, text("1500-01-01"), text("2020-01-01"));
         assert_eq!(line(moment(1500, 1, 1), moment(2024, 3, 4)), of_decades);
-        let of_centuries = (TimeStep::Century, 100, text("0000-01-01"), text("9900-01-01"));
+        let of_centuries = (TimeStep::Century, 50, text("0000-01-01"), text("9800-01-01"));
         assert_eq!(line(moment(1, 1, 1), moment(9999, 1, 1)), of_centuries);
+        let few = Timeline::new(moment(1, 1, 1), moment(9999, 1, 1), 8);
+        assert_eq!((few.n_steps(), few.start(7)), (8, "9100-01-01".to_owned()));
+        let places = [1, 1299, 1300, 9099, 9100, 9999].map(|year| few.place(moment(year, 1, 1)));
+        assert_eq!(places, [0, 0, 1, 6, 7, 7]);
     }
 
     #[test]

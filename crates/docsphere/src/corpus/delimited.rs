@@ -2,9 +2,12 @@
 //!
 //! The id of a record without an id field is its number below the header. Messages name the line on
 //! which it begins.
+//!
+//! Lines end with a line feed, perhaps after a carriage return. If a table begins with carriage
+//! returns and no line feed, as old programs of the Macintosh wrote it, they end its lines.
 
 use std::borrow::Cow;
-use std::io::BufRead;
+use std::io::{self, BufRead, Cursor, Read};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -17,6 +20,7 @@ use super::kept::Kept;
 use super::options::CorpusOptions;
 use super::records::{Dialect, Fields, PLAIN_QUOTES, RecordReader, RecordSpan, TableEnds};
 use super::stream::{RecordEnds, Start, TextStream, count_lines};
+use crate::compression::read_error;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The content of the header.
@@ -56,6 +60,34 @@ impl Table {
     }
 }
 
+/// Bytes in which a line end is searched.
+const LINE_END_BYTES: u64 = 1 << 16;
+
+/// The same table, with line feeds if its lines end with carriage returns alone.
+fn with_line_feeds(mut reader: Box<dyn BufRead>) -> Result<Box<dyn BufRead>> {
+    let mut start = Vec::new();
+    reader.by_ref().take(LINE_END_BYTES).read_to_end(&mut start).map_err(read_error)?;
+    let ends_with_returns = start.contains(&b'\r') && !start.contains(&b'\n');
+    let reader = Cursor::new(start).chain(reader);
+    Ok(match ends_with_returns {
+        true => Box::new(io::BufReader::new(LineFeeds(reader))),
+        false => Box::new(reader),
+    })
+}
+
+/// A stream with a line feed in place of every carriage return.
+struct LineFeeds<R>(R);
+
+impl<R: Read> Read for LineFeeds<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n_read = self.0.read(buffer)?;
+        for byte in buffer[..n_read].iter_mut().filter(|byte| **byte == b'\r') {
+            *byte = b'\n';
+        }
+        Ok(n_read)
+    }
+}
+
 /// Cuts a stream of records that follow a header.
 pub(super) fn cut(
     format: CorpusFormat,
@@ -65,7 +97,7 @@ pub(super) fn cut(
 ) -> Result<ControlFlow<()>> {
     let (dialect, reader) = match format {
         CorpusFormat::Sheet => (Dialect::quoted(b',', b'"'), reader),
-        _ => Dialect::find(format, reader, input.options)?,
+        _ => Dialect::find(format, with_line_feeds(reader)?, input.options)?,
     };
     let ends = || TableEnds::new(dialect);
     let mut table: Option<Arc<Table>> = None;
@@ -141,7 +173,7 @@ impl Chunk for Records {
         let mut numbered = NumberedId::new(input.id_prefix);
         let mut reader = RecordReader::new(table.dialect, &self.bytes);
         let mut fields = Fields::default();
-        let mut text = Vec::new();
+        let mut joined = Vec::new();
         let mut number = self.first_record - 1;
         while let Some(place) = reader.next_record(&mut fields) {
             number += 1;
@@ -151,12 +183,18 @@ impl Chunk for Records {
                 continue;
             }
             tally.n_stray_quotes += fields.n_stray;
-            text.clear();
-            for (position, &column) in table.text_columns.iter().enumerate() {
-                text.extend_from_slice(if position == 0 { b"" } else { b"\n" });
-                text.extend_from_slice(fields.get(column));
-            }
-            let text = tally.text(&text);
+            let text = match table.text_columns[..] {
+                [column] => fields.get(column),
+                ref columns => {
+                    joined.clear();
+                    for (position, &column) in columns.iter().enumerate() {
+                        joined.extend_from_slice(if position == 0 { b"" } else { b"\n" });
+                        joined.extend_from_slice(fields.get(column));
+                    }
+                    &joined
+                }
+            };
+            let text = tally.text(text);
             let own = table.id_column.map(|column| String::from_utf8_lossy(fields.get(column)));
             let id = match &own {
                 Some(id) if !id.is_empty() => id,
@@ -183,7 +221,7 @@ impl Chunk for Records {
 impl Records {
     /// Whether a record has as many fields as the header. A line that has them only without its
     /// quotes is read so: they enclose no fields.
-    fn fit(&self, fields: &mut Fields, place: RecordSpan) -> bool {
+    fn fit<'a>(&'a self, fields: &mut Fields<'a>, place: RecordSpan) -> bool {
         let Table { dialect, n_columns, .. } = *self.table;
         if fields.fit(n_columns) {
             return true;
@@ -205,7 +243,7 @@ impl Records {
         fits
     }
 
-    fn bad_record(&self, fields: &Fields, place: RecordSpan) -> Error {
+    fn bad_record(&self, fields: &Fields<'_>, place: RecordSpan) -> Error {
         let Table { format, n_columns, .. } = *self.table;
         let expected = format!("{n_columns} fields, as in the header");
         let found = match place.n_lines {

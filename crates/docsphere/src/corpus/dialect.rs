@@ -78,7 +78,7 @@ impl Dialect {
     /// What the rows of a table look like; `None` for one with a single column.
     fn rows_of(self, sample: &[u8], is_whole: bool) -> Option<Rows> {
         let mut reader = RecordReader::new(self, sample);
-        let mut fields = Fields::default();
+        let mut fields = Fields::studied();
         let header = reader.next_record(&mut fields)?;
         let n_columns = fields.len();
         if n_columns < 2 || (!is_whole && header.end == sample.len()) {
@@ -183,7 +183,7 @@ fn has_apostrophes(sample: &[u8], delimiter: u8) -> bool {
 }
 
 /// The names in a header.
-pub(super) fn header_names(fields: &Fields) -> Vec<String> {
+pub(super) fn header_names(fields: &Fields<'_>) -> Vec<String> {
     (0..fields.len()).map(|column| String::from_utf8_lossy(fields.get(column)).trim().to_owned()).collect()
 }
 

@@ -50,6 +50,9 @@ pub struct SkippedFiles {
     pub n_binaries: u64,
     /// Links to folders, which are not followed, and links that lead nowhere.
     pub n_links: u64,
+    /// Pipes, sockets and devices.
+    #[serde(default)]
+    pub n_special: u64,
     /// The first of all these, at most five.
     pub first: Vec<PathBuf>,
 }
@@ -93,6 +96,7 @@ impl AddAssign for SkippedFiles {
         self.n_archives += other.n_archives;
         self.n_binaries += other.n_binaries;
         self.n_links += other.n_links;
+        self.n_special += other.n_special;
         add_named(&mut self.first, other.first);
     }
 }

@@ -90,7 +90,7 @@ pub(super) const MIN_UTF16_BYTES: usize = 32;
 /// UTF-16 without a byte order mark: the start of the file has no control characters in it, at
 /// least one character of ASCII (a blank, a line end), and letters otherwise. ASCII with a zero
 /// here and there would pass for Chinese; so bytes that are ASCII must have a zero in every other
-/// place.
+/// place, and bytes that are words in ASCII or valid UTF-8 are no UTF-16.
 fn utf16_without_mark(start: &[u8]) -> Option<&'static Encoding> {
     match *start {
         [1..0x80, 0, 1..0x80, 0, ..] => return Some(UTF_16LE),
@@ -104,6 +104,9 @@ fn utf16_without_mark(start: &[u8]) -> Option<&'static Encoding> {
 pub(super) fn utf16_text(start: &[u8]) -> Option<&'static Encoding> {
     let start = &start[..start.len().min(START_BYTES) & !1];
     if start.len() < MIN_UTF16_BYTES || !start.contains(&0) {
+        return None;
+    }
+    if has_words(start) || is_utf8(start) {
         return None;
     }
     let is_plain = |byte: &u8| matches!(byte, 0 | b'\t' | b'\n' | b'\r' | 0x20..0x7f);
@@ -135,6 +138,24 @@ pub(super) fn utf16_text(start: &[u8]) -> Option<&'static Encoding> {
         (little, big) if little >= big => Some(UTF_16LE),
         _ => Some(UTF_16BE),
     }
+}
+
+/// Whether a letter and a blank of ASCII share one of 16 pairs of bytes or more: hardly a character
+/// of UTF-16 has these two bytes.
+fn has_words(bytes: &[u8]) -> bool {
+    let is_end =
+        |pair: &&[u8]| matches!(**pair, [b' ', letter] | [letter, b' '] if letter.is_ascii_alphabetic());
+    16 * bytes.chunks_exact(2).filter(is_end).count() >= bytes.len() / 2
+}
+
+/// Whether bytes are UTF-8 with several characters above ASCII. The last one may be cut off.
+fn is_utf8(bytes: &[u8]) -> bool {
+    let valid = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_some() => return false,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    valid.chars().filter(|character| !character.is_ascii()).nth(1).is_some()
 }
 
 /// The encoding that the first bytes of a file tell, and the length of its mark. Bytes without a
@@ -278,7 +299,7 @@ impl BufRead for Found {
             let bytes = self.inner.fill_buf()?;
             let length = bytes.len().min(usize::try_from(n_searched).unwrap_or(usize::MAX));
             let bytes = &bytes[..length];
-            self.n_ascii = Encoding::ascii_valid_up_to(bytes);
+            self.n_ascii = if bytes.is_ascii() { bytes.len() } else { Encoding::ascii_valid_up_to(bytes) };
             if !self.has_escape {
                 self.n_ascii = memchr::memchr(ESCAPE, &bytes[..self.n_ascii]).unwrap_or(self.n_ascii);
             }
@@ -443,6 +464,15 @@ mod tests {
             [&b"a text of more than thirty-two bytes\0with a zero in it"[..], &[7, 0, 255].repeat(40)]
         {
             assert_eq!(utf16_without_mark(bytes), None);
+        }
+        // Nor are tables of ASCII or UTF-8 with zeros and other control characters.
+        for record in [
+            "0,cats purr softly at night\0\u{1},0\0\n",
+            "1,\u{441}\u{43e}\u{431}\u{430}\u{43a}\u{430} \u{438}\0\u{1},\u{44f}\n",
+        ] {
+            for shift in ["", "x"] {
+                assert_eq!(utf16_without_mark(format!("{shift}{}", record.repeat(20)).as_bytes()), None);
+            }
         }
         let german = "Die Gr\u{f6}\u{df}e der M\u{fc}hle, sch\u{f6}ne Gr\u{fc}\u{df}e \u{20ac}";
         let (bytes, ..) = encoding_rs::WINDOWS_1252.encode(german);

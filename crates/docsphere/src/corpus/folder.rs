@@ -47,7 +47,7 @@ pub(super) const FILE_COST: u64 = 256;
 #[derive(Debug)]
 pub(super) struct FolderList {
     pub(super) files: Arc<[FolderFile]>,
-    /// Links that are not followed, and folders that cannot be read.
+    /// Links that are not followed, pipes and devices, and folders that cannot be read.
     pub(super) left_out: ChunkTally,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct FolderList {
 /// machine.
 pub(super) fn list(root: &Path, glob: Option<&Glob>, options: &CorpusOptions) -> Result<FolderList> {
     let mut files = Vec::new();
-    let (mut links, mut left_out) = (Vec::new(), ChunkTally::default());
+    let (mut links, mut special, mut left_out) = (Vec::new(), Vec::new(), ChunkTally::default());
     let mut open = vec![(root.to_owned(), String::new())];
     while let Some((folder, prefix)) = open.pop() {
         let located = |source| Error::io("read", source).at_path(&folder);
@@ -86,16 +86,21 @@ pub(super) fn list(root: &Path, glob: Option<&Glob>, options: &CorpusOptions) ->
                     files.push(FolderFile { path: entry.path(), id, stamp, divided: None });
                 }
                 Ok(found) if found.is_dir() => links.push(entry.path()),
+                // A pipe would block, and a device may never end.
+                Ok(_) if is_wanted => special.push(entry.path()),
                 Err(_) if is_wanted => links.push(entry.path()),
                 _ => {}
             }
         }
     }
-    files.sort_by(|a, b| a.id.cmp(&b.id));
+    // Names that are not UTF-8 may give the same id.
+    files.sort_by(|a, b| a.id.cmp(&b.id).then_with(|| a.path.cmp(&b.path)));
     links.sort();
+    special.sort();
     left_out.bad_records.sort();
     left_out.skipped.n_links = links.len() as u64;
-    links.iter().for_each(|link| left_out.skipped.name(link));
+    left_out.skipped.n_special = special.len() as u64;
+    links.iter().chain(&special).for_each(|path| left_out.skipped.name(path));
     Ok(FolderList { files: files.into(), left_out })
 }
 

@@ -164,13 +164,15 @@ impl Corpus {
         options.check()?;
         let paths: Vec<PathBuf> = inputs.into_iter().map(|path| path.as_ref().to_owned()).collect();
         Error::unless(!paths.is_empty(), "inputs", "at least one file or folder", "none")?;
-        let prefixes = id_prefixes(&paths)?;
+        let prefixes = id_prefixes(&paths, options.named_ids)?;
         let mut bytes_total = 0;
         let mut inputs = Vec::with_capacity(paths.len());
         for (path, id_prefix) in paths.into_iter().zip(prefixes) {
             let (opened, n_bytes) =
                 open_inputs(&path, id_prefix, &options).map_err(|error| error.at_path(&path))?;
-            for input in &opened {
+            // A folder of tables stands for these, and has no columns of its own.
+            let n_checked = if opened.len() > 1 { opened.len() - 1 } else { opened.len() };
+            for input in &opened[..n_checked] {
                 options.keep.check_format(input.format).map_err(|error| error.at_path(&path))?;
             }
             bytes_total += n_bytes;
@@ -329,8 +331,8 @@ fn copy_failed(error: io::Error) -> Error {
 }
 
 /// Prefixes of numbered ids: empty for a single input, otherwise the file name, or the path where
-/// names repeat.
-fn id_prefixes(paths: &[PathBuf]) -> Result<Vec<String>> {
+/// names repeat. `named` is whether a single file has one, too.
+fn id_prefixes(paths: &[PathBuf], named: bool) -> Result<Vec<String>> {
     let mut seen: HashMap<&Path, u32> = HashMap::new();
     let mut names: HashMap<String, u32> = HashMap::new();
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -347,7 +349,7 @@ fn id_prefixes(paths: &[PathBuf]) -> Result<Vec<String>> {
         }
     }
     let prefix = |path: &PathBuf| match name(path) {
-        _ if paths.len() == 1 => String::new(),
+        _ if paths.len() == 1 && !(named && path.is_file()) => String::new(),
         name if names[&name] == 1 => format!("{name}:"),
         _ => format!("{}:", path.display()),
     };

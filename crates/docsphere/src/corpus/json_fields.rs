@@ -276,12 +276,22 @@ impl<'de> Visitor<'de> for Object<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = vec![Found::default(); self.places.len()];
         while let Some(key) = map.next_key_seed(Key(self))? {
-            let Some(first) = key.first else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
+            let key = match key {
+                FoundKey::Nothing => {
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
+                FoundKey::Field(place) => {
+                    let field = FieldValue { wanted: self.wanted, places: &[] };
+                    let path = &self.wanted.paths[self.places[place].path];
+                    let text = self.wanted.checked(path, map.next_value_seed(field)?.text);
+                    found[place].take(text.map_err(A::Error::custom)?, true, None);
+                    continue;
+                }
+                FoundKey::Matches(matches) => matches,
             };
             // The places at which paths continue in the value.
-            let inner: Vec<Place> = key.matches().filter_map(|found| found.inner).collect();
+            let inner: Vec<Place> = key.all.iter().filter_map(|found| found.inner).collect();
             let Value { text, nested } =
                 map.next_value_seed(FieldValue { wanted: self.wanted, places: &inner })?;
             let mut nested = nested.into_iter();
@@ -296,12 +306,7 @@ impl<'de> Visitor<'de> for Object<'_> {
                 found[place].take(text, is_exact, key.name.as_deref());
                 Ok(())
             };
-            if key.more.is_empty() {
-                take(first, text)?;
-                continue;
-            }
-            take(first, text.clone())?;
-            for &found in &key.more {
+            for &found in &key.all {
                 take(found, text.clone())?;
             }
         }
@@ -325,26 +330,20 @@ impl Wanted<'_> {
 /// The name of a field, compared with the wanted names without copying the others.
 struct Key<'a>(Object<'a>);
 
-/// A name, and what is wanted of it: nearly always one thing, or nothing.
-#[derive(Default)]
-struct FoundKey {
-    first: Option<Match>,
-    more: Vec<Match>,
-    /// The name, if it is wanted and differs in letter case.
-    name: Option<Box<str>>,
+/// What is wanted of a name.
+enum FoundKey {
+    Nothing,
+    /// The field of this place, with exactly its name.
+    Field(usize),
+    Matches(Box<Matches>),
 }
 
-impl FoundKey {
-    fn matches(&self) -> impl Iterator<Item = &Match> {
-        self.first.iter().chain(&self.more)
-    }
-
-    fn push(&mut self, found: Match) {
-        match self.first {
-            None => self.first = Some(found),
-            Some(_) => self.more.push(found),
-        }
-    }
+/// Several things that are wanted of a name, or one that is not simple.
+#[derive(Default)]
+struct Matches {
+    all: Vec<Match>,
+    /// The name, if it differs in letter case.
+    name: Option<Box<str>>,
 }
 
 #[derive(Clone, Copy)]
@@ -372,22 +371,31 @@ impl Visitor<'_> for Key<'_> {
     }
 
     fn visit_str<E>(self, name: &str) -> Result<FoundKey, E> {
-        let mut key = FoundKey::default();
+        let mut only = None;
+        let mut key = Matches::default();
         for (place, &Place { path, part, is_exact }) in self.0.places.iter().enumerate() {
             let parts = &self.0.wanted.paths[path].parts;
             let (first, rest) = parts[part];
-            if same_but_case(name, rest) {
-                key.push(Match { place, inner: None, is_exact: is_exact && name == rest });
+            if is_exact && name == rest && only.is_none() && key.all.is_empty() {
+                only = Some(place);
+            } else if same_but_case(name, rest) {
+                key.all.push(Match { place, inner: None, is_exact: is_exact && name == rest });
             } else if part + 1 < parts.len() && same_but_case(name, first) {
                 let is_exact = is_exact && name == first;
                 let inner = Some(Place { path, part: part + 1, is_exact });
-                key.push(Match { place, inner, is_exact });
+                key.all.push(Match { place, inner, is_exact });
             }
         }
-        if key.matches().any(|found| !found.is_exact) {
+        match only {
+            Some(place) if key.all.is_empty() => return Ok(FoundKey::Field(place)),
+            Some(place) => key.all.insert(0, Match { place, inner: None, is_exact: true }),
+            None if key.all.is_empty() => return Ok(FoundKey::Nothing),
+            None => {}
+        }
+        if key.all.iter().any(|found| !found.is_exact) {
             key.name = Some(name.into());
         }
-        Ok(key)
+        Ok(FoundKey::Matches(Box::new(key)))
     }
 }
 

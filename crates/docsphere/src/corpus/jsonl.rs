@@ -216,6 +216,10 @@ impl Parser<'_> {
         self.tally.found_fields |= fields.found_texts();
         self.tally.n_documents += 1;
         let columns = self.columns.columns_of(whole);
+        if columns.is_mended && self.tally.n_invalid_utf8 == n_invalid {
+            self.tally.n_invalid_utf8 += 1;
+            self.tally.n_beyond_encoding += 1;
+        }
         let values: Vec<(&str, &str)> =
             columns.values.iter().map(|(name, value)| (&name[..], value.trim())).collect();
         let kept = Kept::new(&values, line).with_known(&columns.known);
@@ -224,7 +228,7 @@ impl Parser<'_> {
 }
 
 /// The record with every lone surrogate escape replaced; `None` if it has none.
-fn without_lone_surrogates(record: &str) -> Option<String> {
+pub(super) fn without_lone_surrogates(record: &str) -> Option<String> {
     let unit = |at: usize| -> Option<u16> {
         let digits = record.as_bytes().get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -74,6 +74,10 @@ pub struct CorpusOptions {
     pub glob: Option<String>,
     /// Whether unreadable records are left out and counted; otherwise the first is an error.
     pub skip_bad_records: bool,
+    /// Whether ids that are numbers begin with the name of their file also if there is one file
+    /// alone: `notes.csv:17`. For documents that join others.
+    #[serde(default)]
+    pub named_ids: bool,
     /// Memory limit of the process while documents are read and turned into rows. Regardless of how
     /// far a compressed file expands, only long records and the data kept of the documents count.
     #[serde(skip)]
@@ -96,6 +100,7 @@ impl Default for CorpusOptions {
             keep_quotes: false,
             glob: None,
             skip_bad_records: false,
+            named_ids: false,
             memory: MemoryLimit::default(),
         }
     }
@@ -190,6 +195,13 @@ impl CorpusOptions {
     #[must_use]
     pub fn skip_bad_records(mut self, skip_bad_records: bool) -> Self {
         self.skip_bad_records = skip_bad_records;
+        self
+    }
+
+    /// Whether ids that are numbers always begin with the name of their file.
+    #[must_use]
+    pub fn named_ids(mut self, named_ids: bool) -> Self {
+        self.named_ids = named_ids;
         self
     }
 

@@ -327,13 +327,19 @@ fn is_blank(line: &[u8]) -> bool {
     matches!(line, b"" | b"\r")
 }
 
-/// The fields of a record.
+/// The fields of a record. They are slices of its bytes, unless two quotes in them are one.
 #[derive(Debug, Default)]
-pub(super) struct Fields {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+pub(super) struct Fields<'a> {
+    /// The bytes of all records.
+    bytes: &'a [u8],
+    unescaped: Vec<u8>,
+    places: Vec<FieldPlace>,
     /// Fields that begin with a stray quote.
     pub(super) n_stray: u64,
+    /// Line feeds within quoted fields.
+    n_feeds: u64,
+    /// Whether the next two are looked for.
+    is_studied: bool,
     /// Whether a quote is where no program writes one that quotes fields.
     pub(super) is_loose: bool,
     /// Whether only its quotes hold a field together: a delimiter, a line feed or a quote is in it.
@@ -342,14 +348,27 @@ pub(super) struct Fields {
     pub(super) is_open: bool,
 }
 
-impl Fields {
+/// Where a field is.
+#[derive(Clone, Copy, Debug)]
+struct FieldPlace {
+    start: usize,
+    end: usize,
+    is_unescaped: bool,
+}
+
+impl<'a> Fields<'a> {
+    /// Fields of which it is also looked for whether they are loose or quoting.
+    pub(super) fn studied() -> Self {
+        Fields { is_studied: true, ..Fields::default() }
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.places.len()
     }
 
     pub(super) fn get(&self, column: usize) -> &[u8] {
-        let start = column.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[start..self.ends[column]]
+        let FieldPlace { start, end, is_unescaped } = self.places[column];
+        if is_unescaped { &self.unescaped[start..end] } else { &self.bytes[start..end] }
     }
 
     /// Whether these are the fields of a row of `n_columns`. Empty ones may follow: many programs
@@ -358,23 +377,46 @@ impl Fields {
         self.len() >= n_columns && (n_columns..self.len()).all(|column| self.get(column).is_empty())
     }
 
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-        (self.n_stray, self.is_loose, self.is_quoting, self.is_open) = (0, false, false, false);
+    /// Begins a record of these bytes.
+    fn begin(&mut self, bytes: &'a [u8]) {
+        self.bytes = bytes;
+        self.unescaped.clear();
+        self.places.clear();
+        (self.n_stray, self.n_feeds) = (0, 0);
+        (self.is_loose, self.is_quoting, self.is_open) = (false, false, false);
     }
 
-    fn end(&mut self) {
-        self.ends.push(self.bytes.len());
+    fn push(&mut self, start: usize, end: usize) {
+        self.places.push(FieldPlace { start, end, is_unescaped: false });
+    }
+
+    /// Adds what is within the quotes of a field, in which two quotes are one.
+    fn push_quoted(&mut self, start: usize, end: usize, quote: u8) {
+        let mut field = &self.bytes[start..end];
+        self.n_feeds += memchr::memchr_iter(b'\n', field).count() as u64;
+        let Some(mut at) = memchr::memchr(quote, field) else { return self.push(start, end) };
+        let start = self.unescaped.len();
+        loop {
+            self.unescaped.extend_from_slice(&field[..=at]);
+            field = field.get(at + 2..).unwrap_or_default();
+            match memchr::memchr(quote, field) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        self.unescaped.extend_from_slice(field);
+        self.places.push(FieldPlace { start, end: self.unescaped.len(), is_unescaped: true });
     }
 
     /// Takes the fields of a line as they stand, whatever quotes they have.
-    pub(super) fn take_unquoted(&mut self, line: &[u8], delimiter: u8) {
-        self.clear();
+    pub(super) fn take_unquoted(&mut self, line: &'a [u8], delimiter: u8) {
+        self.begin(line);
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        for field in line.strip_suffix(b"\r").unwrap_or(line).split(|&byte| byte == delimiter) {
-            self.bytes.extend_from_slice(field);
-            self.end();
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mut start = 0;
+        for end in memchr::memchr_iter(delimiter, line).chain([line.len()]) {
+            self.push(start, end);
+            start = end + 1;
         }
     }
 }
@@ -404,31 +446,29 @@ impl<'a> RecordReader<'a> {
     }
 
     /// Reads the next record, unless there are only blank lines.
-    pub(super) fn next_record(&mut self, fields: &mut Fields) -> Option<RecordSpan> {
+    pub(super) fn next_record(&mut self, fields: &mut Fields<'a>) -> Option<RecordSpan> {
         loop {
-            let rest = &self.bytes[self.at..];
-            let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |at| at + 1);
-            if rest.is_empty() {
-                return None;
-            }
-            if !is_blank(rest[..length].strip_suffix(b"\n").unwrap_or(&rest[..length])) {
-                break;
-            }
+            // Blank lines: empty, or a carriage return.
+            let length = match self.bytes[self.at..] {
+                [] | [b'\r'] => return None,
+                [b'\n', ..] => 1,
+                [b'\r', b'\n', ..] => 2,
+                _ => break,
+            };
             self.at += length;
-            self.line += u64::from(rest[length - 1] == b'\n');
+            self.line += 1;
         }
         let start = self.at;
-        fields.clear();
+        fields.begin(self.bytes);
         while self.next_field(start, fields) {}
-        let line = self.line;
-        let n_feeds = memchr::memchr_iter(b'\n', &self.bytes[start..self.at]).count() as u64;
-        self.line += n_feeds;
-        let is_cut = self.bytes[self.at - 1] != b'\n';
-        Some(RecordSpan { start, end: self.at, line, n_lines: n_feeds + u64::from(is_cut) })
+        // Only quotes hold lines together.
+        let (line, n_lines) = (self.line, fields.n_feeds + 1);
+        self.line += fields.n_feeds + u64::from(self.bytes[self.at - 1] == b'\n');
+        Some(RecordSpan { start, end: self.at, line, n_lines })
     }
 
     /// Reads a field of the record that begins at `record`; returns whether another one follows.
-    fn next_field(&mut self, record: usize, fields: &mut Fields) -> bool {
+    fn next_field(&mut self, record: usize, fields: &mut Fields<'a>) -> bool {
         let Dialect { delimiter, quote, .. } = self.dialect;
         let mut at = self.at;
         if let Some(quote) = quote.filter(|quote| self.bytes.get(at) == Some(quote)) {
@@ -436,14 +476,15 @@ impl<'a> RecordReader<'a> {
             let mut opening = Opening { at, column, record, searched: at + 1 };
             match self.dialect.quoted_end(self.bytes, &mut opening, true) {
                 Quoted::Closed(end) => {
-                    let inner = &self.bytes[at + 1..end - 1];
-                    fields.is_quoting |= memchr::memchr3(delimiter, b'\n', quote, inner).is_some();
-                    push_unescaped(inner, quote, &mut fields.bytes);
+                    if fields.is_studied {
+                        let inner = &self.bytes[at + 1..end - 1];
+                        fields.is_quoting |= memchr::memchr3(delimiter, b'\n', quote, inner).is_some();
+                    }
+                    fields.push_quoted(at + 1, end - 1, quote);
                     // Blanks and a carriage return may follow, which belong to no field.
                     let rest = &self.bytes[end..];
                     let next = rest.iter().position(|&byte| byte == delimiter || byte == b'\n');
                     self.at = end + next.map_or(rest.len(), |length| length + 1);
-                    fields.end();
                     return next.is_some_and(|length| rest[length] == delimiter);
                 }
                 // Without a closing quote, it is further on than the records that are here; or the
@@ -456,28 +497,19 @@ impl<'a> RecordReader<'a> {
         }
         let rest = &self.bytes[at..];
         let length = memchr::memchr2(delimiter, b'\n', rest).unwrap_or(rest.len());
-        let mut field = &rest[..length];
+        let (start, mut field) = (at, &rest[..length]);
         at += length;
         let follows = self.bytes.get(at) == Some(&delimiter);
         if !follows {
             field = field.strip_suffix(b"\r").unwrap_or(field);
         }
-        fields.is_loose |=
-            !fields.is_open && quote.is_some_and(|quote| memchr::memchr(quote, field).is_some());
-        fields.bytes.extend_from_slice(field);
-        fields.end();
+        if fields.is_studied && !fields.is_open {
+            fields.is_loose |= quote.is_some_and(|quote| memchr::memchr(quote, field).is_some());
+        }
+        fields.push(start, start + field.len());
         self.at = (at + 1).min(self.bytes.len());
         follows
     }
-}
-
-/// Adds the text of a quoted field, in which two quotes are one.
-fn push_unescaped(mut field: &[u8], quote: u8, text: &mut Vec<u8>) {
-    while let Some(at) = memchr::memchr(quote, field) {
-        text.extend_from_slice(&field[..=at]);
-        field = field.get(at + 2..).unwrap_or_default();
-    }
-    text.extend_from_slice(field);
 }
 
 #[cfg(test)]

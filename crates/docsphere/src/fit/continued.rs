@@ -1,10 +1,13 @@
 //! A run that starts from the centroids and labels of an earlier one.
 
+use std::ops::ControlFlow;
+
 use super::params::Params;
 use super::run::{History, Start};
 use crate::centroids::Centroids;
 use crate::error::{ErrorKind, Result};
 use crate::labels::Labels;
+use crate::observer::{Event, Observer};
 use crate::shards::RowFacts;
 
 /// The arguments of [`FitOptions::continue_from`](crate::FitOptions::continue_from).
@@ -50,6 +53,16 @@ impl Continued {
         hasher.update(&self.centroids.to_bytes());
         self.labels.as_slice().iter().for_each(|label| hasher.update(&label.to_le_bytes()));
         hasher.finalize()
+    }
+}
+
+/// An observer that stops a run after the first assignment, so that the centroids stay.
+pub(super) struct Frozen<'a>(pub(super) &'a mut dyn Observer);
+
+impl Observer for Frozen<'_> {
+    fn observe(&mut self, event: &Event<'_>) -> ControlFlow<()> {
+        self.0.observe(event)?;
+        if matches!(event, Event::Iteration(_)) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

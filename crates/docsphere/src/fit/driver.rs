@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::checkpoint::{Checkpoint, CheckpointPlan, Fingerprint, SavedRun};
+use super::continued::Frozen;
 use super::params::Params;
 use super::run::{History, Run, Start};
 use super::starts::Starts;
@@ -28,7 +29,14 @@ use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
 /// Clusters rows in this process.
-pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, options: FitOptions<'_>) -> Result<Fit> {
+pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<'_>) -> Result<Fit> {
+    if options.frozen {
+        let params = Params { refine: Refine::None, ..params.clone() };
+        let mut silent = Silent;
+        let mut frozen = Frozen(options.observer.take().unwrap_or(&mut silent));
+        let options = FitOptions { frozen: false, observer: Some(&mut frozen), ..options };
+        return fit(rows, &params, options);
+    }
     let weights = match options.weights {
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
         None => RowWeights::UNIFORM,

@@ -41,6 +41,7 @@ pub struct FitOptions<'a> {
     pub(crate) checkpoint: Option<CheckpointPlan>,
     pub(crate) resume: Option<Checkpoint>,
     pub(crate) continued: Option<Continued>,
+    pub(crate) frozen: bool,
     pub(crate) cancel: Option<&'a AtomicBool>,
     pub(crate) cuts: Vec<usize>,
 }
@@ -112,6 +113,17 @@ impl<'a> FitOptions<'a> {
         self
     }
 
+    /// Leaves the centroids as they are: the run ends after the first assignment, without root
+    /// centroids. With [`continue_from`](Self::continue_from), rows without a label get that of
+    /// their nearest centroid, and the others keep theirs if it is among the best. Since the
+    /// centroids stay, rows may come in any number of such runs: a later run that goes on from
+    /// there gives the bits of one to which all of them are new.
+    #[must_use]
+    pub fn frozen(mut self, frozen: bool) -> Self {
+        self.frozen = frozen;
+        self
+    }
+
     /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no
     /// result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An
     /// observer, in contrast, stops a run after an iteration, with the result so far.
@@ -142,6 +154,7 @@ impl std::fmt::Debug for FitOptions<'_> {
             .field("checkpoint", &self.checkpoint)
             .field("resume", &self.resume)
             .field("continued", &self.continued)
+            .field("frozen", &self.frozen)
             .field("cancel", &self.cancel)
             .field("cuts", &self.cuts)
             .finish()

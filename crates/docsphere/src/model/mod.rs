@@ -87,6 +87,11 @@ impl Model {
         Model { centroids, info, text: None, term_names: None }
     }
 
+    /// The names of the terms, if they were given; a model of texts has its vocabulary instead.
+    pub fn term_names(&self) -> Option<&[String]> {
+        self.term_names.as_deref()
+    }
+
     /// Adds the text model, which turns new documents into rows, so that the model can be used on
     /// text.
     ///

@@ -5,14 +5,16 @@
 //! without texts.
 //!
 //! Threads number the names of columns as they meet them. The order of the columns is that of the
-//! options, or in which they first occur in the documents: it does not depend on threads.
+//! options, or in which they first occur in the documents: it does not depend on threads. The last
+//! text of the file, in a block of its own, is a list: the names in order, and the place of each
+//! number.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::block::{OpenBlock, Packer};
+use super::block::{OpenBlock, Packer, damaged};
 use super::reader::TextStore;
 use super::writer::{StoredBlocks, TextStoreWriter};
 use crate::corpus::{Document, Keep, Kept, check_number, decode, encode, missing};
@@ -64,6 +66,32 @@ impl ColumnStoreWriter {
         Ok(ColumnStoreWriter { texts, registry, order: Vec::new(), known: String::new(), named })
     }
 
+    /// Creates the file for the columns of another store and those that further documents have. The
+    /// values of the other store are added with [`append`](Self::append).
+    ///
+    /// # Errors
+    /// If the file already exists, or cannot be created.
+    pub fn continuing(path: impl AsRef<Path>, store: &ColumnStore) -> Result<Self> {
+        let (texts, registry) = (TextStoreWriter::create(path)?, Registry::default());
+        for &place in &store.places {
+            registry.number(&store.names[place])?;
+        }
+        let mut order: Vec<u32> = (0..store.places.len() as u32).collect();
+        order.sort_by_key(|&number| store.places[number as usize]);
+        let registry = Arc::new(registry);
+        Ok(ColumnStoreWriter { texts, registry, order, known: String::new(), named: Vec::new() })
+    }
+
+    /// Adds the values of the documents of a store whose numbers `keeps` accepts: of the store that
+    /// this one [continues](Self::continuing), or of one which that one continues.
+    ///
+    /// # Errors
+    /// If the other store cannot be read or is damaged, or this one cannot be written.
+    pub fn append(&mut self, store: &ColumnStore, keeps: impl Fn(u64) -> bool) -> Result<()> {
+        let n_documents = store.n_documents;
+        self.texts.append(&store.texts, |number| number < n_documents && keeps(number))
+    }
+
     /// Adds the values of a document.
     ///
     /// # Errors
@@ -95,7 +123,7 @@ impl ColumnStoreWriter {
     ///
     /// # Errors
     /// If it cannot be written; [`ErrorKind::MissingField`] if no record has a named column.
-    pub fn finish(self) -> Result<ColumnStore> {
+    pub fn finish(mut self) -> Result<ColumnStore> {
         let registry = self.registry.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut by_number = vec![String::new(); registry.len()];
         for (name, &number) in registry.iter() {
@@ -115,13 +143,19 @@ impl ColumnStoreWriter {
         }
         // Those that were named come first, by their numbers.
         let n_named = self.named.len() as u32;
-        let order: Vec<u32> = (0..n_named).chain(self.order.into_iter().filter(|&n| n >= n_named)).collect();
+        let others = self.order.iter().copied().filter(|&number| number >= n_named);
+        let order: Vec<u32> = (0..n_named).chain(others).collect();
         let mut places = vec![0; by_number.len()];
         for (place, &number) in order.iter().enumerate() {
             places[number as usize] = place;
         }
-        let names = order.iter().map(|&number| std::mem::take(&mut by_number[number as usize])).collect();
-        Ok(ColumnStore { texts: self.texts.finish()?, names, places })
+        let names: Vec<String> =
+            order.iter().map(|&number| std::mem::take(&mut by_number[number as usize])).collect();
+        let list = serde_json::to_string(&(&names, &places)).expect("plain strings and numbers");
+        self.texts.close_block()?;
+        self.texts.push(Document::new(LIST, &list))?;
+        let texts = self.texts.finish()?;
+        Ok(ColumnStore { n_documents: texts.n_documents() - 1, texts, names, places })
     }
 }
 
@@ -186,10 +220,14 @@ impl ColumnChunk {
     }
 }
 
+/// The id of the list of names, which follows the documents.
+const LIST: &str = "columns";
+
 /// The raw values of kept columns in a file, open for reading.
 #[derive(Debug)]
 pub struct ColumnStore {
     texts: TextStore,
+    n_documents: u64,
     /// In order.
     names: Vec<String>,
     /// The place in order of each number.
@@ -197,6 +235,32 @@ pub struct ColumnStore {
 }
 
 impl ColumnStore {
+    /// Opens a file that a [`ColumnStoreWriter`] has finished, within a memory limit, which also
+    /// applies to all later reads.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is damaged or truncated, or was written by a later version.
+    pub fn open_within(path: impl AsRef<Path>, memory: &MemoryLimit) -> Result<Self> {
+        let texts = TextStore::open_within(path, memory)?;
+        let wrong = |found: String| damaged("a list of columns at the end", found).at_path(texts.path());
+        let Some(n_documents) = texts.n_documents().checked_sub(1) else {
+            return Err(wrong("nothing".to_owned()));
+        };
+        let block = texts.block(texts.n_blocks() - 1).map_err(|error| error.at_path(texts.path()))?;
+        if block.n_docs() != 1 {
+            return Err(wrong("documents".to_owned()));
+        }
+        let list = block.document(0).map_err(|error| error.at_path(texts.path()))?;
+        let (names, places): (Vec<String>, Vec<usize>) =
+            serde_json::from_str(list.text).map_err(|error| wrong(error.to_string()))?;
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        if list.id != LIST || names.len() != places.len() || !sorted.iter().copied().eq(0..names.len()) {
+            return Err(wrong("numbers that do not fit".to_owned()));
+        }
+        Ok(ColumnStore { texts, n_documents, names, places })
+    }
+
     /// The names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -204,7 +268,7 @@ impl ColumnStore {
 
     /// The number of documents.
     pub fn n_documents(&self) -> u64 {
-        self.texts.n_documents()
+        self.n_documents
     }
 
     /// The store with a memory limit for reads.
@@ -226,7 +290,7 @@ impl ColumnStore {
 
     /// The values of all documents, in order.
     pub fn rows(&self) -> ColumnRows<'_> {
-        ColumnRows { store: self, next_block: 0, block: None, next: 0 }
+        ColumnRows { store: self, next_block: 0, block: None, next: 0, n_left: self.n_documents }
     }
 }
 
@@ -236,6 +300,7 @@ pub struct ColumnRows<'a> {
     next_block: usize,
     block: Option<OpenBlock>,
     next: usize,
+    n_left: u64,
 }
 
 impl ColumnRows<'_> {
@@ -245,6 +310,9 @@ impl ColumnRows<'_> {
     /// A file that cannot be read or is damaged.
     pub fn next_row(&mut self) -> Result<Option<StoredRow<'_>>> {
         let texts = &self.store.texts;
+        if self.n_left == 0 {
+            return Ok(None);
+        }
         while self.block.as_ref().is_none_or(|block| self.next == block.n_docs()) {
             if self.next_block == texts.n_blocks() {
                 return Ok(None);
@@ -256,6 +324,7 @@ impl ColumnRows<'_> {
         let Some(block) = &self.block else { return Ok(None) };
         let document = block.document(self.next).map_err(|error| error.at_path(texts.path()))?;
         self.next += 1;
+        self.n_left -= 1;
         Ok(Some(StoredRow { place: document.id, text: document.text, places: &self.store.places }))
     }
 }

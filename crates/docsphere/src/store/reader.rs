@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::block::{
-    DOCUMENTS, END, ENTRY_BYTES, FOOTER_BYTES, HEADER_BYTES, MARK, OpenBlock, VERSION, damaged,
+    DOCUMENTS, END, ENTRY_BYTES, FOOTER_BYTES, HEADER_BYTES, MARK, OpenBlock, PackedBlock, VERSION, damaged,
 };
 use crate::compression::read_whole;
 use crate::corpus::Document;
@@ -236,8 +236,26 @@ impl TextStore {
         self.blocks.len()
     }
 
+    /// The numbers of the documents of a block.
+    pub(super) fn docs_of(&self, number: usize) -> Range<u64> {
+        self.blocks[number].docs()
+    }
+
+    /// A block as in the file.
+    pub(super) fn packed_block(&self, number: usize) -> Result<PackedBlock> {
+        let BlockEntry { unpacked_bytes, n_docs, checksum, .. } = self.blocks[number];
+        Ok(PackedBlock { bytes: self.packed(number)?, unpacked_bytes, n_docs, checksum })
+    }
+
     /// Reads and decompresses a block.
     pub(super) fn block(&self, number: usize) -> Result<OpenBlock> {
+        let entry = &self.blocks[number];
+        let packed = self.packed(number)?;
+        OpenBlock::new(&packed, entry.unpacked_bytes, u64::from(entry.n_docs), &self.memory)
+    }
+
+    /// The bytes of a block, which match their checksum.
+    fn packed(&self, number: usize) -> Result<Vec<u8>> {
         let entry = &self.blocks[number];
         let packed = {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -248,7 +266,7 @@ impl TextStore {
             let found = "other content; the file is damaged";
             return Err(damaged(format!("block {number} to match its checksum"), found));
         }
-        OpenBlock::new(&packed, entry.unpacked_bytes, u64::from(entry.n_docs), &self.memory)
+        Ok(packed)
     }
 }
 

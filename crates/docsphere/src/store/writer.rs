@@ -76,6 +76,29 @@ impl TextStoreWriter {
         self.write_blocks(full)
     }
 
+    /// Adds the documents of another store, in order: those whose number `keeps` accepts. Blocks of
+    /// which all documents are kept are copied as they are.
+    ///
+    /// # Errors
+    /// If the other store cannot be read or is damaged, or this one cannot be written.
+    pub fn append(&mut self, store: &TextStore, keeps: impl Fn(u64) -> bool) -> Result<()> {
+        let located = |error: Error| error.at_path(store.path());
+        for number in 0..store.n_blocks() {
+            let docs = store.docs_of(number);
+            let n_kept = docs.clone().filter(|&doc| keeps(doc)).count() as u64;
+            if n_kept == docs.end - docs.start {
+                self.close_block()?;
+                self.write_blocks([store.packed_block(number).map_err(located)?])?;
+            } else if n_kept > 0 {
+                let block = store.block(number).map_err(located)?;
+                for (index, _) in docs.enumerate().filter(|&(_, doc)| keeps(doc)) {
+                    self.push(block.document(index).map_err(located)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the table, and opens the file for reading.
     ///
     /// # Errors
@@ -98,7 +121,7 @@ impl TextStoreWriter {
         self.write_blocks(blocks.0)
     }
 
-    fn close_block(&mut self) -> Result<()> {
+    pub(super) fn close_block(&mut self) -> Result<()> {
         let last = self.open.as_mut().map(Packer::finish).transpose()?;
         self.write_blocks(last.flatten())
     }

@@ -350,6 +350,36 @@ pub fn cluster_keywords(model: &Model, labels: &Labels, n_keywords: usize) -> Re
     Ok(sizes.par_iter().enumerate().map(of_cluster).collect())
 }
 
+/// The keywords of one cluster among others with these centroids and numbers of documents, best
+/// first: those of a cluster that was made from others after the run.
+///
+/// ```
+/// use docsphere::{Centroids, ClusterId, SparseRows, keywords_among};
+///
+/// let rows = SparseRows::from_parts(3, vec![0, 2, 4], vec![0, 1, 0, 2], vec![4.0, 3.0, 4.0, 3.0])?;
+/// let keywords = keywords_among(&Centroids::from_rows(rows), &[2, 2], ClusterId::new(0), 1)?;
+/// assert_eq!(keywords[0].term.number(), 1);
+/// # Ok::<(), docsphere::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Mismatch`] if there is not one number per centroid, or no such cluster.
+pub fn keywords_among(
+    centroids: &Centroids,
+    sizes: &[usize],
+    cluster: ClusterId,
+    n_keywords: usize,
+) -> Result<Vec<Keyword>> {
+    let n_clusters = centroids.n_clusters();
+    if sizes.len() != n_clusters || cluster.index() >= n_clusters {
+        let expected = format!("{n_clusters}, one for each centroid");
+        let got = format!("{}, for cluster {cluster}", sizes.len());
+        return Err(ErrorKind::Mismatch { what: "the number of sizes", expected, got }.into());
+    }
+    let shares = keywords::TermShares::new(centroids, sizes);
+    Ok(shares.keywords(centroids.row(cluster.index()), sizes[cluster.index()], n_keywords))
+}
+
 fn check(rows: &UnitRows<'_>, labels: &Labels, similarities: &[f64], model: &Model) -> Result<()> {
     let n_rows = rows.n_rows();
     let (what, expected, got) = if rows.n_terms() != model.centroids().n_terms() {

@@ -4,7 +4,7 @@
 //! are dropped, and `k-means` would become `means`, since single letters are. [`Compounds`] takes
 //! the words as they are found, and gives what [`Hyphens`] and `keep_tags` say.
 //!
-//! **Cost.** A comparison per word; more only for words around a hyphen.
+//! **Cost.** Two comparisons per word; more only for words around a hyphen.
 
 use super::options::Hyphens;
 use super::unspaced::begins_unspaced;
@@ -22,18 +22,31 @@ pub(super) struct Compounds<'a, F: FnMut(&'a str)> {
     start: usize,
     end: usize,
     n_words: usize,
+    /// Whether a word that no hyphen touches is a word, and nothing else.
+    is_plain: bool,
 }
 
 impl<'a, F: FnMut(&'a str)> Compounds<'a, F> {
     pub(super) fn new(text: &'a str, hyphens: Hyphens, keep_tags: bool, word: F) -> Self {
-        Compounds { text, hyphens, keep_tags, word, start: 0, end: 0, n_words: 0 }
+        let is_plain = !keep_tags && hyphens != Hyphens::Whole;
+        Compounds { text, hyphens, keep_tags, word, start: 0, end: 0, n_words: 0, is_plain }
     }
 
     /// Takes the next word.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, found: &'a str) {
         let bytes = self.text.as_bytes();
         let begin = found.as_ptr() as usize - self.text.as_ptr() as usize;
+        // Nearly every word: the run before it is over, and none begins with it.
+        if self.is_plain && self.n_words == 0 && bytes.get(begin + found.len()) != Some(&b'-') {
+            return (self.word)(found);
+        }
+        self.take_beside_hyphen(found, begin);
+    }
+
+    /// [`take`](Self::take) for words that may be in a run, or a tag.
+    fn take_beside_hyphen(&mut self, found: &'a str, begin: usize) {
+        let bytes = self.text.as_bytes();
         let mut start = begin;
         if self.keep_tags && begin > 0 && matches!(bytes[begin - 1], b'#' | b'@') && self.is_tag(begin) {
             start -= 1;
@@ -47,6 +60,11 @@ impl<'a, F: FnMut(&'a str)> Compounds<'a, F> {
         self.end = begin + found.len();
         if self.hyphens != Hyphens::Whole {
             (self.word)(&self.text[start..self.end]);
+        }
+        // A run that no hyphen can continue ends here, so that the next word need not look.
+        if self.is_plain && bytes.get(self.end) != Some(&b'-') {
+            self.end_run();
+            self.n_words = 0;
         }
     }
 

@@ -7,6 +7,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use super::languages::Rules;
 use super::options::Segmentation;
 use super::tokenizer::{Tokenizer, TokenizerScratch, lower_case};
 use super::unspaced::begins_unspaced;
@@ -42,16 +43,31 @@ impl AddAssign for LetterCounts {
 
 /// The number of letters.
 pub(crate) fn n_letters(text: &str) -> u64 {
-    if text.is_ascii() {
-        text.bytes().filter(u8::is_ascii_alphabetic).count() as u64
-    } else {
-        text.chars().filter(|character| character.is_alphabetic()).count() as u64
+    // One pass, whether or not all of it is ASCII: most words and terms are short.
+    let (mut n_letters, mut all) = (0, 0);
+    for byte in text.bytes() {
+        n_letters += usize::from(byte.is_ascii_alphabetic());
+        all |= byte;
     }
+    if !all.is_ascii() {
+        n_letters = text.chars().filter(|character| character.is_alphabetic()).count();
+    }
+    n_letters as u64
 }
 
 impl Tokenizer {
     /// Counts the letters of a text.
     pub fn count_letters(&self, text: &str, scratch: &mut TokenizerScratch) -> LetterCounts {
+        self.count_letters_by(self.rules_of(text), text, scratch)
+    }
+
+    /// Like [`count_letters`](Self::count_letters), by the rules of the document.
+    pub(crate) fn count_letters_by(
+        &self,
+        rules: &Rules,
+        text: &str,
+        scratch: &mut TokenizerScratch,
+    ) -> LetterCounts {
         let options = self.options();
         let text = if options.lowercase { lower_case(text, &mut scratch.lowered) } else { text };
         let mut counts = LetterCounts { n_letters: n_letters(text), ..LetterCounts::default() };
@@ -59,7 +75,10 @@ impl Tokenizer {
         if options.keep_urls {
             n_outside = counts.n_letters;
         } else {
-            between_urls(text, |piece| n_outside += n_letters(piece));
+            between_urls(text, |piece| {
+                let is_all = piece.len() == text.len();
+                n_outside += if is_all { counts.n_letters } else { n_letters(piece) };
+            });
         }
         counts.n_addresses = counts.n_letters - n_outside;
         let (mut end, mut n_in_words) = (0, 0);
@@ -70,8 +89,8 @@ impl Tokenizer {
             end = end.max(start + word.len());
             let n_new = n_letters(&text[from..end]);
             n_in_words += n_new;
-            if self.is_wanted(word) {
-            } else if self.is_stop_word(word) {
+            if self.is_wanted(rules, word) {
+            } else if self.is_stop_word(rules, word) {
                 counts.n_stop_words += n_new;
             } else if options.segmentation != Segmentation::Words && begins_unspaced(word) {
                 counts.n_unsegmented += n_new;

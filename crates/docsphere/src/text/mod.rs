@@ -3,18 +3,26 @@
 //! [`TextOptions`] defines what a term is; [`Tokenizer`] finds the terms. The steps, in order:
 //! convert to lower case; drop web addresses; split into words ([`Segmentation`]); drop words that
 //! are too short, bare numbers or stop words; stem; build n-grams. Words of scripts without spaces
-//! are pairs of characters, or come from a dictionary ([`Unspaced`]).
+//! are pairs of characters, or come from a dictionary ([`Unspaced`]). Which words are stop words,
+//! and how words are stemmed, may depend on the language of each document ([`Language`]).
 //!
 //! Cost: one pass over the bytes; memory for one lower-cased document. English text takes about 10
 //! ns per word.
 
 mod compounds;
+#[cfg(feature = "languages")]
+#[path = "detection_enabled.rs"]
+mod detection;
+#[cfg(not(feature = "languages"))]
+#[path = "detection_disabled.rs"]
+mod detection;
 #[cfg(feature = "dictionary")]
 #[path = "dictionary_enabled.rs"]
 mod dictionary;
 #[cfg(not(feature = "dictionary"))]
 #[path = "dictionary_disabled.rs"]
 mod dictionary;
+mod languages;
 mod letters;
 mod options;
 mod segment;
@@ -24,6 +32,8 @@ mod unspaced;
 mod urls;
 mod written;
 
+pub(crate) use languages::Rules;
+pub use languages::{Language, LanguageCounts};
 pub use letters::LetterCounts;
 pub(crate) use letters::n_letters;
 pub use options::{Hyphens, Ngrams, Segmentation, TextOptions, Unspaced};

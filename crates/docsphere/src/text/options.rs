@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::dictionary;
+use super::languages::{self, AUTO};
 use super::stop_words::{self, StopWords};
 use crate::error::{Error, Result};
 use crate::names::impl_names;
@@ -23,7 +24,8 @@ use crate::names::impl_names;
 /// | `stop_words` | english | words too common to say anything; of several languages, if separated by commas |
 /// | `more_stop_words` | none | words that are dropped besides |
 /// | `ngrams` | 1 to 1 | runs of this many words, joined with a space (words that `unspaced` found by dictionary: with nothing), counted after stop words were dropped; from 1 to 3 |
-/// | `stemmer` | none | language of a Snowball stemmer that removes suffixes |
+/// | `stemmer` | none | language of a Snowball stemmer that removes suffixes; with `language`, `auto` for that of each document |
+/// | `language` | none | whether the language of each document is detected, see [`language`](Self::language) |
 ///
 /// ```
 /// use docsphere::{TextOptions, Tokenizer};
@@ -62,8 +64,19 @@ pub struct TextOptions {
     pub more_stop_words: Vec<String>,
     /// How many words make a term.
     pub ngrams: Ngrams,
-    /// The language of the stemmer, by English name or ISO 639 code; `None` for no stemming.
+    /// The language of the stemmer, by English name or ISO 639 code; `None` for no stemming. With
+    /// `language`, `auto` for the language of each document. Where that is not certain, it is the
+    /// first language with a stemmer that `language` or else `stop_words` names.
     pub stemmer: Option<String>,
+    /// The languages of the documents, if they have several: by English names or ISO 639 codes,
+    /// separated by commas; `auto` for any ([`Language::all`]). The language of each document is
+    /// detected, and its stop words are those of that language, if there is a list. Where the
+    /// language is not certain, they are those of all languages that are named here or as
+    /// `stop_words`. `StopWords::None` and `StopWords::Own` hold for all languages. Only in builds
+    /// with the feature `languages`.
+    ///
+    /// [`Language::all`]: crate::Language::all
+    pub language: Option<String>,
 }
 
 impl Default for TextOptions {
@@ -81,6 +94,7 @@ impl Default for TextOptions {
             more_stop_words: Vec::new(),
             ngrams: Ngrams::default(),
             stemmer: None,
+            language: None,
         }
     }
 }
@@ -181,6 +195,13 @@ impl TextOptions {
         self
     }
 
+    /// The languages of the documents, if they have several; `None` if all are alike.
+    #[must_use]
+    pub fn language(mut self, language: impl Into<Option<String>>) -> Self {
+        self.language = language.into();
+        self
+    }
+
     /// Checks every option.
     ///
     /// # Errors
@@ -198,17 +219,37 @@ impl TextOptions {
         if let StopWords::Language(names) = &self.stop_words {
             stop_words::of_languages(names)?;
         }
+        if let Some(names) = &self.language {
+            languages::check(names)?;
+        }
         self.stemming().map(drop)
     }
 
+    /// The languages that `language` names, and then those that `stop_words` names.
+    pub(super) fn languages_named(&self) -> Result<Vec<&str>> {
+        let mut named: Vec<&str> = Vec::new();
+        if let Some(names) = self.language.as_deref().filter(|&names| names != AUTO) {
+            languages::of_names(names)?.into_iter().for_each(|language| named.push(language.name()));
+        }
+        if let StopWords::Language(names) = &self.stop_words {
+            named.extend(names.split(',').map(str::trim));
+        }
+        Ok(named)
+    }
+
+    /// The stemmer of documents whose language is not asked for, or not certain.
     pub(super) fn stemming(&self) -> Result<Option<frostem::Stemmer>> {
         let Some(name) = &self.stemmer else { return Ok(None) };
+        if name == AUTO && self.language.is_some() {
+            return Ok(self.languages_named()?.iter().find_map(|name| languages::stemmer(name)));
+        }
         match frostem::Stemmer::try_from_name(name) {
             Ok(stemmer) => Ok(Some(stemmer)),
             Err(_) => {
                 let known: Vec<String> =
                     frostem::Algorithm::all().iter().map(|algorithm| algorithm.name().to_owned()).collect();
-                let expected = format!("one of {}", known.join(", "));
+                let with_language = if name == AUTO { " (auto needs the option language)" } else { "" };
+                let expected = format!("one of {}{with_language}", known.join(", "));
                 Error::unless(false, "stemmer", expected, format!("{name:?}")).map(|()| None)
             }
         }
@@ -376,6 +417,25 @@ mod tests {
             assert_eq!(hyphens.name().parse::<Hyphens>().unwrap(), hyphens);
             assert_eq!(serde_json::to_string(&hyphens).unwrap(), format!("\"{hyphens}\""));
         }
+    }
+
+    #[cfg(feature = "languages")]
+    #[test]
+    fn auto_goes_with_detected_languages() {
+        let auto = || TextOptions::default().stemmer("auto".to_owned());
+        let refused = message(auto());
+        assert!(refused.ends_with("yiddish (auto needs the option language), got \"auto\""), "{refused}");
+        assert!(auto().language("auto".to_owned()).check().is_ok());
+        assert!(auto().language("en, german".to_owned()).check().is_ok());
+        let refused = message(auto().language("en,klingon".to_owned()));
+        assert!(refused.starts_with("language must be auto, or one of afrikaans, "), "{refused}");
+    }
+
+    #[cfg(not(feature = "languages"))]
+    #[test]
+    fn languages_are_refused_if_their_detection_is_not_built_in() {
+        let refused = message(TextOptions::default().language("auto".to_owned()));
+        assert!(refused.contains("feature `languages`"), "{refused}");
     }
 
     #[cfg(not(feature = "dictionary"))]

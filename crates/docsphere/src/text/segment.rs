@@ -185,14 +185,22 @@ fn ascii_words<'a, const SIGNS: bool, F: FnMut(&'a str)>(text: &'a str, word: &m
         let start = at;
         loop {
             at += 1;
-            let next = class(at);
-            if next & WORD != 0 {
+            let mut next = 0;
+            for &byte in &bytes[at..] {
+                next = CLASSES[byte as usize];
+                if next & WORD == 0 {
+                    break;
+                }
                 seen |= next;
-                continue;
+                next = 0;
+                at += 1;
             }
-            let (before, after) = (class(at - 1), class(at + 1));
-            let joins = (next & MID_LETTER != 0 && before & after & LETTER != 0)
-                || (next & MID_DIGIT != 0 && before & after & DIGIT != 0);
+            if next & (MID_LETTER | MID_DIGIT) == 0 {
+                break;
+            }
+            let around = class(at - 1) & class(at + 1);
+            let joins = (next & MID_LETTER != 0 && around & LETTER != 0)
+                || (next & MID_DIGIT != 0 && around & DIGIT != 0);
             if !joins {
                 break;
             }

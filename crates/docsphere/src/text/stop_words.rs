@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 
-use foldhash::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -119,47 +118,98 @@ fn of_language(name: &str) -> Result<&'static [&'static str]> {
     }
 }
 
-/// A set of stop words for lookup.
-#[derive(Clone, Debug, Default)]
+/// A set of stop words for lookup. Nearly half of the words of a text are among them, and every word
+/// is looked up: the set is a table by [`mark`], which takes less time than a hash.
+#[derive(Clone, Debug)]
 pub(super) struct StopSet {
-    words: HashSet<Box<str>>,
-    longest: usize,
+    /// By their marks, and then in ascending order.
+    words: Vec<Box<str>>,
+    /// Where the words of each mark begin, and where the last ones end.
+    starts: Box<[u32; N_MARKS + 1]>,
+}
+
+/// The number of values of [`mark`].
+const N_MARKS: usize = 1 << 12;
+
+/// A number below [`N_MARKS`] from the length of a word, its first byte and its last two.
+#[inline]
+fn mark(word: &[u8]) -> usize {
+    let [first, .., before, last] = *word else { return word.first().map_or(0, |&byte| byte.into()) };
+    let mixed = u32::from_le_bytes([first, before, last, word.len() as u8]).wrapping_mul(0x9e37_79b1);
+    (mixed >> (32 - N_MARKS.ilog2())) as usize
 }
 
 impl StopSet {
     /// The chosen words, and more.
     pub(super) fn new(choice: &StopWords, more: &[String], lowercase: bool) -> Result<Self> {
-        let mut set = StopSet::default();
+        let mut words = Words { words: Vec::new(), lowercase };
         match choice {
             StopWords::None => {}
-            StopWords::Language(names) => {
-                of_languages(names)?.into_iter().flatten().for_each(|word| set.insert(word, lowercase));
-            }
-            StopWords::Own(words) => words.iter().for_each(|word| set.insert(word, lowercase)),
+            StopWords::Language(names) => words.add(of_languages(names)?.into_iter().flatten()),
+            StopWords::Own(own) => words.add(own),
         }
-        more.iter().for_each(|word| set.insert(word, lowercase));
-        Ok(set)
+        words.add(more);
+        Ok(words.into_set())
     }
 
-    /// Adds a word; a word with an apostrophe is added with both kinds of apostrophe.
-    fn insert(&mut self, word: &str, lowercase: bool) {
-        let word = word.trim();
-        let word = if lowercase { Cow::Owned(word.to_lowercase()) } else { Cow::Borrowed(word) };
-        if word.contains(['\'', '’']) {
-            self.insert_as_is(&word.replace('\'', "’"));
-            self.insert_as_is(&word.replace('’', "'"));
-        }
-        self.insert_as_is(&word);
-    }
-
-    fn insert_as_is(&mut self, word: &str) {
-        self.longest = self.longest.max(word.len());
-        self.words.insert(word.into());
+    /// The same words, and the list of a language, by name or code, if there is one.
+    pub(super) fn with_language(self, name: &str, lowercase: bool) -> Self {
+        let mut words = Words { words: self.words, lowercase };
+        words.add(of_language(name).into_iter().flatten());
+        words.into_set()
     }
 
     #[inline]
     pub(super) fn contains(&self, word: &str) -> bool {
-        word.len() <= self.longest && self.words.contains(word)
+        let mark = mark(word.as_bytes());
+        let (start, end) = (self.starts[mark], self.starts[mark + 1]);
+        start < end && self.is_among(start as usize, end as usize, word)
+    }
+
+    /// Whether a word is one of some words of its mark: nearly always of one, or of very few.
+    fn is_among(&self, start: usize, end: usize, word: &str) -> bool {
+        let known = &self.words[start..end];
+        match known.len() {
+            ..=4 => known.iter().any(|known| **known == *word),
+            _ => known.binary_search_by(|known| (**known).cmp(word)).is_ok(),
+        }
+    }
+}
+
+impl Default for StopSet {
+    fn default() -> Self {
+        StopSet { words: Vec::new(), starts: Box::new([0; N_MARKS + 1]) }
+    }
+}
+
+/// Stop words as they are collected.
+struct Words {
+    words: Vec<Box<str>>,
+    lowercase: bool,
+}
+
+impl Words {
+    /// Adds words; one with an apostrophe is added with both kinds of apostrophe.
+    fn add(&mut self, words: impl IntoIterator<Item = impl AsRef<str>>) {
+        for word in words {
+            let word = word.as_ref().trim();
+            let word = if self.lowercase { Cow::Owned(word.to_lowercase()) } else { Cow::Borrowed(word) };
+            if word.contains(['\'', '’']) {
+                self.words.push(word.replace('\'', "’").into());
+                self.words.push(word.replace('’', "'").into());
+            }
+            self.words.push(word.into());
+        }
+    }
+
+    fn into_set(mut self) -> StopSet {
+        self.words
+            .sort_unstable_by(|a, b| mark(a.as_bytes()).cmp(&mark(b.as_bytes())).then_with(|| a.cmp(b)));
+        self.words.dedup();
+        let mut starts = Box::new([0; N_MARKS + 1]);
+        self.words.iter().for_each(|word| starts[mark(word.as_bytes()) + 1] += 1);
+        (0..N_MARKS).for_each(|mark| starts[mark + 1] += starts[mark]);
+        StopSet { words: self.words, starts }
     }
 }
 
@@ -185,6 +235,20 @@ mod tests {
         assert!(!set.contains("sphere") && !set.contains(""));
         let own = StopSet::new(&StopWords::Own(vec![" Sphere ".to_owned()]), &[], true).unwrap();
         assert!(own.contains("sphere") && !own.contains("the"));
+    }
+
+    #[test]
+    fn every_word_of_a_set_is_found_and_no_other() {
+        let words: Vec<String> = (0..5000).map(|n| format!("{}{n}é", "a".repeat(n % 7))).collect();
+        let (known, others): (Vec<&String>, Vec<&String>) =
+            words.iter().partition(|word| word.len() % 2 == 0);
+        let set = StopSet::new(&StopWords::Own(known.iter().map(|&word| word.clone()).collect()), &[], true);
+        let set = set.unwrap();
+        assert!(known.iter().all(|word| set.contains(word)) && !others.iter().any(|word| set.contains(word)));
+        for short in ["", "a", "é", "ab"] {
+            let own = StopSet::new(&StopWords::Own(vec![short.to_owned()]), &[], true).unwrap();
+            assert!(own.contains(short) && !own.contains("b") && !StopSet::default().contains(short));
+        }
     }
 
     #[test]

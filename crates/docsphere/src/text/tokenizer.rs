@@ -1,11 +1,13 @@
 //! From text to terms.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::compounds::Compounds;
+use super::languages::{Language, Languages, Rules};
 use super::options::{Ngrams, Segmentation, TextOptions, Unspaced};
 use super::segment::{plain_words, sklearn_words, unicode_words};
-use super::stop_words::StopSet;
+use super::stop_words::{StopSet, StopWords};
 use super::unspaced::{begins_unspaced, is_han, is_unspaced};
 use super::urls::between_urls;
 use crate::error::Result;
@@ -14,8 +16,12 @@ use crate::error::Result;
 #[derive(Clone)]
 pub struct Tokenizer {
     options: TextOptions,
-    stop_set: StopSet,
-    stemmer: Option<frostem::Stemmer>,
+    /// For documents whose language is not asked for, or not certain.
+    rules: Rules,
+    /// The rules of languages, if they are detected.
+    languages: Option<Arc<Languages>>,
+    /// Words that are dropped whatever the language, if languages are detected.
+    always_stopped: Option<StopSet>,
     /// Whether n-grams of scripts without spaces are written without them. Bigrams overlap, so
     /// theirs need spaces.
     joins_words: bool,
@@ -44,9 +50,17 @@ impl Tokenizer {
     /// As [`TextOptions::check`].
     pub fn new(options: &TextOptions) -> Result<Self> {
         options.check()?;
+        let languages = Languages::new(options)?.map(Arc::new);
+        let more = &options.more_stop_words;
+        let always_stopped = match (&languages, &options.stop_words) {
+            (None, _) => None,
+            (Some(_), own @ StopWords::Own(_)) => Some(StopSet::new(own, more, options.lowercase)?),
+            (Some(_), _) => Some(StopSet::new(&StopWords::None, more, options.lowercase)?),
+        };
         Ok(Tokenizer {
-            stop_set: StopSet::new(&options.stop_words, &options.more_stop_words, options.lowercase)?,
-            stemmer: options.stemming()?,
+            rules: Rules::new(options, if languages.is_some() { &[] } else { more })?,
+            languages,
+            always_stopped,
             joins_words: options.segmentation == Segmentation::Words
                 && options.unspaced == Unspaced::Dictionary,
             options: options.clone(),
@@ -71,18 +85,49 @@ impl Tokenizer {
         terms
     }
 
+    /// The language of a text, if the options ask for it and it is certain.
+    pub fn language(&self, text: &str) -> Option<Language> {
+        self.rules_of(text).language
+    }
+
+    /// The rules for the words of a text.
+    #[inline]
+    pub(crate) fn rules_of(&self, text: &str) -> &Rules {
+        match &self.languages {
+            None => &self.rules,
+            Some(languages) => languages.rules_of(text).unwrap_or(&self.rules),
+        }
+    }
+
+    /// Whether the language of each document is detected.
+    pub(crate) fn detects_languages(&self) -> bool {
+        self.languages.is_some()
+    }
+
     /// Calls `term` for every term of a text, without allocating for each term.
     #[inline]
-    pub fn for_each_term(&self, text: &str, scratch: &mut TokenizerScratch, mut term: impl FnMut(&str)) {
+    pub fn for_each_term(&self, text: &str, scratch: &mut TokenizerScratch, term: impl FnMut(&str)) {
+        self.for_each_term_by(self.rules_of(text), text, scratch, term);
+    }
+
+    /// Like [`for_each_term`](Self::for_each_term), by the rules of this text.
+    #[inline]
+    pub(crate) fn for_each_term_by(
+        &self,
+        rules: &Rules,
+        text: &str,
+        scratch: &mut TokenizerScratch,
+        mut term: impl FnMut(&str),
+    ) {
         let TokenizerScratch { lowered, joined, spans } = scratch;
         let text = if self.options.lowercase { lower_case(text, lowered) } else { text };
         let Ngrams { lo, hi } = self.options.ngrams;
         if hi == 1 {
-            return self.for_each_word(text, term);
+            return self.for_each_word(rules, text, term);
         }
         joined.clear();
         spans.clear();
-        self.for_each_word(text, |word| {
+        self.for_each_word(rules, text, |word| {
             let is_joined = self.joins_words && ends_unspaced(joined) && begins_unspaced(word);
             if !joined.is_empty() && !is_joined {
                 joined.push(' ');
@@ -99,12 +144,12 @@ impl Tokenizer {
 
     /// The kept words, stemmed.
     #[inline]
-    fn for_each_word(&self, text: &str, mut word: impl FnMut(&str)) {
+    fn for_each_word(&self, rules: &Rules, text: &str, mut word: impl FnMut(&str)) {
         let keep = |found: &str| {
-            if !self.is_wanted(found) {
+            if !self.is_wanted(rules, found) {
                 return;
             }
-            match &self.stemmer {
+            match &rules.stemmer {
                 None => word(found),
                 Some(stemmer) => {
                     let stem = stemmer.stem(found);
@@ -134,8 +179,12 @@ impl Tokenizer {
         if self.options.keep_urls { cut(text) } else { between_urls(text, cut) }
     }
 
-    pub(super) fn stemmer(&self) -> Option<&frostem::Stemmer> {
-        self.stemmer.as_ref()
+    /// The rules of a language, or those of texts whose language is not certain.
+    pub(super) fn rules_in(&self, language: Option<Language>) -> &Rules {
+        match (&self.languages, language) {
+            (Some(languages), Some(language)) => languages.rules_in(language).unwrap_or(&self.rules),
+            _ => &self.rules,
+        }
     }
 
     /// Whether a word counts however few characters it has: Chinese characters do, and bigrams.
@@ -147,15 +196,17 @@ impl Tokenizer {
             && (word.starts_with(is_han) || is_bigram())
     }
 
-    pub(super) fn is_stop_word(&self, word: &str) -> bool {
-        self.stop_set.contains(word)
+    #[inline]
+    pub(super) fn is_stop_word(&self, rules: &Rules, word: &str) -> bool {
+        rules.stop_set.contains(word)
+            || self.always_stopped.as_ref().is_some_and(|words| words.contains(word))
     }
 
     #[inline]
-    pub(super) fn is_wanted(&self, word: &str) -> bool {
+    pub(super) fn is_wanted(&self, rules: &Rules, word: &str) -> bool {
         (has_chars(word, self.options.min_chars) || self.is_never_short(word))
             && (self.options.keep_numbers || !is_number(word))
-            && !self.stop_set.contains(word)
+            && !self.is_stop_word(rules, word)
     }
 }
 
@@ -166,8 +217,9 @@ fn ends_unspaced(text: &str) -> bool {
 /// Whether a word has at least `min_chars` characters.
 #[inline]
 fn has_chars(word: &str, min_chars: usize) -> bool {
-    // A character takes one to four bytes.
-    word.len() >= min_chars && (word.len() >= 4 * min_chars || word.chars().nth(min_chars - 1).is_some())
+    // A character takes one to four bytes, and one of ASCII takes one.
+    let Some(begin) = word.as_bytes().get(..min_chars) else { return false };
+    begin.iter().all(u8::is_ascii) || word.len() >= 4 * min_chars || word.chars().nth(min_chars - 1).is_some()
 }
 
 /// Whether a word has digits but no letter.
@@ -178,15 +230,25 @@ fn is_number(word: &str) -> bool {
 }
 
 /// The text in lower case, using `lowered` as buffer. Follows Unicode's rules, which for ASCII
-/// change one bit.
+/// change one bit, as [`str::to_lowercase`] does.
 pub(super) fn lower_case<'a>(text: &'a str, lowered: &'a mut String) -> &'a str {
     lowered.clear();
-    if text.is_ascii() {
-        lowered.push_str(text);
-        lowered.make_ascii_lowercase();
-    } else {
-        *lowered = text.to_lowercase();
+    let mut rest = text;
+    while !rest.is_ascii() {
+        let n_ascii = rest.bytes().take_while(u8::is_ascii).count();
+        lowered.push_str(&rest[..n_ascii]);
+        let mut others = rest[n_ascii..].chars();
+        let other = others.next().expect("not ASCII");
+        // Its small letter depends on what is around it.
+        if other == 'Σ' {
+            *lowered = text.to_lowercase();
+            return lowered;
+        }
+        lowered.extend(other.to_lowercase());
+        rest = others.as_str();
     }
+    lowered.push_str(rest);
+    lowered.make_ascii_lowercase();
     lowered
 }
 
@@ -259,6 +321,45 @@ mod tests {
     fn the_rules_of_older_models_stay() {
         let older: TextOptions = serde_json::from_str(r#"{"segmentation":"unicode","min_chars":2}"#).unwrap();
         assert_eq!(terms(&older, "水 操作系统 C++ AT&T unix"), ["unix"]);
+    }
+
+    #[cfg(feature = "languages")]
+    #[test]
+    fn each_document_follows_the_rules_of_its_language() {
+        let options = TextOptions::default().language("auto".to_owned());
+        let stemmed = options.clone().stemmer("auto".to_owned());
+        let german = "Die Katzen und die Hunde warten vor den Häusern auf das Essen";
+        assert_eq!(terms(&options, german), ["katzen", "hunde", "warten", "häusern", "essen"]);
+        assert_eq!(terms(&stemmed, german), ["katz", "hund", "wart", "haus", "ess"]);
+        let english = "The cats and the dogs are waiting for their food in front of the houses";
+        assert_eq!(terms(&stemmed, english), ["cat", "dog", "wait", "food", "front", "hous"]);
+        // Neither English nor German for certain: by the stop words of the options.
+        assert_eq!(terms(&stemmed, "the dogs die"), ["dog", "die"]);
+        let language = |text| Tokenizer::new(&stemmed).unwrap().language(text).map(Language::name);
+        assert_eq!([language(german), language("the dogs die")], [Some("german"), None]);
+    }
+
+    #[cfg(feature = "languages")]
+    #[test]
+    fn words_of_ones_own_are_dropped_in_every_language() {
+        let german = "Die Katzen und die Hunde warten vor den Häusern auf das Essen";
+        let auto = || TextOptions::default().language("auto".to_owned());
+        let more = auto().more_stop_words(vec!["Hunde".to_owned()]);
+        assert_eq!(terms(&more, german), ["katzen", "warten", "häusern", "essen"]);
+        assert_eq!(terms(&more, "hunde"), [""; 0]);
+        let own = auto().stop_words(StopWords::Own(vec!["hunde".to_owned(), "auf".to_owned()]));
+        let kept = ["die", "katzen", "und", "die", "warten", "vor", "den", "häusern", "das", "essen"];
+        assert_eq!(terms(&own, german), kept);
+        assert_eq!(terms(&auto().stop_words(StopWords::None), german).len(), 12);
+    }
+
+    #[test]
+    fn lower_case_is_that_of_unicode() {
+        let mut lowered = String::from("old");
+        for text in ["", "ABC", "ÄB Ç ΑΣ Σ", "É İI K ẞ Ǆ中文 ÀÉ", "aÉ", "ÉA", "🙂 OK", "Ω A"]
+        {
+            assert_eq!(lower_case(text, &mut lowered), text.to_lowercase(), "{text}");
+        }
     }
 
     #[test]

@@ -4,70 +4,56 @@
 //! it ends before the next white space or one of `<>"`. Addresses without any of these prefixes
 //! (`example.org/x`) count as words.
 
-use memchr::memmem;
-
 /// Calls `piece` for each stretch of text between web addresses.
 pub(super) fn between_urls<'a>(text: &'a str, mut piece: impl FnMut(&'a str)) {
     let bytes = text.as_bytes();
     let mut from = 0;
-    let mut prefixes = [
-        Prefix { find: scheme, next: Some(0), is_found: false },
-        Prefix { find: |bytes, from| www(bytes, from, b"www."), next: Some(0), is_found: false },
-        Prefix { find: |bytes, from| www(bytes, from, b"WWW."), next: Some(0), is_found: false },
-    ];
-    while let Some(start) = prefixes.iter_mut().filter_map(|prefix| prefix.at_or_after(bytes, from)).min() {
+    // One search for the marks of both kinds: texts are often too short for a search for a word to
+    // be worth its preparation.
+    let mut search = 0;
+    while let Some(length) = memchr::memchr2(b':', b'.', &bytes[search..]) {
+        let mark = search + length;
+        search = mark + 1;
+        let Some(start) = address_start(bytes, from, mark) else { continue };
         let is_end = |&b: &u8| b.is_ascii_whitespace() || matches!(b, b'<' | b'>' | b'"');
         let end = bytes[start..].iter().position(is_end).map_or(bytes.len(), |length| start + length);
         piece(&text[from..start]);
-        from = end;
+        (from, search) = (end, end);
     }
     piece(&text[from..]);
 }
 
-/// Where the next address with a kind of prefix begins. The search goes on only when it is behind:
-/// a text is searched once for each kind, however many addresses it has.
-struct Prefix {
-    find: fn(&[u8], usize) -> Option<usize>,
-    next: Option<usize>,
-    is_found: bool,
-}
-
-impl Prefix {
-    fn at_or_after(&mut self, bytes: &[u8], from: usize) -> Option<usize> {
-        if !self.is_found || self.next.is_some_and(|next| next < from) {
-            (self.next, self.is_found) = ((self.find)(bytes, from), true);
-        }
-        self.next
+/// Where the address begins, at or after `from`, whose first colon or point this is. Points are
+/// many, so the byte after a colon and the one before a point are looked at first.
+#[inline]
+fn address_start(bytes: &[u8], from: usize, mark: usize) -> Option<usize> {
+    match bytes[mark] {
+        b':' if bytes.get(mark + 1) == Some(&b'/') => scheme_start(bytes, from, mark),
+        b'.' if mark > 0 && matches!(bytes[mark - 1], b'w' | b'W') => www_start(bytes, from, mark),
+        _ => None,
     }
 }
 
-/// Start of the next `http://` or `https://`.
-fn scheme(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut search = from;
-    loop {
-        let mark = search + memmem::find(&bytes[search..], b"://")?;
-        let before = &bytes[from..mark];
-        for scheme in [&b"https"[..], b"http"] {
-            if let Some(start) = before.len().checked_sub(scheme.len())
-                && before[start..].eq_ignore_ascii_case(scheme)
-            {
-                return Some(from + start);
-            }
-        }
-        search = mark + 3;
+/// The start of `http` or `https` before `://`.
+#[cold]
+fn scheme_start(bytes: &[u8], from: usize, mark: usize) -> Option<usize> {
+    if bytes.get(mark + 2) != Some(&b'/') {
+        return None;
     }
+    let before = &bytes[from..mark];
+    [&b"https"[..], b"http"].into_iter().find_map(|scheme| {
+        let start = before.len().checked_sub(scheme.len())?;
+        before[start..].eq_ignore_ascii_case(scheme).then_some(from + start)
+    })
 }
 
-/// Start of the next `www.`, in one of its cases, at the start of a word.
-fn www(bytes: &[u8], from: usize, prefix: &[u8]) -> Option<usize> {
-    let mut search = from;
-    loop {
-        let start = search + memmem::find(&bytes[search..], prefix)?;
-        if start == 0 || !(bytes[start - 1].is_ascii_alphanumeric() || bytes[start - 1] >= 0x80) {
-            return Some(start);
-        }
-        search = start + prefix.len();
-    }
+/// The start of `www`, in one of its cases, before a point, if a word starts there.
+#[cold]
+fn www_start(bytes: &[u8], from: usize, mark: usize) -> Option<usize> {
+    let start = mark.checked_sub(3).filter(|&start| start >= from)?;
+    let is_www = matches!(&bytes[start..mark], b"www" | b"WWW");
+    let is_start = start == 0 || !(bytes[start - 1].is_ascii_alphanumeric() || bytes[start - 1] >= 0x80);
+    (is_www && is_start).then_some(start)
 }
 
 #[cfg(test)]
@@ -93,6 +79,10 @@ mod tests {
             ("awww. so cute", "awww. so cute"),
             ("ftp://a.b http: // https://", "ftp://a.b http: // "),
             ("http://http://x y", " y"),
+            ("www.http://x y", " y"),
+            ("x:www.a http:/b www", "x: http:/b www"),
+            ("<http://a<www.b>", "<<>"),
+            ("http:.www.a http://", "http:. "),
             ("é http://ä.é/ü é", "é  é"),
         ] {
             assert_eq!(rest(text), expected, "{text:?}");

@@ -4,6 +4,7 @@
 //! between them are gone. Phrases for people need both: "chief executive officer" is one, "cats,
 //! dogs" is none.
 
+use super::languages::Language;
 use super::tokenizer::{Tokenizer, TokenizerScratch, lower_case};
 use super::unspaced::{begins_unspaced, is_unspaced};
 
@@ -33,6 +34,8 @@ pub struct WrittenWord<'a> {
     pub joint: Joint,
     /// Whether it makes a term: it is long enough, and neither a number nor a stop word.
     pub is_kept: bool,
+    /// The language of the text, if the options ask for it and it is certain.
+    pub language: Option<Language>,
 }
 
 impl Tokenizer {
@@ -58,6 +61,8 @@ impl Tokenizer {
         scratch: &mut TokenizerScratch,
         mut word: impl FnMut(WrittenWord<'_>),
     ) {
+        let rules = self.rules_of(text);
+        let language = rules.language;
         let text = if self.options().lowercase { lower_case(text, &mut scratch.lowered) } else { text };
         let mut end: Option<usize> = None;
         self.for_each_segment(text, |found| {
@@ -69,13 +74,20 @@ impl Tokenizer {
             }
             let joint = end.map_or(Joint::Break, |end| joint(text, end, start));
             end = Some(start + found.len());
-            word(WrittenWord { word: found, joint, is_kept: self.is_wanted(found) });
+            word(WrittenWord { word: found, joint, is_kept: self.is_wanted(rules, found), language });
         });
     }
 
-    /// The stem of a word, or the word itself without a stemmer.
+    /// The stem of a word, or the word itself without a stemmer. If languages are detected, as in
+    /// texts whose language is not certain.
     pub fn stem(&self, word: &str) -> String {
-        self.stemmer().map_or_else(|| word.to_owned(), |stemmer| stemmer.stem(word).into_owned())
+        self.stem_in(None, word)
+    }
+
+    /// The stem of a word of a text in this language.
+    pub fn stem_in(&self, language: Option<Language>, word: &str) -> String {
+        let stemmer = self.rules_in(language).stemmer.as_ref();
+        stemmer.map_or_else(|| word.to_owned(), |stemmer| stemmer.stem(word).into_owned())
     }
 }
 

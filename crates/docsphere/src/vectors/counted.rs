@@ -19,7 +19,7 @@ use super::unit::UnitRows;
 use crate::corpus::CorpusStats;
 use crate::error::{ErrorKind, Result};
 use crate::memory::MemoryLimit;
-use crate::text::{LetterCounts, TextOptions};
+use crate::text::{LanguageCounts, LetterCounts, TextOptions};
 use crate::threads::on_threads;
 
 /// Marks a provisional number whose term is dropped.
@@ -87,6 +87,13 @@ impl CountedDocuments {
         let mut letters = LetterCounts::default();
         self.chunks.iter().for_each(|chunk| letters += chunk.letters);
         letters
+    }
+
+    /// The languages of the documents, if they are detected.
+    pub fn languages(&self) -> LanguageCounts {
+        let mut languages = LanguageCounts::default();
+        self.chunks.iter().for_each(|chunk| languages += &chunk.languages);
+        languages
     }
 
     /// The terms of these documents, with the number of documents and occurrences of each.

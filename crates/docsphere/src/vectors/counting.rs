@@ -19,7 +19,7 @@ use super::rows::MAX_TERMS;
 use crate::corpus::{ChunkWork, Document};
 use crate::error::{ErrorKind, Result};
 use crate::memory::MemoryLimit;
-use crate::text::{LetterCounts, Tokenizer, TokenizerScratch};
+use crate::text::{LanguageCounts, LetterCounts, Rules, Tokenizer, TokenizerScratch};
 
 const N_SHARDS: usize = 64;
 
@@ -38,10 +38,10 @@ const PUBLISHED_TERM_BYTES: usize = 64;
 const BESIDE_TERM_BYTES: usize = 24;
 
 /// The letters of this many bytes of each chunk are counted at least.
-const LETTER_BYTES: usize = 1 << 14;
+const LETTER_BYTES: usize = 1 << 13;
 
 /// Beyond these, the letters of every so many documents are counted.
-const LETTER_EVERY: usize = 64;
+const LETTER_EVERY: usize = 256;
 
 /// The letters of at most this many bytes of a document are counted, from its beginning.
 const LETTER_BYTES_OF_DOCUMENT: usize = 1 << 12;
@@ -68,6 +68,8 @@ pub(super) struct ChunkCounts {
     pub(super) letters: LetterCounts,
     /// Bytes in that sample.
     letter_bytes: usize,
+    /// The languages of the documents, if they are detected.
+    pub(super) languages: LanguageCounts,
     local: Option<LocalCounts>,
 }
 
@@ -219,12 +221,12 @@ impl LocalCounts {
     }
 
     /// Counts the terms of one document.
-    fn count(&mut self, counting: &Counting<'_>, document: &str) -> Result<()> {
+    fn count(&mut self, counting: &Counting<'_>, rules: &Rules, document: &str) -> Result<()> {
         let LocalCounts { scratch, text, terms, table, row_terms, row_counts, .. } = self;
         let Counting { tokenizer, hasher, memory, .. } = counting;
         let row_start = row_terms.len() as u32;
         let mut refused = Ok(());
-        tokenizer.for_each_term(document, scratch, |term| {
+        tokenizer.for_each_term_by(rules, document, scratch, |term| {
             if refused.is_err() {
                 return;
             }
@@ -310,14 +312,19 @@ impl ChunkWork for Counting<'_> {
 
     fn document(&self, chunk: &mut ChunkCounts, document: Document<'_>) -> Result<()> {
         let local = chunk.local.as_mut().expect("not finished");
-        local.count(self, document.text)?;
+        let rules = self.tokenizer.rules_of(document.text);
+        if self.tokenizer.detects_languages() {
+            chunk.languages.add(rules.language);
+        }
+        local.count(self, rules, document.text)?;
         if chunk.letter_bytes < LETTER_BYTES || chunk.ids.len().is_multiple_of(LETTER_EVERY) {
             let mut end = document.text.len().min(LETTER_BYTES_OF_DOCUMENT);
             while !document.text.is_char_boundary(end) {
                 end -= 1;
             }
             chunk.letter_bytes += end;
-            chunk.letters += self.tokenizer.count_letters(&document.text[..end], &mut local.scratch);
+            let text = &document.text[..end];
+            chunk.letters += self.tokenizer.count_letters_by(rules, text, &mut local.scratch);
         }
         chunk.ids.push(document.id.to_owned());
         chunk.row_ends.push(local.row_terms.len());

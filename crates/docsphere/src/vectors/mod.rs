@@ -18,6 +18,8 @@ pub mod formats;
 #[cfg(feature = "text")]
 mod losses;
 mod rows;
+#[cfg(feature = "compression")]
+mod rows_file;
 #[cfg(feature = "text")]
 mod term_counts;
 #[cfg(feature = "text")]

@@ -17,12 +17,13 @@ use crate::ids::TermId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::store::{Stores, Storing};
-use crate::text::{Hyphens, TextOptions, Tokenizer, TokenizerScratch};
+use crate::text::{Hyphens, LanguageCounts, TextOptions, Tokenizer, TokenizerScratch};
 
 /// Name of the format in messages.
 const FORMAT: &str = "text model";
-/// Version 2 has the segmentation `words`, version 3 its hyphens, and passages.
-const VERSION: u32 = 3;
+/// Version 2 has the segmentation `words`, version 3 its hyphens, and passages, version 4 languages
+/// by document.
+const VERSION: u32 = 4;
 
 /// Turns new documents into rows over the terms of the corpus that it was fitted to.
 #[derive(Clone, Debug)]
@@ -58,6 +59,8 @@ pub struct TransformedCorpus {
     pub ids: Vec<String>,
     /// Counts of what was read.
     pub stats: CorpusStats,
+    /// The languages of the documents, if the model detects them.
+    pub languages: LanguageCounts,
 }
 
 /// The human-readable part of the bytes.
@@ -183,14 +186,16 @@ impl TextModel {
         mut stores: Stores<'_>,
         observer: &mut dyn Observer,
     ) -> Result<TransformedCorpus> {
-        let mut chunks = Vec::new();
+        let (mut chunks, mut languages) = (Vec::new(), LanguageCounts::default());
         let work = Transforming(self);
         let stats = corpus.map_chunks(observer, &Storing::new(&work, &stores), |chunk| {
-            chunks.push(stores.write(chunk)?);
+            let chunk = stores.write(chunk)?;
+            languages += &chunk.languages;
+            chunks.push(chunk);
             Ok(ControlFlow::Continue(()))
         })?;
         let (transformed, ids) = self.assemble(chunks, &corpus.options().memory)?;
-        Ok(TransformedCorpus { transformed, ids, stats })
+        Ok(TransformedCorpus { transformed, ids, stats, languages })
     }
 
     fn assemble(
@@ -296,6 +301,7 @@ fn take_slice<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8]> {
 struct TransformedChunk {
     rows: ChunkRows,
     unknown_shares: Vec<f32>,
+    languages: LanguageCounts,
     scratch: TokenizerScratch,
     found: Vec<u32>,
     counts: Vec<u64>,
@@ -313,12 +319,18 @@ impl ChunkWork for Transforming<'_> {
 
     fn document(&self, chunk: &mut TransformedChunk, document: Document<'_>) -> Result<()> {
         let model = self.0;
-        let TransformedChunk { rows, unknown_shares, scratch, found, counts } = chunk;
+        let TransformedChunk { rows, unknown_shares, languages, scratch, found, counts } = chunk;
         found.clear();
         let mut n_unknown = 0u64;
-        model.tokenizer.for_each_term(document.text, scratch, |term| match model.vocabulary.find(term) {
-            Some(id) => found.push(id.number()),
-            None => n_unknown += 1,
+        let rules = model.tokenizer.rules_of(document.text);
+        if model.tokenizer.detects_languages() {
+            languages.add(rules.language);
+        }
+        model.tokenizer.for_each_term_by(rules, document.text, scratch, |term| {
+            match model.vocabulary.find(term) {
+                Some(id) => found.push(id.number()),
+                None => n_unknown += 1,
+            }
         });
         found.sort_unstable();
         counts.clear();

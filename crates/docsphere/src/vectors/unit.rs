@@ -1,7 +1,7 @@
 //! Rows of length one.
 
 use super::rows::{Row, SparseRows};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 
@@ -139,6 +139,57 @@ impl<'a> UnitRows<'a> {
         }
         // Rows of length one stay as they are.
         Ok(UnitRows::new(SparseRows::from_parts(self.n_terms(), offsets, terms, values)?))
+    }
+
+    /// A copy of the rows whose number `keeps` accepts, in order.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the limit leaves no room for the copy.
+    pub fn filtered(&self, keeps: impl Fn(usize) -> bool, memory: &MemoryLimit) -> Result<UnitRows<'static>> {
+        let kept: Vec<u32> = (0..self.n_rows()).filter(|&number| keeps(number)).map(|n| n as u32).collect();
+        let nnz: usize = kept.iter().map(|&number| self.row(number as usize).nnz()).sum();
+        memory.check("the matrix", 8 * (kept.len() + nnz) as u64)?;
+        self.select(&kept)
+    }
+
+    /// These rows, and others over the same terms after them.
+    ///
+    /// ```
+    /// use docsphere::{MemoryLimit, SparseRows, UnitRows};
+    ///
+    /// let rows = |n: usize| {
+    ///     let offsets: Vec<u64> = (0..=n as u64).collect();
+    ///     UnitRows::new(SparseRows::from_parts(2, offsets, vec![0, 1][..n].to_vec(), vec![1.0; n]).unwrap())
+    /// };
+    /// let both = rows(2).joined(&rows(1), &MemoryLimit::default())?;
+    /// assert_eq!((both.n_rows(), both.row(1).terms, both.row(2).terms), (3, &[1][..], &[0][..]));
+    /// # Ok::<(), docsphere::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) for another number of terms;
+    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for more than
+    /// [`MAX_ROWS`](crate::MAX_ROWS) rows; [`ErrorKind::Memory`](crate::ErrorKind::Memory).
+    pub fn joined(self, others: &UnitRows<'_>, memory: &MemoryLimit) -> Result<UnitRows<'static>> {
+        let n_terms = self.n_terms();
+        if others.n_terms() != n_terms {
+            let (expected, got) = (format!("{n_terms}, as in the rows before"), others.n_terms().to_string());
+            return Err(ErrorKind::Mismatch { what: "the number of terms", expected, got }.into());
+        }
+        let both = (self.n_rows() + others.n_rows(), self.nnz() + others.nnz());
+        memory.check("the matrix", 8 * (both.0 + both.1) as u64)?;
+        let (mut offsets, mut terms, mut values) =
+            (Vec::with_capacity(both.0 + 1), Vec::with_capacity(both.1), Vec::with_capacity(both.1));
+        let (first, second) = (self.as_sparse(), others.as_sparse());
+        offsets.extend_from_slice(first.offsets());
+        offsets.extend(second.offsets()[1..].iter().map(|offset| first.nnz() as u64 + offset));
+        for rows in [first, second] {
+            terms.extend_from_slice(rows.terms());
+            values.extend_from_slice(rows.values());
+        }
+        drop(self);
+        // Rows of length one stay as they are.
+        UnitRows::new_within(SparseRows::from_parts_within(n_terms, offsets, terms, values, memory)?, memory)
     }
 
     /// The number of rows, zero rows included.

@@ -28,7 +28,7 @@ use crate::error::Result;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 use crate::observer::{Observer, Silent};
 use crate::store::{Stores, Storing, TextStoreWriter};
-use crate::text::{TextOptions, Tokenizer};
+use crate::text::{LanguageCounts, TextOptions, Tokenizer};
 use crate::threads::on_threads;
 
 /// Turns documents into TF-IDF rows of length one.
@@ -67,6 +67,8 @@ pub struct Vectorized {
     pub stats: CorpusStats,
     /// Letters that reach no term.
     pub losses: Losses,
+    /// The languages of the documents, if they are detected.
+    pub languages: LanguageCounts,
 }
 
 impl Vectorized {
@@ -280,6 +282,7 @@ impl Vectorizer {
                 final_numbers[term.provisional as usize] = number as u32;
             }
             let losses = Losses::new(counted.letters(), chosen.letters());
+            let languages = counted.languages();
             let (vocabulary, frequencies) = chosen.into_vocabulary()?;
             drop(shards);
             let model = TextModel::new(tokenizer.clone(), self.tfidf, vocabulary, frequencies, n_docs);
@@ -287,7 +290,7 @@ impl Vectorizer {
             let VectorizedPart { rows, ids, stats } = counted.weigh(final_numbers, &model)?;
             memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
-            Ok(Vectorized { rows, model, ids, n_repeated_ids, stats, losses })
+            Ok(Vectorized { rows, model, ids, n_repeated_ids, stats, losses, languages })
         })?
     }
 }

@@ -73,7 +73,16 @@ def _text(command: argparse.ArgumentParser) -> None:
     )
     add("--stop-words-file", metavar="FILE", help="file with more stop words, one per line")
     add("--ngrams", metavar="LO..HI", type=ngrams, default=(1, 1), help='"1", "1..2", "1..3", "2..3" [default: 1]')
-    add("--stem", metavar="LANGUAGE", help="stem words with the Snowball stemmer of this language")
+    add(
+        "--stem",
+        metavar="LANGUAGE",
+        help='stem words with the Snowball stemmer of this language; with --language, "auto" for that of each document',
+    )
+    add(
+        "--language",
+        metavar="LANGUAGES",
+        help='detect the language of each document, for stop words: those that occur, or "auto" for any',
+    )
     add("--min-chars", metavar="N", type=int, default=2, help="drop shorter words [default: %(default)s]")
     add("--keep-urls", action="store_true", help="keep web addresses, split into words")
     add("--keep-numbers", action="store_true", help="keep words without any letter")
@@ -293,6 +302,7 @@ def arguments(given: argparse.Namespace) -> dict[str, Any]:
         hyphens=given.hyphens,
         keep_tags=given.keep_tags,
         stemmer=given.stem,
+        language=given.language,
         min_chars=given.min_chars,
         keep_urls=given.keep_urls,
         keep_numbers=given.keep_numbers,

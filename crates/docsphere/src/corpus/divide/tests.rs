@@ -285,28 +285,21 @@ fn names_that_are_not_utf_8_are_refused() {
 
 #[cfg(feature = "parquet")]
 mod parquet_files {
-    use std::sync::Arc;
-
-    use ::parquet::arrow::ArrowWriter;
     use ::parquet::file::properties::WriterProperties;
-    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    use docsphere_testkit::parquet_files::{Values, write_parquet};
 
     use super::*;
 
     /// A file with this many rows per row group.
     fn write(folder: &Folder, name: &str, n_rows: usize, rows_per_group: usize) -> PathBuf {
         let path = folder.0.path().join(name);
-        let texts: ArrayRef =
-            Arc::new(StringArray::from_iter_values((0..n_rows).map(|row| format!("text {row}"))));
+        let texts = (0..n_rows).map(|row| Some(format!("text {row}")));
         let ids = (0..n_rows).map(|row| (row % 3 == 0).then(|| format!("id {row}")));
-        let ids: ArrayRef = Arc::new(ids.collect::<StringArray>());
-        let batch = RecordBatch::try_from_iter([("text", texts), ("id", ids)]).unwrap();
+        let columns = [Values::some_texts(texts), Values::some_texts(ids)];
         let properties =
             WriterProperties::builder().set_max_row_group_row_count(Some(rows_per_group)).build();
-        let file = File::create(&path).unwrap();
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
+        let schema = "required binary text (UTF8); optional binary id (UTF8);";
+        write_parquet(&path, schema, &columns, properties);
         path
     }
 

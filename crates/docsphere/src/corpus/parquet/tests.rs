@@ -6,16 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use arrow_array::{
-    ArrayRef, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    UInt32Array, UInt64Array,
-};
-use parquet::arrow::ArrowWriter;
+use docsphere_testkit::parquet_files::{Values, write_parquet};
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
-use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
 use tempfile::TempDir;
 
 use crate::corpus::chunk::{Chunk, InputContext};
@@ -52,13 +45,6 @@ fn refusal(bytes: &[u8]) -> String {
     message.strip_prefix(&format!("{}: ", path.display())).expect("the name of the file").to_owned()
 }
 
-fn write(path: &Path, batch: &RecordBatch, properties: WriterProperties) {
-    let file = fs::File::create(path).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    writer.write(batch).unwrap();
-    writer.close().unwrap();
-}
-
 const COMPRESSIONS: [fn() -> Compression; 7] = [
     || Compression::UNCOMPRESSED,
     || Compression::SNAPPY,
@@ -90,35 +76,38 @@ fn properties(encoding: Option<(Encoding, Encoding)>, version: WriterVersion) ->
     })
 }
 
-/// Columns of every type, and the values expected from them.
-fn table(n_rows: i64) -> (RecordBatch, Vec<[String; 6]>) {
+const TABLE: &str = "required binary text (UTF8); optional binary maybe (UTF8); required int32 i32; \
+     optional int64 i64; required int64 u64 (UINT_64); required double f64;";
+
+/// The columns of [`TABLE`], and the values expected from them.
+fn table(n_rows: i64) -> ([Values; 6], Vec<[String; 6]>) {
     let text = |row: i64| format!("{}{}", "common beginning, ".repeat((row % 3) as usize), row * row);
     let maybe = |row: i64| (row % 4 != 1).then(|| format!("é{}", row % 5));
     let i32s = |row: i64| (row * 77_777 % 1_000_003 - 500_000) as i32 * 4000;
     let i64s = |row: i64| (row % 7 - 3).wrapping_mul(i64::MAX / 3);
     let u64s = |row: i64| u64::MAX - (row * row) as u64;
     let f64s = |row: i64| row as f64 / 8.0 - 1.5;
-    let batch = RecordBatch::try_from_iter_with_nullable([
-        ("text", Arc::new(StringArray::from_iter_values((0..n_rows).map(text))) as ArrayRef, false),
-        ("maybe", Arc::new(StringArray::from_iter((0..n_rows).map(maybe))), true),
-        ("i32", Arc::new(Int32Array::from_iter_values((0..n_rows).map(i32s))), false),
-        ("i64", Arc::new(Int64Array::from_iter_values((0..n_rows).map(i64s))), true),
-        ("u64", Arc::new(UInt64Array::from_iter_values((0..n_rows).map(u64s))), false),
-        ("f64", Arc::new(Float64Array::from_iter_values((0..n_rows).map(f64s))), false),
-    ]);
+    let columns = [
+        Values::some_texts((0..n_rows).map(|row| Some(text(row)))),
+        Values::some_texts((0..n_rows).map(maybe)),
+        Values::int32((0..n_rows).map(i32s)),
+        Values::int64((0..n_rows).map(i64s)),
+        Values::int64((0..n_rows).map(|row| u64s(row) as i64)),
+        Values::Double((0..n_rows).map(|row| Some(f64s(row))).collect()),
+    ];
     let expected = |row| {
         let (i32s, i64s, u64s, f64s) = (i32s(row), i64s(row), u64s(row), f64s(row));
         let maybe = maybe(row).unwrap_or_default();
         [text(row), maybe, i32s.to_string(), i64s.to_string(), u64s.to_string(), f64s.to_string()]
     };
-    (batch.unwrap(), (0..n_rows).map(expected).collect())
+    (columns, (0..n_rows).map(expected).collect())
 }
 
 #[test]
 fn every_encoding_compression_and_version_is_read() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("d.parquet");
-    let (batch, rows) = table(1000);
+    let (columns, rows) = table(1000);
     let fields = ["text", "maybe", "i32", "i64", "u64", "f64"];
     let expected: Documents = rows.iter().map(|values| (values[0].clone(), values.join("\n"))).collect();
     for encoding in ENCODINGS {
@@ -130,7 +119,7 @@ fn every_encoding_compression_and_version_is_read() {
                     .set_max_row_group_row_count(Some(600))
                     .set_data_page_row_count_limit(97)
                     .set_write_batch_size(97);
-                write(&path, &batch, properties.build());
+                write_parquet(&path, TABLE, &columns, properties.build());
                 let (found, stats) = read(&path, options(&fields, Some("text"))).unwrap();
                 let what = format!("{encoding:?}, {version:?}, {}", compression());
                 assert!(found == expected, "{what}");
@@ -145,28 +134,21 @@ fn every_encoding_compression_and_version_is_read() {
 fn numbers_are_texts_whatever_their_width() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("d.parquet");
-    let batch = RecordBatch::try_from_iter([
-        ("i8", Arc::new(Int8Array::from(vec![-5, 6])) as ArrayRef),
-        ("u32", Arc::new(UInt32Array::from(vec![0, u32::MAX]))),
-        ("f32", Arc::new(Float32Array::from(vec![0.1, -2.0]))),
-    ]);
-    write(&path, &batch.unwrap(), WriterProperties::default());
+    let schema = "required int32 i8 (INT_8); required int32 u32 (UINT_32); required float f32;";
+    let columns =
+        [Values::int32([-5, 6]), Values::int32([0, -1]), Values::Float(vec![Some(0.1), Some(-2.0)])];
+    write_parquet(&path, schema, &columns, WriterProperties::default());
     let (found, _) = read(&path, options(&["i8", "f32"], Some("u32"))).unwrap();
     assert_eq!(found, [("0".to_owned(), "-5\n0.1".to_owned()), (u32::MAX.to_string(), "6\n-2".to_owned())]);
 }
 
+/// One column of texts.
+const TEXT: &str = "required binary text (UTF8);";
+
 /// A file with one column of texts that need not be UTF-8.
 fn write_bytes(path: &Path, values: &[&[u8]], properties: WriterProperties) {
-    let schema = parse_message_type("message rows { required binary text (UTF8); }").unwrap();
-    let file = fs::File::create(path).unwrap();
-    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let values: Vec<ByteArray> = values.iter().map(|value| ByteArray::from(value.to_vec())).collect();
-    column.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
-    writer.close().unwrap();
+    let values = Values::Bytes(values.iter().map(|value| Some(value.to_vec())).collect());
+    write_parquet(path, TEXT, &[values], properties);
 }
 
 #[test]
@@ -193,23 +175,17 @@ fn what_is_not_utf8_is_replaced_and_counted() {
 fn small_files() -> Vec<Vec<u8>> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("d.parquet");
-    let (batch, _) = table(5);
-    let batch = batch.project(&[0, 1, 3]).unwrap();
+    let ([texts, maybe, _, integers, _, _], _) = table(5);
+    let schema = "required binary text (UTF8); optional binary maybe (UTF8); optional int64 i64;";
+    let columns = [texts, maybe, integers];
     let mut files = Vec::new();
     for (number, encoding) in ENCODINGS.into_iter().enumerate() {
         for (version, compression) in VERSIONS.into_iter().zip([COMPRESSIONS[0], COMPRESSIONS[1 + number]]) {
             let properties = properties(encoding, version).set_compression(compression());
-            // Without statistics, and without the copy of the schema that Arrow adds.
             let properties = properties
                 .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
                 .set_created_by(String::new());
-            let arrow = parquet::arrow::arrow_writer::ArrowWriterOptions::new()
-                .with_properties(properties.build())
-                .with_skip_arrow_metadata(true);
-            let file = fs::File::create(&path).unwrap();
-            let mut writer = ArrowWriter::try_new_with_options(file, batch.schema(), arrow).unwrap();
-            writer.write(&batch).unwrap();
-            writer.close().unwrap();
+            write_parquet(&path, schema, &columns, properties.build());
             files.push(fs::read(&path).unwrap());
         }
     }
@@ -460,11 +436,10 @@ fn values_that_repeat_are_cut_into_chunks_of_the_usual_size() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("d.parquet");
     let text = "long ".repeat(80_000); // 400 KB
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(&text, 1000)));
-    let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+    let texts = Values::texts(std::iter::repeat_n(&text[..], 1000));
     // A dictionary of one text; texts equal to the previous one.
     for encoding in [None, Some((Encoding::DELTA_BYTE_ARRAY, Encoding::PLAIN))] {
-        write(&path, &batch, properties(encoding, VERSIONS[1]).build());
+        write_parquet(&path, TEXT, std::slice::from_ref(&texts), properties(encoding, VERSIONS[1]).build());
         let chunk_bytes = 1 << 21;
         let mut n_rows = 0;
         let n_bytes = Arc::new(AtomicU64::new(0));

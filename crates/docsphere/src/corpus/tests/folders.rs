@@ -209,6 +209,51 @@ fn links_to_files_are_followed_and_others_counted() {
     assert_eq!(stats.skipped.first, ["broken", "cycle", "folder"].map(|name| root.join(name)));
 }
 
+#[cfg(unix)]
+#[test]
+fn sockets_are_counted_and_names_that_are_not_utf8_are_in_order() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = Folder::new();
+    let root = folder.0.path().join("c");
+    fs::create_dir(&root).unwrap();
+    let names = [&b"\xff.txt"[..], b"\x80.txt", b"\xc3.txt", b"\xa0.txt", b"\xfe.txt"];
+    for name in names {
+        fs::write(root.join(OsStr::from_bytes(name)), format!("{name:?}")).unwrap();
+    }
+    let socket = std::os::unix::net::UnixListener::bind(root.join("socket"));
+    let (found, stats) = read(&root, CorpusOptions::default()).unwrap();
+    let mut sorted = names;
+    sorted.sort_unstable();
+    let expected = sorted.map(|name| ("\u{fffd}.txt".to_owned(), format!("{name:?}")));
+    assert_eq!(found, expected);
+    let is_socket = socket.is_ok();
+    assert_eq!(stats.skipped.n_special, u64::from(is_socket));
+    assert_eq!(stats.skipped.first.len(), usize::from(is_socket));
+}
+
+#[test]
+fn columns_of_a_folder_of_tables_are_those_of_the_tables() {
+    let folder = Folder::new();
+    folder.file("c/a.csv", "text,label\none,x\ntwo,y\n");
+    folder.file("c/b.csv", "text,label\nthree,x\n");
+    let root = folder.0.path().join("c");
+    let kept = |name: &str| {
+        let options = CorpusOptions::default().keep(Keep::Named(vec![name.to_owned()]));
+        let corpus = Corpus::open([&root], options)?;
+        let mut values = Vec::new();
+        corpus.for_each_document(|document| values.push(document.kept.values()[0].1.to_owned()))?;
+        Ok::<_, crate::Error>(values)
+    };
+    assert_eq!(kept("label").unwrap(), ["x", "y", "x"]);
+    let message = folder.strip(&kept("none").unwrap_err());
+    assert!(
+        message.starts_with("c/a.csv:1: there is no field \"none\"; the fields are text, label;"),
+        "{message}"
+    );
+}
+
 #[test]
 fn a_folder_of_tables_is_read_record_by_record() {
     let folder = Folder::new();

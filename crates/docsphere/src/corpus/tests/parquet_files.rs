@@ -17,16 +17,12 @@ fn a_build_without_parquet_says_so() {
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_pages_of_every_compression_are_read() {
-    use std::sync::Arc;
-
-    use ::parquet::arrow::ArrowWriter;
     use ::parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
     use ::parquet::file::properties::WriterProperties;
-    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    use docsphere_testkit::parquet_files::{Values, write_parquet};
 
     let folder = Folder::new();
-    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(["one", "two"].repeat(500)));
-    let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+    let texts = Values::texts(["one", "two"].repeat(500));
     for compression in [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
@@ -38,10 +34,8 @@ fn parquet_pages_of_every_compression_are_read() {
     ] {
         let path = folder.0.path().join("d.parquet");
         let properties = WriterProperties::builder().set_compression(compression).build();
-        let file = fs::File::create(&path).unwrap();
-        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-        writer.write(&batch).unwrap();
-        writer.close().unwrap();
+        let schema = "required binary text (UTF8);";
+        write_parquet(&path, schema, std::slice::from_ref(&texts), properties);
         let (found, _) = read(&path, CorpusOptions::default()).unwrap();
         assert_eq!(found.len(), 1000, "{compression}");
         assert_eq!(found[999], ("1000".to_owned(), "two".to_owned()), "{compression}");
@@ -51,26 +45,26 @@ fn parquet_pages_of_every_compression_are_read() {
 #[cfg(feature = "parquet")]
 #[test]
 fn parquet_columns_of_every_kind_of_text_are_read() {
-    use std::sync::Arc;
-
-    use ::parquet::arrow::ArrowWriter;
-    use arrow_array::types::Int32Type;
-    use arrow_array::{ArrayRef, DictionaryArray, Int64Array, LargeStringArray, RecordBatch, StringArray};
+    use ::parquet::file::metadata::KeyValue;
+    use ::parquet::file::properties::WriterProperties;
+    use docsphere_testkit::parquet_files::{Values, write_parquet};
 
     let folder = Folder::new();
     let path = folder.0.path().join("d.parquet");
-    let dictionary: DictionaryArray<Int32Type> = [Some("x"), None, Some("x")].into_iter().collect();
-    let columns: [(&str, ArrayRef); 5] = [
-        ("text", Arc::new(StringArray::from(vec![Some("one"), None, Some("three")]))),
-        ("other", Arc::new(Int64Array::from(vec![7, 8, 9]))),
-        ("large", Arc::new(LargeStringArray::from(vec!["a", "b", "c"]))),
-        ("kind", Arc::new(dictionary)),
-        ("flag", Arc::new(arrow_array::BooleanArray::from(vec![true, false, true]))),
+    let some = |texts: [Option<&str>; 3]| Values::some_texts(texts.map(|text| text.map(str::to_owned)));
+    let schema = "optional binary text (UTF8); required int64 other; required binary large (UTF8); \
+         optional binary kind (UTF8); required boolean flag;";
+    let columns = [
+        some([Some("one"), None, Some("three")]),
+        Values::int64([7, 8, 9]),
+        Values::texts(["a", "b", "c"]),
+        some([Some("x"), None, Some("x")]),
+        Values::Bools([true, false, true].map(Some).to_vec()),
     ];
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut writer = ArrowWriter::try_new(fs::File::create(&path).unwrap(), batch.schema(), None).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
+    // As Arrow adds it.
+    let more = KeyValue::new("ARROW:schema".to_owned(), "a copy of the schema".to_owned());
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(vec![more]));
+    write_parquet(&path, schema, &columns, properties.build());
 
     let options = |texts: &[&str], id: Option<&str>| CorpusOptions {
         text_fields: texts.iter().map(|&name| name.to_owned()).collect(),

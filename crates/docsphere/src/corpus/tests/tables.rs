@@ -18,6 +18,17 @@ fn carriage_returns_at_line_ends_do_not_matter() {
 }
 
 #[test]
+fn carriage_returns_alone_end_lines() {
+    let folder = Folder::new();
+    for (name, csv) in
+        [("d.csv", "id,text\ra,\"one, two\"\rb,three\r"), ("d.tsv", "id\ttext\ra\tone, two\rb\tthree")]
+    {
+        let (found, _) = read(&folder.file(name, csv), CorpusOptions::default()).unwrap();
+        assert_eq!(found, pairs(&[("a", "one, two"), ("b", "three")]));
+    }
+}
+
+#[test]
 fn missing_columns_and_open_quotes_are_errors_whatever_is_skipped() {
     let folder = Folder::new();
     let message = |name: &str, content: &str, options: CorpusOptions| {

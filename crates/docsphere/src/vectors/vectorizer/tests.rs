@@ -9,7 +9,7 @@ use super::super::tfidf::{DocumentBound, IdfKind};
 use super::*;
 use crate::corpus::{CorpusOptions, CorpusPiece};
 use crate::ids::DocId;
-use crate::text::{Ngrams, StopWords};
+use crate::text::{LanguageCounts, Ngrams, StopWords};
 
 fn plain() -> TextOptions {
     TextOptions { stop_words: StopWords::None, min_chars: 1, ..TextOptions::default() }
@@ -115,9 +115,70 @@ fn models_make_the_round_trip_and_damage_is_an_error() {
     assert_eq!(message(b""), "not valid text model: expected more bytes, found their end");
     assert_eq!(
         message(&[9, 0, 0, 0]),
-        "written in format version 9, this build reads up to version 3; update docsphere to read it"
+        "written in format version 9, this build reads up to version 4; update docsphere to read it"
     );
     assert_eq!(message(&[1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]), message(b""));
+}
+
+/// Documents in two languages, and scraps.
+#[cfg(feature = "languages")]
+fn mixed() -> Vec<String> {
+    let text = |number: usize| match number % 3 {
+        0 => format!("The dogs of house number {number} are barking at the cats of the whole street"),
+        1 => format!("Die Hunde im Haus Nummer {number} bellen, und die Katzen hören ihnen nicht zu"),
+        _ => format!("die ok{number}"),
+    };
+    (0..3000).map(text).collect()
+}
+
+#[cfg(feature = "languages")]
+#[test]
+fn languages_of_documents_depend_on_their_texts_alone() {
+    let texts = mixed();
+    let options = TextOptions::default().language("auto".to_owned()).stemmer("auto".to_owned());
+    let fit = |texts: &[String], n_threads: usize| {
+        Vectorizer::new().text(options.clone()).n_threads(n_threads).fit_texts(texts).unwrap()
+    };
+    let whole = fit(&texts, 1);
+    let found: Vec<(&str, u64)> =
+        whole.languages.certain().into_iter().map(|(language, n)| (language.name(), n)).collect();
+    assert_eq!((found, whole.languages.n_uncertain()), (vec![("english", 1000), ("german", 1000)], 1000));
+    let terms: Vec<&str> = whole.model.vocabulary().iter().filter(|term| !term.starts_with("ok")).collect();
+    // "die" is a stop word in German text only.
+    let expected = [
+        "bark", "bell", "cat", "die", "dog", "haus", "hor", "hous", "hund", "katz", "number", "numm",
+        "street", "whole",
+    ];
+    assert_eq!(terms, expected);
+    assert_eq!(fit(&texts, 7), whole);
+    let reversed: Vec<String> = texts.iter().rev().cloned().collect();
+    let other = fit(&reversed, 2);
+    assert_eq!((&other.model, &other.languages), (&whole.model, &whole.languages));
+    assert_eq!(other.rows.row(0), whole.rows.row(whole.rows.n_rows() - 1));
+    assert_eq!(whole.model.transform(&texts).unwrap().rows, whole.rows);
+}
+
+#[cfg(feature = "languages")]
+#[test]
+fn models_keep_how_languages_are_treated() {
+    let texts = mixed();
+    let options = TextOptions::default().language("en,german".to_owned()).stemmer("auto".to_owned());
+    let model = Vectorizer::new().text(options).fit_texts(&texts[..9]).unwrap().model;
+    let bytes = model.to_bytes();
+    let back = TextModel::from_bytes(&bytes).unwrap();
+    assert_eq!(back, model);
+    assert_eq!(back.transform(&texts).unwrap(), model.transform(&texts).unwrap());
+    // The description is JSON behind twelve bytes.
+    let length = u64::from_le_bytes(bytes[4..12].try_into().unwrap()) as usize;
+    for position in 12..12 + length {
+        for bit in 0..8 {
+            let mut changed = bytes.clone();
+            changed[position] ^= 1 << bit;
+            if let Ok(other) = TextModel::from_bytes(&changed) {
+                other.transform(&texts[..3]).unwrap();
+            }
+        }
+    }
 }
 
 #[test]
@@ -188,7 +249,8 @@ fn joined(parts: Vec<VectorizedPart>, model: TextModel) -> Vectorized {
     let rows = SparseRows::from_parts(model.vocabulary().len(), offsets, terms, values).unwrap();
     let n_repeated_ids = count_repeated(&ids);
     let losses = Losses::default();
-    Vectorized { rows: UnitRows::trusted(rows), model, ids, n_repeated_ids, stats, losses }
+    let languages = LanguageCounts::default();
+    Vectorized { rows: UnitRows::trusted(rows), model, ids, n_repeated_ids, stats, losses, languages }
 }
 
 /// Options that choose and weigh terms in every way.
