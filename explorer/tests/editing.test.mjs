@@ -98,7 +98,7 @@ test("a million documents behind a server: soon there, and filtered well below 3
         const button = [...document.querySelectorAll(".value")].find((one) => one.textContent.includes(value));
         const start = performance.now();
         button.click();
-        // Numbers, list and charts have changed when this returns; the map follows in the next frame.
+        // Numbers, list and charts have changed when this returns; the map follows.
         return performance.now() - start;
       }, name),
     );
