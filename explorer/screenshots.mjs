@@ -14,7 +14,7 @@ async function picture(name, hash, options, prepare = async () => {}) {
   const { page, close } = await open(browser, reportUrl(result, hash), { viewport: { width: 1440, height: 900 }, ...options });
   await prepare(page);
   await page.waitForTimeout(1000);
-  await page.screenshot({ path: join(out, name), type: "jpeg", quality: 78 });
+  await page.screenshot({ path: join(out, name), type: "jpeg", quality: 72 });
   await close();
 }
 

@@ -8,6 +8,10 @@ export interface Label {
   size: number;
   weight: number;
   colour: string;
+  /** Of labels with the same key only the first that has room is drawn. */
+  key?: string;
+  /** Drawn only if a label with this key is. */
+  needs?: string;
   /** A label that is always drawn, even over others. */
   isForced?: boolean;
 }
@@ -81,7 +85,9 @@ export function placed(labels: Iterable<Label>, context: CanvasRenderingContext2
   const taken = new Taken();
   for (const box of reserved) taken.add(box);
   const result: Placed[] = [];
+  const keys = new Set<string>();
   for (const label of labels) {
+    if ((label.key !== undefined && keys.has(label.key)) || (label.needs !== undefined && !keys.has(label.needs))) continue;
     if (label.x < -40 || label.y < -20 || label.x > width + 40 || label.y > height + 20) continue;
     const font = fontOf(label);
     const wide = Math.max(...label.lines.map((text) => widthOf(context, font, text)));
@@ -92,6 +98,7 @@ export function placed(labels: Iterable<Label>, context: CanvasRenderingContext2
     if (!label.isForced && !taken.isFree(box)) continue;
     taken.add(box);
     result.push(box);
+    if (label.key !== undefined) keys.add(label.key);
     if (result.length >= most) break;
   }
   return result;

@@ -32,7 +32,10 @@ if (data.points) state.change((s) => (s.points = Points.ofPage(data.points!, dat
 byId("title").textContent = data.title;
 byId("summary").textContent = `${counted(data.totals.documents, "document")} · ${counted(data.clusters.length - data.totals.emptyClusters, "cluster")}`;
 
+/** Writes the address of the view, if it is not written yet. */
+let settle = () => {};
 const go = (selection: Selection) => {
+  settle();
   location.hash = address(selection, state);
 };
 const open = (id: number) => {
@@ -95,6 +98,11 @@ function follow(): void {
     clearTimeout(timer);
     timer = setTimeout(write, ADDRESS_PAUSE);
   });
+  // Before another view: the way back leads to this one as it is.
+  settle = () => {
+    clearTimeout(timer);
+    write();
+  };
   window.addEventListener("hashchange", () => {
     clearTimeout(timer);
     apply();
@@ -106,6 +114,7 @@ function follow(): void {
     const link = (event.target as Element).closest<HTMLAnchorElement>('a[href^="#"]');
     if (!link || link.id === "skip" || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
+    settle();
     const told = readAddress(link.getAttribute("href")!, data);
     if (told.query !== "" || link.dataset["clear"] === "query") box.set(told.query);
     const next = address(told.selection, state);

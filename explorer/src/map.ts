@@ -21,14 +21,17 @@ const RESIZE_PAUSE = 100;
 /** Milliseconds without a movement after which all points are drawn again. */
 const REST = 160;
 
+/** The longest frame that counts, in milliseconds. */
+const LONGEST = 500;
+
 /** A frame should take less than this while the map moves, in milliseconds. */
 const FRAME = 30;
 
 /** Points that are drawn while the map moves, at least. */
-const FEWEST = 20_000;
+const FEWEST = 10_000;
 
 /** Points of a moving map drawn without a GPU, at first. */
-const SLOW = 100_000;
+const SLOW = 30_000;
 
 /** Pixels from the pointer within which a point is meant. */
 const REACH = 8;
@@ -55,7 +58,8 @@ export class ClusterMap {
   private width = 0;
   private height = 0;
   private isWaiting = false;
-  private movedAt = -Infinity;
+  private isMoving = false;
+  private wasMoving = false;
   private drawnAt = 0;
   private budget = Infinity;
   private restTimer: ReturnType<typeof setTimeout> | undefined;
@@ -79,9 +83,7 @@ export class ClusterMap {
     const canvas = select(this.canvas);
     this.zoom.on("zoom", (event: { transform: ZoomTransform }) => {
       this.transform = event.transform;
-      this.movedAt = performance.now();
-      clearTimeout(this.restTimer);
-      this.restTimer = setTimeout(() => this.wait(), REST);
+      this.isMoving = true;
       this.tip.hide();
       this.wait();
     });
@@ -255,19 +257,28 @@ export class ClusterMap {
   private drawPoints(view: View): void {
     const { layer, order } = this;
     if (!layer || !order || !this.places) return;
-    const now = performance.now();
-    const isMoving = now - this.movedAt < REST;
-    if (isMoving && now - this.drawnAt < REST) {
-      const shown = Math.min(this.budget, order.length);
-      const took = now - this.drawnAt;
-      if (took > FRAME) this.budget = Math.max(FEWEST, 0.8 * shown);
-      else if (took < 0.6 * FRAME) this.budget = shown * 1.1;
-    }
-    this.drawnAt = now;
-    const count = Math.round(isMoving ? Math.min(order.length, this.budget) : order.length);
+    const count = this.isMoving ? this.pointsOfFrame(order.length) : order.length;
     const ratio = layer.canvas.width / this.width;
     layer.draw({ scale: view.scale * ratio, shift: [view.x(0) * ratio, view.y(0) * ratio], ...this.dotsOf(view, count, ratio), count });
     this.canvas.dataset["points"] = String(count);
+  }
+
+  /** How many points this frame of a moving map has: fewer if the last ones took too long. */
+  private pointsOfFrame(n: number): number {
+    const now = performance.now();
+    const took = now - this.drawnAt;
+    const shown = Math.min(this.budget, n);
+    if (this.wasMoving && took > FRAME) this.budget = Math.max(FEWEST, 0.8 * shown);
+    else if (this.wasMoving && took < 0.6 * FRAME) this.budget = shown * 1.1;
+    this.drawnAt = now;
+    clearTimeout(this.restTimer);
+    this.restTimer = setTimeout(() => {
+      this.isMoving = this.wasMoving = false;
+      this.wait();
+      // Frames that come late are no rest.
+    }, Math.max(REST, this.wasMoving ? 2 * Math.min(took, LONGEST) : LONGEST));
+    this.wasMoving = true;
+    return Math.round(Math.min(n, this.budget));
   }
 
   /** Size and opacity with which so many points nearly cover their discs. */
@@ -296,8 +307,8 @@ export class ClusterMap {
         context.fill();
         context.globalAlpha = 1;
       }
-      context.lineWidth = isMarked ? 2.5 : isHeap ? 1.5 : 1;
-      context.strokeStyle = isMarked ? theme.text : isHeap || isFound ? theme.quiet : theme.background;
+      context.lineWidth = isMarked ? 2.5 : isHeap || isFound ? 1.5 : 1;
+      context.strokeStyle = isMarked || isFound ? theme.text : isHeap ? theme.quiet : theme.background;
       context.setLineDash(isHeap && !isMarked ? [4, 4] : []);
       context.stroke();
       context.setLineDash([]);
@@ -354,7 +365,7 @@ export class ClusterMap {
 
   /** The canvases, drawn just now: the one of points keeps its pixels only for the moment. */
   drawn(): { canvases: HTMLCanvasElement[]; width: number; height: number } {
-    this.movedAt = -Infinity;
+    this.isMoving = false;
     this.draw();
     return { canvases: this.layer && this.hasPoints ? [this.layer.canvas, this.canvas] : [this.canvas], width: this.width, height: this.height };
   }

@@ -1,4 +1,4 @@
-import { css, letterColour } from "./colours";
+import { letterColour } from "./colours";
 import type { Colours } from "./colouring";
 import { count } from "./dom";
 import type { Label } from "./labels";
@@ -37,7 +37,10 @@ export function* labels(state: State, layout: Layout, view: View, colours: Colou
   const isFocused = state.hits !== null || state.scope !== null;
   if (view.zoom < NEAR && !isFocused) yield* groupLabels(state, layout, view, colours);
   let tried = 0;
-  for (const disc of layout.discs) {
+  const documents = (disc: Disc) => state.hits?.clusters.get(disc.id)?.documents ?? 0;
+  // Where most was found comes first; else large clusters do.
+  const discs = state.hits ? [...layout.discs].sort((a, b) => documents(b) - documents(a)) : layout.discs;
+  for (const disc of discs) {
     const radius = disc.r * view.scale;
     if (!isFocused && radius < NAMED) break;
     if (!state.isLit(disc.id) || chosen.includes(disc)) continue;
@@ -47,7 +50,7 @@ export function* labels(state: State, layout: Layout, view: View, colours: Colou
     const label = clusterLabel(state, disc, view, isFocused || view.zoom >= NEAR ? text : mixed(text, quiet, radius));
     yield label;
     // The first of several phrases may fit where all do not.
-    if (label.lines.length > 1) yield { ...label, lines: [state.data.clusters[disc.id]!.name.split(", ")[0]!] };
+    if (label.lines.length > 1) yield { ...label, lines: [state.data.clusters[disc.id]!.name.split(", ")[0]!, ...foundLine(state, disc)] };
     if (radius > ROOMY) yield* keywordLabels(state, disc, label, radius, quiet);
   }
 }
@@ -57,10 +60,15 @@ const mixed = (text: string, quiet: string, radius: number): string => (radius >
 function clusterLabel(state: State, disc: Disc, view: View, colour: string): Label {
   const radius = disc.r * view.scale;
   const lines = wrapped(state.data.clusters[disc.id]!.name, radius > WIDE ? 20 : 24, radius > WIDE ? 3 : 2);
-  const match = state.hits?.clusters.get(disc.id);
-  if (match && match.documents > 0) lines.push(`${count(match.documents)} found`);
+  lines.push(...foundLine(state, disc));
   const size = Math.round(2 * Math.min(17, Math.max(10.5, 9 + 0.075 * radius))) / 2;
-  return { lines, x: view.x(disc.x), y: view.y(disc.y), size, weight: radius > 22 ? 600 : 500, colour };
+  return { lines, x: view.x(disc.x), y: view.y(disc.y), size, weight: radius > 22 ? 600 : 500, colour, key: String(disc.id) };
+}
+
+/** How many documents of a cluster a search found. */
+function foundLine(state: State, disc: Disc): string[] {
+  const documents = state.hits?.clusters.get(disc.id)?.documents ?? 0;
+  return documents > 0 ? [`${count(documents)} found`] : [];
 }
 
 /** The keywords below the name, where the disc has room for both. */
@@ -71,7 +79,7 @@ function keywordLabels(state: State, disc: Disc, name: Label, radius: number, co
   const lines = wrapped(words.join(", "), 34, radius > 2 * ROOMY ? 4 : 2);
   const size = 11;
   const below = (name.lines.length * name.size * 1.14) / 2 + (lines.length * size * 1.14) / 2 + 6;
-  return [{ lines, x: name.x, y: name.y + below, size, weight: 400, colour }];
+  return [{ lines, x: name.x, y: name.y + below, size, weight: 400, colour, needs: name.key! }];
 }
 
 /** Names of groups in the middle of their documents, larger for larger groups. */
@@ -97,9 +105,4 @@ function groupLabels(state: State, layout: Layout, view: View, colours: Colours)
       const size = Math.round((small ? 11 : 13) + (small ? 5 : 10) * Math.sqrt(n / most));
       return { lines: wrapped(group.name, 20, 2), x: view.x(x / n), y: view.y(y / n), size, weight: 750, colour: state.colouring === "group" ? letterColour(colours.ofGroup(group.id), colours.theme) : colours.theme.text };
     });
-}
-
-/** The outline of a disc as seen. */
-export function outlined(colours: Colours, id: number): string {
-  return css(colours.ofCluster(id));
 }

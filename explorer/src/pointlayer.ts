@@ -15,7 +15,7 @@ void main() {
   gl_Position = vec4(place * scale + shift, 0.0, 1.0);
   float level = colour.a * 255.0;
   float opacity = level > 250.0 ? min(1.0, 0.35 + 2.0 * alpha) : level > 100.0 ? alpha : 0.35 * alpha * level / 100.0;
-  side = level > 250.0 ? max(size * 1.5, 3.0) : size;
+  side = level > 250.0 ? max(size * 1.6, 4.5) : size;
   gl_PointSize = side;
   tint = vec4(colour.rgb * opacity, opacity);
 }`;

@@ -49,7 +49,7 @@ export function made({ n = 10_000, k = 60, sample = n, served = false, points = 
     documents.offset[2 * i] = 32767 * r * Math.cos(angle);
     documents.offset[2 * i + 1] = 32767 * r * Math.sin(angle);
     documents.similarity[i] = 255 * (0.7 - 0.5 * r);
-    // Clusters of even numbers rise, the others fall; the first kinds are those of the first groups.
+    // Clusters of even numbers rise, the others fall; groups prefer a kind.
     const late = low % 2 === 0 ? Math.sqrt(next()) : 1 - Math.sqrt(next());
     documents.bins[0][i] = next() < 0.02 ? 255 : Math.min(N_MONTHS - 1, Math.floor(N_MONTHS * late));
     documents.bins[1][i] = Math.min(9, Math.floor(10 * next() ** 2));

@@ -9,10 +9,10 @@ import { after, before, test } from "node:test";
 
 import { command, docsphere, folder, launch, open, shows } from "./support.mjs";
 
-let browser, gpu, server, url;
+let browser, gpu, home, server, url;
 
 before(async () => {
-  const home = folder();
+  home = folder();
   const subjects = ["cats purr softly", "dogs bark loudly", "stocks fall again"];
   const kept = (id) => ({ region: id % 2 === 0 ? "north" : "south", link: `https://example.org/${id % 7}` });
   const records = Array.from({ length: 90 }, (_, id) => JSON.stringify({ id: `d${id}`, text: `${subjects[id % 3]} text${id}`, ...kept(id) }));
@@ -125,4 +125,29 @@ test("filters hold for the map, the list, and the documents of the server", asyn
   assert.ok(links.length === 15 && links.every(([protocol, rel]) => protocol === "https:" && rel === "noopener noreferrer"), `${links}`);
   assert.deepEqual(troubles, []);
   await close();
+});
+
+test("edits from the page change the result, and are taken back", async () => {
+  const editing = spawn(command, ["serve", "out", "--edit", "--port", "0"], { cwd: home, stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(editing.stdout, "data");
+  const address = /http:\S+/.exec(String(line))[0];
+  const { page, troubles, close } = await open(browser, `${address}#cluster=1`, { origin: address });
+  const old = await page.locator("#panel h2").textContent();
+  const editor = page.locator("#editor");
+  const act = async (name) => {
+    await Promise.all([page.waitForEvent("load"), editor.getByRole("button", { name, exact: true }).click()]);
+    await page.locator("#panel h2").waitFor();
+    await editor.locator("summary").click();
+  };
+  await editor.locator("summary").click();
+  await editor.getByRole("textbox", { name: "New name" }).fill("Late refunds");
+  await act("Rename");
+  await shows(page, "Late refunds");
+  assert.ok((await page.locator("#panel").textContent()).includes(`renamed from ${old}`));
+  await act("Undo");
+  await shows(page, old);
+  assert.deepEqual(troubles, []);
+  await close();
+  editing.kill("SIGTERM");
+  await once(editing, "exit");
 });

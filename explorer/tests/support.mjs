@@ -32,7 +32,7 @@ export function docsphere(cwd, ...args) {
 
 /** The browser; without a sandbox, since tests may run as root. Without WebGL, unless it is asked for. */
 export function launch({ webgl = false } = {}) {
-  const drawing = webgl ? ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"] : ["--disable-gpu", "--disable-3d-apis"];
+  const drawing = webgl ? ["--disable-gpu", "--enable-unsafe-swiftshader"] : ["--disable-gpu", "--disable-3d-apis"];
   const quiet = ["--no-sandbox", ...drawing, "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
   return chromium.launch({ executablePath: BROWSER, args: quiet });
 }
