@@ -303,7 +303,7 @@ mod tests {
         for (value, expected) in [
             ("1e999", "1e999"),
             ("123456789012345678901234567890", "123456789012345678901234567890"),
-            (&deep, &deep),
+            (&deep[..], &deep[..]),
         ] {
             let record = format!(r#"{{"text": "x", "day": "2024-01-01", "bad": {value}, "n": 1}}"#);
             let expected = pairs(&[("day", "2024-01-01"), ("bad", expected), ("n", "1")]);
