@@ -8,8 +8,8 @@ export interface ReportData {
   version: string;
   /** Whether a server behind the page answers queries for documents. */
   served: boolean;
-  /** Whether the server takes edits. */
-  editable?: boolean;
+  /** Whether the server takes edits from the page. */
+  editable: boolean;
   totals: Totals;
   /** Settings by name, as typed on the command line. */
   settings: [name: string, value: string][];
@@ -102,6 +102,12 @@ export interface Totals {
 export interface Cluster {
   /** Its name, or its first keywords in older results. */
   name: string;
+  /** Its name by the run, if it was renamed. */
+  renamed?: string;
+  /** Present if it is to be left out of lists and the map. */
+  hidden?: true;
+  /** A note about it. */
+  note?: string;
   size: number;
   cohesion: number;
   /** Whether its documents have little in common. */

@@ -6,6 +6,7 @@ export default {
   "title": "pets.txt",
   "version": "1.2.3",
   "served": false,
+  "editable": false,
   "totals": {
     "documents": 5,
     "terms": 4,
@@ -43,6 +44,9 @@ export default {
   "clusters": [
     {
       "name": "cats",
+      "renamed": "pets",
+      "hidden": true,
+      "note": "Check these.",
       "size": 2,
       "cohesion": 0.91,
       "heap": true,

@@ -1,4 +1,5 @@
-//! Changes of the edits of a result: by `docsphere edit`, and from the page under `docsphere serve`.
+//! Changes of the edits of a result: by `docsphere edit`, and from the page under `docsphere
+//! serve`.
 //!
 //! A new folder is made beside the result and takes its place in one step, as for documents that
 //! are added. Files that stay as they are get a second name in it, so that they are not copied.
@@ -10,7 +11,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use docsphere::{Moment, fail_point};
-use docsphere_result::edits::{self, Edits};
+use docsphere_result::edits::{self, Edits, Operation};
 use docsphere_result::{ClustersFile, Configuration, GroupsFile, PageLimits, names, read_assignments};
 
 use crate::memory;
@@ -78,6 +79,14 @@ pub(crate) fn carry_over(result: &Path, out: &Path) -> Result<()> {
     if edits.is_empty() {
         return Ok(());
     }
+    let n_clusters =
+        |folder: &Path| Ok::<_, anyhow::Error>(ClustersFile::read(folder, &limit)?.clusters.len());
+    let has_split = edits.edits.iter().any(|edit| matches!(edit.operation, Operation::Split { .. }));
+    if has_split && n_clusters(&edits::base_of(result))? != n_clusters(out)? {
+        bail!(
+            "clusters of the result were split, and their parts have the numbers after the others, so no clusters can be opened; remove these edits first with docsphere edit"
+        );
+    }
     let base = out.join(names::BASE);
     fs::create_dir(&base).with_context(|| format!("{}: cannot make this folder", base.display()))?;
     for name in of_base().filter(|name| out.join(name).exists()) {
@@ -111,9 +120,11 @@ fn rewrite(
     let lock = ResultLock::take(result)?;
     let limit = memory::of_readers();
     let mut edits = Edits::read(result, &limit)?;
+    let last = edits.edits.last().map_or(0, |edit| edit.id);
     change(&mut edits).map_err(Refused)?;
     // Whatever can be refused is refused before anything is written.
-    edits::apply(&edits::base_of(result), result, &edits, &limit)?;
+    let new = edits.edits.last().map(|edit| edit.id).filter(|&id| id > last);
+    edits::apply_with_new(&edits::base_of(result), result, (&edits, new), &limit)?;
     let folder = ResultFolder::of_changed(result, FolderKind::Result, lock)?;
     let filled = fill(folder.path(), result, &edits, change_base);
     filled.with_context(|| format!("{shown}: cannot be edited"))?;

@@ -346,7 +346,7 @@ fn a_sweep_and_an_assignment_keep_columns_too() {
     place.write("t.csv", TABLE);
     place.ok("sweep t.csv -k 2,3 -o sweep --keep created,price,breed,url,remark --stability off");
     assert_eq!(kept(&place, "sweep/k-2"), VALUES);
-    assert_eq!(place.names("sweep"), ["k-2", "k-3", "sweep.html", "sweep.json"]);
+    assert_eq!(place.names("sweep"), ["k-2", "k-3", "run.toml", "sweep.html", "sweep.json"]);
     place.ok("cluster t.csv -k 2 -o out");
     place.ok("assign out t.csv --keep price,breed -o new.csv --quiet");
     let assigned = place.read("new.csv");

@@ -158,7 +158,7 @@ fn new_documents_get_the_clusters_after_edits() {
     let (cats, dogs, stocks) = (of("0-0"), of("1-0"), of("2-0"));
     place.ok(&format!("edit out merge {cats} {dogs}"));
     place.ok(&format!("edit out outliers {stocks}"));
-    place.write("new.csv", "id,text\na,dogs bark\nb,stocks and bonds\nc,cats hunt\n");
+    place.write("new.csv", "id,text,kind,day\na,dogs bark,k1,\nb,stocks and bonds,k2,\nc,cats hunt,k0,\n");
     let lines = place.ok("assign out new.csv");
     let clusters: Vec<i32> =
         lines.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
@@ -196,7 +196,7 @@ fn groups_and_the_index_are_made_anew_under_edits() {
     refused(
         &place,
         "merge out --groups 9",
-        "--groups must be from 1 to 4, the number of clusters that are not empty, got 9",
+        "--groups must be from 1 to 3, the number of clusters that are not empty, got 9",
     );
 }
 

@@ -22,7 +22,7 @@ fn every_number_has_a_whole_result_that_other_commands_take() {
     let shown = place.ok("sweep in.txt -k 4,9,20 -o out --stability 1");
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     assert_eq!(place.names("."), ["in.txt", "out"]);
-    assert_eq!(place.names("out"), ["k-20", "k-4", "k-9", "sweep.html", "sweep.json"]);
+    assert_eq!(place.names("out"), ["k-20", "k-4", "k-9", "run.toml", "sweep.html", "sweep.json"]);
     for k in ["4", "9", "20"] {
         let folder = format!("out/k-{k}");
         place.assert_complete(&folder);
@@ -55,7 +55,7 @@ fn every_number_has_a_whole_result_that_other_commands_take() {
     let shown = place.ok("sweep in.txt -k 4..9:3 -o out --force --stability off --json --no-report");
     let file: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(file, place.json("out/sweep.json"));
-    assert_eq!(place.names("out"), ["k-4", "k-6", "k-9", "sweep.html", "sweep.json"]);
+    assert_eq!(place.names("out"), ["k-4", "k-6", "k-9", "run.toml", "sweep.html", "sweep.json"]);
     assert!(file["stability"].is_null() && file["results"][0]["report"].is_null());
 }
 
@@ -343,7 +343,7 @@ fn numbers_that_are_done_survive_one_that_cannot_be_written() {
     let done = Done::from(done);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     assert!(done.stderr.contains("-k 100 was not written; the numbers before it were"), "{}", done.stderr);
-    assert_eq!(place.names("out"), ["k-4", "sweep.html", "sweep.json"]);
+    assert_eq!(place.names("out"), ["k-4", "run.toml", "sweep.html", "sweep.json"]);
     assert_eq!(place.json("out/sweep.json")["complete"], false);
     place.ok("verify out/k-4 in.txt");
 }

@@ -106,7 +106,12 @@ impl File<'_> {
         let mut words = Vec::new();
         for option in &self.file.options {
             let found = self.words(option).map_err(|problem| self.error(option, &problem))?;
-            if option.key == INPUTS { inputs = found } else { words.extend(found) }
+            match &option.key[..] {
+                // The documents of a cluster take the place of the input.
+                INPUTS if self.is_typed("within") => {}
+                INPUTS => inputs = found,
+                _ => words.extend(found),
+            }
         }
         let has_inputs = self.is_typed(INPUTS) || !inputs.is_empty();
         let is_within = self.is_typed("within") || self.file.get("within").is_some();
@@ -126,6 +131,10 @@ impl File<'_> {
     /// The words for the input options that are not as by default and were not typed.
     fn of_input(&self) -> Result<MoreWords> {
         let mut words = Vec::new();
+        // Without an input, what the result keeps is read.
+        if !self.is_typed(INPUTS) {
+            return Ok(MoreWords::default());
+        }
         for option in self.file.options.iter().filter(|option| OF_INPUT.contains(&&option.key[..])) {
             let Some(arg) = self.arg(&option.key) else { continue };
             let defaults = arg.get_default_values();
@@ -144,7 +153,7 @@ impl File<'_> {
         Ok(MoreWords { words, note: (!flag("quiet") && !flag("json")).then_some(note) })
     }
 
-    /// Whether an option is about another format than that of new documents, as their names tell it.
+    /// Whether an option is about another format than that of new documents, by their names.
     fn is_of_other_format(&self, key: &str) -> bool {
         let inputs = self.typed.try_get_many::<PathBuf>(INPUTS).ok().flatten();
         let Some(mut inputs) = inputs.filter(|_| NEW_INPUT.contains(&self.subcommand.get_name())) else {

@@ -278,7 +278,11 @@ impl Args {
             let setting = Setting { name: name.to_owned(), values: vec![n_clusters.to_string()] };
             match place {
                 Some(place) => *place = setting,
-                None => self.settings.push(setting),
+                // Where it is if it was typed.
+                None => {
+                    let next = self.settings.iter().position(|setting| setting.name == "--init");
+                    self.settings.insert(next.unwrap_or(self.settings.len()), setting);
+                }
             }
         }
         if !why.is_empty() && !self.output.quiet {

@@ -6,23 +6,15 @@
 
 use std::fs::{self, Metadata};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use super::names::FolderKind;
 
-/// Files of docsphere that are not made from documents: what people said about the clusters, and
-/// the configuration of the run.
-const KEPT: [&str; 2] = ["edits.json", "run.toml"];
-
-/// Puts everything in `from` that docsphere did not write into `to`, too; and what it wrote at
-/// another time, unless `to` has it already.
+/// Puts everything in `from` that docsphere did not write into `to`, too.
 pub(super) fn carry(from: &Path, to: &Path, kind: FolderKind) -> Result<()> {
-    let foreign = kind.all_foreign(from).with_context(|| format!("{}: cannot read", from.display()))?;
-    let is_foreign = |name: &Path| foreign.iter().any(|other| other == name);
-    let kept = KEPT.iter().map(PathBuf::from).filter(|name| from.join(name).exists() && !is_foreign(name));
-    for name in foreign.iter().cloned().chain(kept).filter(|name| !to.join(name).exists()) {
+    for name in kind.all_foreign(from).with_context(|| format!("{}: cannot read", from.display()))? {
         let place = to.join(&name);
         double(&from.join(&name), &place).with_context(|| format!("{}: cannot write", place.display()))?;
     }

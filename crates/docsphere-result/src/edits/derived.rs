@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use docsphere::MemoryLimit;
 
-use super::applied::{Edited, Relabelled, Rest};
+use super::applied::{Edited, Rest};
 use super::documents::relabel;
+use super::moves::Relabelled;
 use super::operation::{Edits, Operation};
 use crate::assignments::{AssignmentsFormat, read_assignments};
 use crate::clusters::ClustersFile;
@@ -55,6 +56,20 @@ pub fn put(from: &Path, to: &Path, name: &str) -> Result<()> {
 /// # Errors
 /// [`ErrorKind::Edit`] if an edit cannot be made; those of the files.
 pub fn apply(base: &Path, result: &Path, edits: &Edits, limit: &MemoryLimit) -> Result<Edited> {
+    apply_with_new(base, result, (edits, None), limit)
+}
+
+/// As [`apply`]. An error of the edit with the number `new`, which is being made, does not name it;
+/// those of others do.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_with_new(
+    base: &Path,
+    result: &Path,
+    (edits, new): (&Edits, Option<u32>),
+    limit: &MemoryLimit,
+) -> Result<Edited> {
     let clusters = ClustersFile::read(base, limit)?;
     let has_groups = base.join(names::GROUPS).exists();
     let groups = has_groups.then(|| GroupsFile::read(base, limit)).transpose()?;
@@ -63,10 +78,9 @@ pub fn apply(base: &Path, result: &Path, edits: &Edits, limit: &MemoryLimit) -> 
     let has_split = edits.edits.iter().any(|edit| matches!(edit.operation, Operation::Split { .. }));
     edited.points = if has_split { Points::read(base, limit)? } else { None };
     let rest = Rest::new(base, result, limit);
-    for (edit, is_last) in edits.edits.iter().zip((1..=edits.edits.len()).map(|n| n == edits.edits.len())) {
+    for edit in &edits.edits {
         edited.apply(edit, &rest).map_err(|error| match error.kind() {
-            // The last one is usually the one that is being made.
-            ErrorKind::Edit { problem } if !is_last => {
+            ErrorKind::Edit { problem } if new != Some(edit.id) => {
                 let problem = format!("edit {} ({}): {problem}", edit.id, edit.operation);
                 ErrorKind::Edit { problem }.into()
             }

@@ -10,7 +10,7 @@ use docsphere::MemoryLimit;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::applied::{Placed, Relabelled};
+use super::moves::{Placed, Relabelled};
 use crate::assignments::{AssignmentsFormat, rounded};
 use crate::error::{Error, Result};
 use crate::files::Reading;

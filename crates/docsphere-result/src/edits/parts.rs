@@ -18,7 +18,7 @@ use super::applied::refused;
 use crate::assignments::{ReadAssignment, read_assignments};
 use crate::clusters::ClusterEntry;
 use crate::description::{Clustering, Description};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::names;
 
 /// The documents of a result, which are read when a cluster is split.
@@ -95,9 +95,7 @@ impl Documents {
     ) -> Result<(Split, Vec<ClusterEntry>)> {
         let own: Vec<usize> =
             documents.iter().copied().filter(|&doc| self.lines[doc].duplicate_of.is_none()).collect();
-        let too_few = || {
-            refused(format!("cluster {} has not enough different documents for {n_parts} parts", cluster.id))
-        };
+        let too_few = || too_few(cluster, n_parts);
         if own.len() < n_parts {
             return Err(too_few());
         }
@@ -113,13 +111,7 @@ impl Documents {
         if sizes.contains(&0) {
             return Err(too_few());
         }
-        let part_model = match model.text() {
-            Some(text) => fit.model.clone().with_text(text.clone())?,
-            None => match term_names(model) {
-                Some(names) => fit.model.clone().with_term_names(names)?,
-                None => fit.model.clone(),
-            },
-        };
+        let part_model = named(fit.model.clone(), model)?;
         let ids: Vec<String> = own.iter().map(|&doc| self.lines[doc].id.clone()).collect();
         let clustering = Clustering {
             rows: &rows,
@@ -136,14 +128,10 @@ impl Documents {
             .n_least_typical(cluster.least_typical.len());
         let texts = |numbers: &[u64]| self.texts_of(numbers, &own);
         let description = Description::new(&clustering, options, false, texts)?;
-        // The largest part first.
-        let mut order: Vec<usize> = (0..n_parts).collect();
-        order.sort_by_key(|&part| (std::cmp::Reverse(sizes[part]), part));
-        let mut places = vec![0u32; n_parts];
-        order.iter().zip(0..).for_each(|(&part, place)| places[part] = place);
-        let found = own.iter().zip(fit.labels.as_slice()).zip(&fit.similarities);
+        let places = by_size(&sizes);
         // A document that shares no term with any part stays with the first.
         let part = |label: i32| usize::try_from(label).map_or(0, |label| places[label]);
+        let found = own.iter().zip(fit.labels.as_slice()).zip(&fit.similarities);
         let mut of_documents: HashMap<usize, (u32, f64)> =
             found.map(|((&doc, &label), &similarity)| (doc, (part(label), similarity))).collect();
         let mut entries: Vec<ClusterEntry> = description.clusters.clusters;
@@ -153,12 +141,11 @@ impl Documents {
         }
         entries.sort_by_key(|entry| entry.id);
         self.add_copies(documents, &mut of_documents, &mut entries);
-        let rows = order.iter().map(|&part| part_model.centroids().centroid(ClusterId::new(part as u32)));
-        let split = Split {
-            numbers: Vec::new(),
-            of_documents: Arc::new(of_documents),
-            centroids: Arc::new(joined(rows, model)?),
-        };
+        let mut order: Vec<u32> = (0..n_parts as u32).collect();
+        order.sort_by_key(|&part| places[part as usize]);
+        let rows = order.iter().map(|&part| part_model.centroids().centroid(ClusterId::new(part)));
+        let centroids = Arc::new(joined(rows, model)?);
+        let split = Split { numbers: Vec::new(), of_documents: Arc::new(of_documents), centroids };
         Ok((split, entries))
     }
 
@@ -192,6 +179,28 @@ impl Documents {
         let found = texts.get_many(&docs).unwrap_or_default();
         numbers.iter().copied().zip(found.into_iter().map(|document| document.text)).collect()
     }
+}
+
+fn too_few(cluster: &ClusterEntry, n_parts: usize) -> Error {
+    refused(format!("cluster {} has not enough different documents for {n_parts} parts", cluster.id))
+}
+
+/// The place of each part in the order by size, the largest first.
+fn by_size(sizes: &[usize]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|&part| (std::cmp::Reverse(sizes[part]), part));
+    let mut places = vec![0; sizes.len()];
+    order.iter().zip(0..).for_each(|(&part, place)| places[part] = place);
+    places
+}
+
+/// A model with the terms of another.
+fn named(parts: Model, model: &Model) -> Result<Model> {
+    Ok(match (model.text(), term_names(model)) {
+        (Some(text), _) => parts.with_text(text.clone())?,
+        (None, Some(names)) => parts.with_term_names(names)?,
+        (None, None) => parts,
+    })
 }
 
 /// Centroids of these rows, over the terms of a model.

@@ -356,7 +356,8 @@ pub fn cluster_keywords(model: &Model, labels: &Labels, n_keywords: usize) -> Re
 /// ```
 /// use docsphere::{Centroids, ClusterId, SparseRows, keywords_among};
 ///
-/// let rows = SparseRows::from_parts(3, vec![0, 2, 4], vec![0, 1, 0, 2], vec![4.0, 3.0, 4.0, 3.0])?;
+/// let values = vec![4.0, 3.0, 4.0, 3.0];
+/// let rows = SparseRows::from_parts(3, vec![0, 2, 4], vec![0, 1, 0, 2], values)?;
 /// let keywords = keywords_among(&Centroids::from_rows(rows), &[2, 2], ClusterId::new(0), 1)?;
 /// assert_eq!(keywords[0].term.number(), 1);
 /// # Ok::<(), docsphere::Error>(())
