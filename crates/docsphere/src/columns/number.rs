@@ -56,7 +56,7 @@ pub(super) fn spelled(text: &str, decimal: char) -> Option<Spelled> {
     let is_integer = fraction.is_none() && exponent.is_empty();
     let is_code = (digits.len() > 1 && digits.starts_with('0'))
         || (is_integer && text.starts_with('+') && digits.len() >= PHONE_DIGITS)
-        || (is_integer && number > EXACT && number.to_string() != digits);
+        || (is_integer && number >= EXACT && number.to_string() != digits);
     let fraction = fraction.filter(|_| exponent.is_empty()).unwrap_or_default();
     Some(Spelled {
         number: if is_negative { -number } else { number },
