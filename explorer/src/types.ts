@@ -105,7 +105,7 @@ export interface Cluster {
   /** Its name by the run, if it was renamed. */
   renamed?: string;
   /** Present if it is to be left out of lists and the map. */
-  hidden?: true;
+  hidden?: boolean;
   /** A note about it. */
   note?: string;
   size: number;
@@ -122,12 +122,6 @@ export interface Cluster {
   near: [cluster: number, similarity: number][];
   /** The number of documents per similarity range, in equal steps from 0 to 1. */
   histogram: number[];
-  /** Whether an edit hides it. */
-  hidden?: boolean;
-  /** What someone wrote about it. */
-  note?: string;
-  /** Its name before an edit. */
-  renamed?: string;
 }
 
 /**

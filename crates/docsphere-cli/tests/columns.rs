@@ -250,6 +250,8 @@ fn columns_that_do_not_exist_are_refused_with_those_that_do() {
     let lines: String = records().iter().map(|record| format!("{record}\n")).collect();
     place.write("t.csv", TABLE);
     place.write("t.jsonl", lines);
+    let comma = |number: usize| format!("{{\"id\": {number}, \"text\": \"cats purr\", \"x, author\": 1}}\n");
+    place.write("comma.jsonl", (0..3).map(comma).collect::<String>());
     place.write("notes/a.txt", "cats purr");
     place.write("notes/b.txt", "dogs bark");
     place.write("m.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
@@ -263,6 +265,11 @@ fn columns_that_do_not_exist_are_refused_with_those_that_do() {
             "t.jsonl --keep author",
             1,
             "there is no field \"author\"; the fields are breed, created, id, price, remark, text, url; --keep names the field to take",
+        ),
+        (
+            "comma.jsonl --keep author",
+            1,
+            "there is no field \"author\"; the fields are id, text, x, author; --keep names the field to take",
         ),
         (
             "notes --keep author",

@@ -86,6 +86,49 @@ fn splits_and_mergers_are_told() {
 }
 
 #[test]
+fn sizes_and_shares_are_of_all_documents_of_a_cluster() {
+    let place = Place::new();
+    let table = |documents: &[(&str, usize, &str)]| {
+        let mut table = String::from("id,text\n");
+        for &(prefix, count, text) in documents {
+            (0..count)
+                .for_each(|number| table.push_str(&format!("{prefix}{number},{text} {prefix}{number}\n")));
+        }
+        table
+    };
+    let (cats, dogs, boats) = ("cats purr softly", "dogs bark loudly", "boats sail far");
+    // Of the boats, one stays; all others are new.
+    place.write("march.csv", table(&[("a", 10, cats), ("b", 10, dogs), ("c", 10, boats)]));
+    place.write("april.csv", table(&[("a", 10, cats), ("b", 10, dogs), ("c", 1, boats), ("d", 9, boats)]));
+    for month in ["march", "april"] {
+        place.ok(&format!("cluster {month}.csv -k 3 -o {month} --min-df 2"));
+    }
+    let shown = place.ok("compare march april -o flow.html");
+    assert!(shown.contains("21 documents are in both"), "{shown}");
+    for fate in ["kept: 2", "vanished: 1", "appeared: 1"] {
+        assert!(shown.contains(&format!("\n{fate}\n")), "{fate}: {shown}");
+    }
+    assert!(place.read("flow.html").contains("<h2>Vanished: 1</h2>"));
+    // Copies are documents.
+    place.ok("cluster march.csv -k 3 -o once --min-df 2 --duplicates drop");
+    let json: serde_json::Value = serde_json::from_str(&place.ok("compare once march --json")).unwrap();
+    for side in ["first", "second"] {
+        for cluster in json[side]["clusters"].as_array().unwrap() {
+            assert_eq!(cluster["size"], 10, "{json}");
+        }
+    }
+    assert_eq!(
+        json["flows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|flow| flow["n_documents"].as_u64().unwrap())
+            .sum::<u64>(),
+        30
+    );
+}
+
+#[test]
 fn other_documents_are_compared_by_centroids() {
     let place = place();
     place.write(

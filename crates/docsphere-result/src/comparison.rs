@@ -3,7 +3,8 @@
 //! Clusters are matched by the documents that both results have, or by their centroids if the
 //! documents differ. A cluster *goes* to the cluster that has most of its documents, if that is at
 //! least half of them ([`MATCH`]); and it *comes* from the cluster that at least half of its
-//! documents are from. With centroids, the most similar one counts, if its similarity is at least
+//! documents are from. All documents of a cluster count, also those that the other result does not
+//! have or has in no cluster, and copies. With centroids, the most similar one counts, if its similarity is at least
 //! [`MATCH`]. Then, for a cluster of the first result:
 //!
 //! 1. *split*: two or more clusters come from it;
@@ -24,7 +25,7 @@ use docsphere::{Centroids, Contingency, DocId, Labels, MemoryLimit, Model, Spars
 use serde::Serialize;
 
 use crate::assignments::{ReadAssignment, read_assignments, rounded};
-use crate::clusters::{ClusterEntry, ClustersFile, term_name};
+use crate::clusters::{ClustersFile, term_name};
 use crate::comparison_page;
 use crate::error::{Error, Result};
 use crate::names;
@@ -82,7 +83,7 @@ pub struct ComparedCluster {
     pub id: u32,
     /// Its name.
     pub name: String,
-    /// The number of its documents.
+    /// The number of its documents, with copies.
     pub size: usize,
     /// What became of it, or where it comes from.
     pub fate: Fate,
@@ -149,12 +150,24 @@ impl Side {
         order
     }
 
+    /// The number of documents of each cluster that has any.
+    fn sizes(&self) -> BTreeMap<u32, usize> {
+        let mut sizes = BTreeMap::new();
+        for assignment in &self.assignments {
+            if let Ok(cluster) = u32::try_from(assignment.cluster) {
+                *sizes.entry(cluster).or_insert(0) += 1;
+            }
+        }
+        sizes
+    }
+
     fn compared(self, links: &Links, is_first: bool) -> ComparedResult {
+        let sizes = self.sizes();
         let mut clusters: Vec<ComparedCluster> = Vec::new();
-        for cluster in self.clusters.clusters.iter().filter(|cluster| cluster.size > 0) {
+        for cluster in &self.clusters.clusters {
+            let Some(&size) = sizes.get(&cluster.id) else { continue };
             let (fate, others) = links.fate(cluster.id, is_first);
-            let ClusterEntry { id, size, .. } = *cluster;
-            clusters.push(ComparedCluster { id, name: cluster.title(), size, fate, others });
+            clusters.push(ComparedCluster { id: cluster.id, name: cluster.title(), size, fate, others });
         }
         clusters.sort_by_key(|cluster| (std::cmp::Reverse(cluster.size), cluster.id));
         ComparedResult { name: self.name, n_documents: self.assignments.len(), clusters }
@@ -240,7 +253,7 @@ impl Comparison {
         let both = Contingency::new(&labels[0], &labels[1])?;
         let agreement = (both.n_docs() > 0).then(|| both.agreement());
         let (flows, links) = match by {
-            MatchBy::Documents => by_documents(&both),
+            MatchBy::Documents => by_documents(&both, [&sides[0].sizes(), &sides[1].sizes()]),
             MatchBy::Centroids => by_centroids([first, second], limit)?,
         };
         if flows.is_empty() {
@@ -301,17 +314,17 @@ fn shared_labels(sides: &[Side; 2]) -> ([Labels; 2], usize) {
     (labels.map(Labels::from), n_shared)
 }
 
-fn by_documents(both: &Contingency) -> (Vec<Flow>, Links) {
+/// From the documents that are in a cluster of both results, and the sizes of all clusters.
+fn by_documents(both: &Contingency, sizes: [&BTreeMap<u32, usize>; 2]) -> (Vec<Flow>, Links) {
     let mut flows: Vec<Flow> = Vec::new();
     for &((from, to), count) in both.cells() {
         let (from, to) = (from as u32, to as u32);
         flows.push(Flow { from, to, n_documents: Some(count), similarity: None });
     }
     flows.sort_by_key(|flow| (flow.from, std::cmp::Reverse(flow.n_documents), flow.to));
-    let (of_first, of_second) = (both.sizes_of_first(), both.sizes_of_second());
     let links = Links::new(both.cells().iter().map(|&((from, to), count)| {
-        let share = |size: u64| count as f64 / size as f64;
-        (from as u32, to as u32, share(of_first[&from]), share(of_second[&to]))
+        let share = |size: usize| count as f64 / size as f64;
+        (from as u32, to as u32, share(sizes[0][&(from as u32)]), share(sizes[1][&(to as u32)]))
     }));
     (flows, links)
 }
@@ -383,23 +396,48 @@ fn translated(from: &Model, to: &Model) -> Result<(UnitRows<'static>, Vec<f64>)>
 mod tests {
     use super::*;
 
-    /// The fates of both sides, for flows of documents.
+    /// The fates of both sides, for flows of documents. A cluster of -1 stands for documents that
+    /// are outliers on that side, or that it does not have.
     fn fates(flows: &[(i32, i32, usize)]) -> (Vec<String>, Vec<String>) {
-        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let mut labels = [Vec::new(), Vec::new()];
+        let mut sizes = [BTreeMap::new(), BTreeMap::new()];
         for &(from, to, count) in flows {
-            a.extend(vec![from; count]);
-            b.extend(vec![to; count]);
+            for (side, cluster) in [from, to].into_iter().enumerate() {
+                labels[side].extend(vec![cluster; count]);
+                if cluster >= 0 {
+                    *sizes[side].entry(cluster as u32).or_insert(0) += count;
+                }
+            }
         }
-        let both = Contingency::new(&a.into(), &b.into()).unwrap();
-        let links = by_documents(&both).1;
-        let tell = |id: i32, is_first| {
-            let (fate, others) = links.fate(id as u32, is_first);
+        let [a, b] = labels.map(Labels::from);
+        let links = by_documents(&Contingency::new(&a, &b).unwrap(), [&sizes[0], &sizes[1]]).1;
+        let tell = |id: u32, is_first| {
+            let (fate, others) = links.fate(id, is_first);
             format!("{id} {fate:?} {others:?}")
         };
         (
-            both.sizes_of_first().keys().map(|&id| tell(id, true)).collect(),
-            both.sizes_of_second().keys().map(|&id| tell(id, false)).collect(),
+            sizes[0].keys().map(|&id| tell(id, true)).collect(),
+            sizes[1].keys().map(|&id| tell(id, false)).collect(),
         )
+    }
+
+    #[test]
+    fn documents_of_one_side_count_as_documents_of_their_cluster() {
+        let (first, second) = fates(&[
+            (0, 10, 1), // one document stays, the others are gone, and those there are new
+            (0, -1, 39),
+            (-1, 10, 60),
+            (1, 11, 20), // half of it
+            (1, -1, 20),
+            (-1, 11, 21),
+            (2, 12, 20), // less than half of it, but half of the other
+            (2, -1, 21),
+            (-1, 12, 20),
+            (3, -1, 5),
+            (-1, 13, 5),
+        ]);
+        assert_eq!(first, ["0 Vanished []", "1 Kept [11]", "2 Kept [12]", "3 Vanished []"]);
+        assert_eq!(second, ["10 Appeared []", "11 Kept [1]", "12 Kept [2]", "13 Appeared []"]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn same_but_case(name: &str, wanted: &str) -> bool {
 pub(super) const MAX_SHOWN: usize = 20;
 
 /// Field names for a message.
-pub(super) fn field_list<S: AsRef<str>>(fields: &[S]) -> String {
+pub(crate) fn field_list<S: AsRef<str>>(fields: &[S]) -> String {
     if fields.is_empty() {
         return "none".to_owned();
     }

@@ -148,6 +148,9 @@ pub(crate) fn missing(name: &str, found: &str) -> Error {
     ErrorKind::MissingField { field: name.to_owned(), option: "keep", found: found.to_owned() }.into()
 }
 
+/// Joins the names of known fields: a control character, since names may have commas.
+pub(crate) const BETWEEN_FIELDS: &str = "\u{1f}";
+
 /// The columns of mail.
 pub(super) const MAIL_COLUMNS: [&str; 4] = ["date", "from", "to", "subject"];
 
@@ -164,7 +167,7 @@ pub struct Kept<'a> {
     /// The name of the input, and what it is made of.
     input: &'a str,
     unit: Unit,
-    /// The fields that there are, for a message; empty if they are not known.
+    /// The fields that there are, joined by [`BETWEEN_FIELDS`]; empty if they are not known.
     known: &'a str,
 }
 
@@ -220,7 +223,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// The fields that there are, for a message; empty if they are not known.
+    /// The fields that there are, joined by [`BETWEEN_FIELDS`]; empty if they are not known.
     pub(crate) fn known(self) -> &'a str {
         self.known
     }

@@ -98,11 +98,12 @@ mod stream;
 mod tests;
 
 pub use document::{Document, RecordPlace, SkippedFiles};
+pub(crate) use field_names::field_list;
 pub use format::CorpusFormat;
 pub use html::Html;
 pub use input::Corpus;
+pub(crate) use kept::{BETWEEN_FIELDS, check_number, decode, encode, missing};
 pub use kept::{Keep, Kept, MAX_COLUMNS};
-pub(crate) use kept::{check_number, decode, encode, missing};
 pub use options::CorpusOptions;
 pub use piece::CorpusPiece;
 pub(crate) use read::ChunkWork;

@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::block::{OpenBlock, Packer, damaged};
 use super::reader::TextStore;
 use super::writer::{StoredBlocks, TextStoreWriter};
-use crate::corpus::{Document, Keep, Kept, check_number, decode, encode, missing};
+use crate::corpus::{
+    BETWEEN_FIELDS, Document, Keep, Kept, check_number, decode, encode, field_list, missing,
+};
 use crate::error::{ErrorKind, Result};
 use crate::memory::MemoryLimit;
 
@@ -46,7 +48,7 @@ pub struct ColumnStoreWriter {
     pub(super) registry: Arc<Registry>,
     /// The columns that have occurred, in order.
     order: Vec<u32>,
-    /// The fields of the first record, for a message.
+    /// The fields of the first record, joined by [`BETWEEN_FIELDS`].
     known: String,
     /// The names that were given.
     named: Vec<String>,
@@ -135,11 +137,12 @@ impl ColumnStoreWriter {
                 let start = path.get(..field.len()).filter(|start| start.eq_ignore_ascii_case(field));
                 start.is_some_and(|_| path.len() == field.len() || path[field.len()..].starts_with('.'))
             };
-            self.known.is_empty() || self.known.split(", ").any(same)
+            self.known.is_empty() || self.known.split(BETWEEN_FIELDS).any(same)
         };
         let is_missing = |(number, name): &(u32, &String)| !self.order.contains(number) && !is_known(name);
         if let Some((_, name)) = (0..).zip(&self.named).find(is_missing) {
-            return Err(missing(name, &self.known));
+            let fields: Vec<&str> = self.known.split(BETWEEN_FIELDS).collect();
+            return Err(missing(name, &field_list(&fields)));
         }
         // Those that were named come first, by their numbers.
         let n_named = self.named.len() as u32;

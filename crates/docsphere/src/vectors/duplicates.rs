@@ -11,40 +11,19 @@
 //! *Equal rows* meet when all rows are sorted by a hash of their entries; rows with the same hash
 //! are compared.
 //!
-//! *Near-duplicates* share a rare term. Order the terms of all rows by the number of their rows,
-//! rarest first. Let m be the first common term of two rows x and y in this order, and `x_m` the
-//! part of x from m on. Then the similarity of x and y is that of `x_m` and `y_m`, by
-//! Cauchy-Schwarz at most `|x_m| |y_m|`, and neither length is above 1. So if it is at least the
-//! threshold t:
+//! *Near-duplicates* are found by lists of the rows by their rarest terms: `similar_rows.rs`.
 //!
-//! - m is in the *head* of both rows, the terms m for which `|x_m| >= t`. Lists of the
-//!   representatives by the terms of their heads have all candidates.
-//! - `|x_m| |y_m| >= t`, for at least one of the common terms in both heads. The lists hold
-//!   `1 - |y_m|²`, so most candidates are dropped at once.
+//! **Cost.** A sort of the hashes, and for texts a few candidates for each row. The search is exact
+//! whatever the data. In the worst case it compares all rows with each other.
 //!
-//! The others are compared term by term, in ascending order, as long as the sum so far and the
-//! lengths of the parts that are left can reach t; what gets through is compared with the
-//! similarity itself. Unit rows may be longer than 1 by 5e-7, and sums are rounded: the bounds take
-//! squared lengths of `1 + 2e-6`, and a threshold that is lower by 1e-5.
-//!
-//! Rows are processed in blocks. The threads compare the rows of a block with the representatives
-//! of earlier blocks; then the others are compared with those of their own block, one after the
-//! other. Blocks depend only on the rows, so the number of threads changes nothing.
-//!
-//! **Cost.** For texts a pass over the rows, and a few candidates for each. A row looks at no more
-//! than [`MAX_STEPS`] entries of the lists, the latest of its rarest terms: in data where all rows
-//! consist of the same few terms, some near-duplicates may be missed beyond that. Equal rows never
-//! are.
-//!
-//! **Memory.** 28 bytes per row, 8 per term, and 12 for each entry of a head (at a threshold of 0.9
-//! the rarest terms with a fifth of the squared length).
-//!
-//! Reference: Bayardo, Ma, Srikant: "Scaling up all pairs similarity search", WWW 2007,
-//! doi:10.1145/1242572.1242591.
+//! **Memory.** 28 bytes per row, 12 per term, an eighth of a byte per entry of the matrix, and 16
+//! for each entry of a head (at a threshold of 0.9 the rarest terms with a fifth of the squared
+//! length). Each thread has a table of 64 KiB, and a block at most 24 MiB.
 
 use rayon::prelude::*;
 
-use super::rows::{Row, check_size};
+use super::rows::Row;
+use super::similar_rows::{ENTRIES_PER_BYTE, SEARCH, Search};
 use super::unit::UnitRows;
 use crate::error::{Error, Result};
 use crate::memory::{MemoryLimit, NO_LIMIT};
@@ -52,33 +31,11 @@ use crate::memory::{MemoryLimit, NO_LIMIT};
 /// Two rows with this similarity or more are near-duplicates, by default.
 pub const NEAR_DUPLICATE: f64 = 0.9;
 
-/// Slack of the threshold.
-const SLACK: f64 = 1e-5;
-
-/// An upper bound of the squared length of a unit row, with room for rounding.
-const SQUARED_LENGTH: f64 = 1.0 + 2e-6;
-
-/// Maximum number of rows of a block.
-const BLOCK_ROWS: usize = 4096;
-
-/// A block with more entries has only one row.
-const BLOCK_ENTRIES: usize = 1 << 20;
-
-/// Maximum number of list entries that a row looks at, among representatives of earlier blocks, and
-/// once more among those of its own.
-const MAX_STEPS: usize = 1 << 16;
-
 /// Bytes per row: twice its hash and number while they are sorted (24), its representative (4).
 const ROW_BYTES: usize = 28;
 
-/// Bytes per term: the number of its rows, the end of its list.
-const TERM_BYTES: usize = 8;
-
-/// Ends a list.
-const NONE: u32 = u32::MAX;
-
-/// What takes the memory, for messages.
-const SEARCH: &str = "the search for duplicates";
+/// Bytes per term: the number of its rows, the ends of its list.
+const TERM_BYTES: usize = 12;
 
 /// Which rows are copies of earlier ones.
 ///
@@ -117,7 +74,8 @@ impl Duplicates {
     /// leaves no room.
     pub fn find_within(rows: &UnitRows<'_>, similarity: f64, memory: &MemoryLimit) -> Result<Self> {
         Self::check_similarity(similarity)?;
-        memory.check(SEARCH, (ROW_BYTES * rows.n_rows() + TERM_BYTES * rows.n_terms()) as u64)?;
+        let divided = rows.nnz() / ENTRIES_PER_BYTE;
+        memory.check(SEARCH, (ROW_BYTES * rows.n_rows() + TERM_BYTES * rows.n_terms() + divided) as u64)?;
         let mut representatives = equal_rows(rows);
         let is_equal: Vec<u32> =
             (0..).zip(&representatives).filter(|(row, first)| row != *first).map(|(row, _)| row).collect();
@@ -226,191 +184,10 @@ fn hash(row: Row<'_>) -> u64 {
     })
 }
 
-/// Whether the similarity of two rows may be as high as this. Stops as soon as it cannot.
-fn may_reach(x: Row<'_>, y: Row<'_>, enough: f64) -> bool {
-    // The squared lengths of what is left of each row.
-    let (mut rest_x, mut rest_y, mut sum) = (SQUARED_LENGTH, SQUARED_LENGTH, 0.0);
-    let (mut at_x, mut at_y) = (0, 0);
-    while at_x < x.nnz() && at_y < y.nnz() {
-        let (term_x, term_y) = (x.terms[at_x], y.terms[at_y]);
-        let (value_x, value_y) = (f64::from(x.values[at_x]), f64::from(y.values[at_y]));
-        if term_x == term_y {
-            sum += value_x * value_y;
-        }
-        if term_x <= term_y {
-            rest_x -= value_x * value_x;
-            at_x += 1;
-        }
-        if term_y <= term_x {
-            rest_y -= value_y * value_y;
-            at_y += 1;
-        }
-        let missing = enough - sum;
-        if missing > 0.0 && missing * missing > rest_x * rest_y {
-            return false;
-        }
-    }
-    sum >= enough
-}
-
-/// The search for near-duplicates.
-struct Search<'a> {
-    rows: &'a UnitRows<'a>,
-    similarity: f64,
-    /// The similarity less the slack: what bounds are compared with.
-    enough: f64,
-    memory: &'a MemoryLimit,
-    /// The number of rows that have each term.
-    frequencies: Vec<u32>,
-    /// For each term the last entry of its list.
-    last: Vec<u32>,
-    entries: Vec<ListEntry>,
-}
-
-/// An entry of the list of a term: a representative, and the entry before.
-#[derive(Clone, Copy)]
-struct ListEntry {
-    row: u32,
-    before: u32,
-    /// The squared length of the part of the row before the term.
-    passed: f32,
-}
-
-/// A term of the head of a row.
-#[derive(Clone, Copy)]
-struct HeadTerm {
-    term: u32,
-    /// The squared length of the part of the row before the term.
-    passed: f32,
-}
-
-/// A row that has been compared with the representatives of earlier blocks.
-struct Compared {
-    row: u32,
-    /// The first of them that is similar enough.
-    found: Option<u32>,
-    head: Vec<HeadTerm>,
-}
-
-impl<'a> Search<'a> {
-    fn new(rows: &'a UnitRows<'a>, similarity: f64, memory: &'a MemoryLimit) -> Self {
-        let last = vec![NONE; rows.n_terms()];
-        let frequencies = rows.doc_frequencies();
-        let enough = similarity * (1.0 - SLACK);
-        Search { rows, similarity, enough, memory, frequencies, last, entries: Vec::new() }
-    }
-
-    /// Sets the representatives of near-duplicates among the rows that have none but themselves.
-    fn run(mut self, representatives: &mut [u32]) -> Result<()> {
-        let n_rows = representatives.len();
-        let mut next = 0;
-        let mut block: Vec<u32> = Vec::with_capacity(BLOCK_ROWS.min(n_rows));
-        while next < n_rows {
-            let mut n_entries = 0;
-            block.clear();
-            while next < n_rows && block.len() < BLOCK_ROWS && n_entries < BLOCK_ENTRIES {
-                let nnz = self.rows.row(next).nnz();
-                if representatives[next] == next as u32 && nnz > 0 {
-                    block.push(next as u32);
-                    n_entries += nnz;
-                }
-                next += 1;
-            }
-            self.block(&block, representatives)?;
-        }
-        Ok(())
-    }
-
-    fn block(&mut self, block: &[u32], representatives: &mut [u32]) -> Result<()> {
-        let Some(&first_row) = block.first() else { return Ok(()) };
-        let compare = |&row: &u32| {
-            let head = self.head(row);
-            let found = self.first_similar(row, &head, 0);
-            Compared { row, found, head }
-        };
-        let compared: Vec<Compared> = block.par_iter().with_min_len(16).map(compare).collect();
-        self.reserve(compared.iter().map(|compared| compared.head.len()).sum())?;
-        for Compared { row, found, head } in compared {
-            match found.or_else(|| self.first_similar(row, &head, first_row)) {
-                Some(first) => representatives[row as usize] = first,
-                None => self.enter(row, &head),
-            }
-        }
-        Ok(())
-    }
-
-    /// The head of a row, rarest terms first.
-    fn head(&self, row: u32) -> Vec<HeadTerm> {
-        let row = self.rows.row(row as usize);
-        let mut terms: Vec<(u32, u32, f32)> =
-            row.iter().map(|(term, value)| (self.frequencies[term as usize], term, value)).collect();
-        terms.sort_unstable_by_key(|&(frequency, term, _)| (frequency, term));
-        let mut passed = 0.0;
-        let mut head = Vec::new();
-        for (_, term, value) in terms {
-            if SQUARED_LENGTH - passed < self.enough.powi(2) {
-                break;
-            }
-            head.push(HeadTerm { term, passed: passed as f32 });
-            passed += f64::from(value).powi(2);
-        }
-        head
-    }
-
-    /// The first representative that is similar enough, among those from `from` on.
-    fn first_similar(&self, row: u32, head: &[HeadTerm], from: u32) -> Option<u32> {
-        let mut candidates = Vec::new();
-        let mut n_steps = 0;
-        for &HeadTerm { term, passed } in head {
-            // What may have passed of the other row.
-            let most = SQUARED_LENGTH - self.enough.powi(2) / (SQUARED_LENGTH - f64::from(passed));
-            let mut at = self.last[term as usize];
-            while at != NONE && n_steps < MAX_STEPS {
-                let entry = self.entries[at as usize];
-                if entry.row < from {
-                    break; // entries before have smaller rows
-                }
-                if f64::from(entry.passed) <= most {
-                    candidates.push(entry.row);
-                }
-                at = entry.before;
-                n_steps += 1;
-            }
-        }
-        candidates.sort_unstable();
-        candidates.dedup();
-        let own = self.rows.row(row as usize);
-        let is_similar = |other: &u32| {
-            let other = self.rows.row(*other as usize);
-            may_reach(own, other, self.enough) && own.dot(other) >= self.similarity
-        };
-        candidates.into_iter().find(is_similar)
-    }
-
-    /// Adds a representative to the lists of its head. There is room.
-    fn enter(&mut self, row: u32, head: &[HeadTerm]) {
-        for &HeadTerm { term, passed } in head {
-            let before = std::mem::replace(&mut self.last[term as usize], self.entries.len() as u32);
-            self.entries.push(ListEntry { row, before, passed });
-        }
-    }
-
-    /// Makes room for more entries.
-    fn reserve(&mut self, n_more: usize) -> Result<()> {
-        let needed = self.entries.len() + n_more;
-        check_size("the number of entries in the search for duplicates", needed as u64, u64::from(NONE))?;
-        if needed > self.entries.capacity() {
-            let capacity = needed.max(2 * self.entries.capacity());
-            // The old list is freed after the copy.
-            self.memory.check(SEARCH, (size_of::<ListEntry>() * capacity) as u64)?;
-            self.entries.reserve_exact(capacity - self.entries.len());
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -445,7 +222,8 @@ mod tests {
             }
             offsets.push(terms.len() as u64);
         }
-        UnitRows::new(SparseRows::from_parts(20, offsets, terms, values).unwrap())
+        let n_terms = terms.iter().max().map_or(1, |&term| term as usize + 1);
+        UnitRows::new(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap())
     }
 
     proptest! {
@@ -456,8 +234,11 @@ mod tests {
                 0..60,
             ),
             similarity in prop::sample::select(vec![0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0]),
+            // With large numbers, terms share slots of the table.
+            spread in prop::sample::select(vec![1, 8192]),
         ) {
-            let rows: Vec<Vec<(u32, f32)>> = rows.into_iter().map(|row| row.into_iter().collect()).collect();
+            let row = |row: BTreeMap<u32, f32>| row.into_iter().map(|(term, value)| (term * spread, value)).collect();
+            let rows: Vec<Vec<(u32, f32)>> = rows.into_iter().map(row).collect();
             let rows = rows_of(&rows);
             let found = Duplicates::find(&rows, similarity).unwrap();
             let expected = plain(&rows, similarity);
@@ -472,6 +253,63 @@ mod tests {
                 prop_assert_eq!(kept.row(at), rows.row(row as usize));
             }
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+
+        /// Long lists: few terms, or some that most rows have beside a rare one.
+        #[test]
+        fn long_lists_are_walked_to_the_end(
+            seed in 0u32..1_000_000,
+            n_rows in 1_100u32..1_800,
+            n_terms in 4u32..18,
+            has_rare in any::<bool>(),
+            similarity in prop::sample::select(vec![0.6, 0.8, 0.9, 0.97]),
+        ) {
+            let random = |row: u32, at: u32| {
+                let mut z = (u64::from(seed) << 40 | u64::from(row) << 8 | u64::from(at)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                z = (z ^ (z >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                (z >> 40) as u32
+            };
+            let row = |row: u32| {
+                let mut terms = BTreeMap::new();
+                for at in 0..12 {
+                    *terms.entry(random(row, at) % n_terms).or_insert(0.0) += 1.0;
+                }
+                if has_rare {
+                    terms.insert(n_terms + row / 2, 1.0 + (random(row, 12) % 3) as f32);
+                }
+                terms.into_iter().collect()
+            };
+            let rows = rows_of(&(0..n_rows).map(row).collect::<Vec<_>>());
+            let found = Duplicates::find(&rows, similarity).unwrap();
+            prop_assert_eq!(found.representatives(), &plain(&rows, similarity)[..]);
+        }
+    }
+
+    #[test]
+    fn the_first_of_very_many_candidates_is_found() {
+        // A term of all rows, and a rare one with 0.18 of the squared length: no copies.
+        let template = |row: u32| vec![(0, 0.82f32.sqrt()), (1 + row, 0.18f32.sqrt())];
+        let mut rows = vec![vec![(0, 1.0), (1, 0.3)]];
+        rows.extend((1..70_000).map(template));
+        rows.push(vec![(0, 1.0), (70_001, 0.15)]);
+        let found = Duplicates::find(&rows_of(&rows), 0.9).unwrap();
+        assert_eq!((found.n_copies(), found.representatives()[70_000]), (1, 0));
+    }
+
+    #[test]
+    fn copies_of_copies_within_a_block_are_no_copies() {
+        // Each is similar to the two before and the two behind.
+        let row = |at: u32| {
+            let angle = f64::from(at) * 0.2;
+            vec![(0, angle.cos() as f32), (1, angle.sin() as f32)]
+        };
+        let rows = rows_of(&(0..12).map(row).collect::<Vec<_>>());
+        let found = Duplicates::find(&rows, 0.9).unwrap();
+        assert_eq!(found.representatives(), [0, 0, 0, 3, 3, 3, 6, 6, 6, 9, 9, 9]);
+        assert_eq!(found.representatives(), plain(&rows, 0.9));
     }
 
     #[test]
@@ -513,7 +351,7 @@ mod tests {
             let error = Duplicates::find(&rows, similarity).unwrap_err().to_string();
             assert!(error.starts_with("duplicate_similarity must be from 0.5 to 1, got "), "{error}");
         }
-        let error = Duplicates::find_within(&rows, 0.9, &MemoryLimit::new(1_000, || 900)).unwrap_err();
+        let error = Duplicates::find_within(&rows, 0.9, &MemoryLimit::new(1_000, || 950)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Memory { what: SEARCH, .. }), "{error}");
         let found = Duplicates::find(&rows, 0.9).unwrap();
         assert!(found.remove_copies(&rows, &MemoryLimit::new(1_000, || 990)).is_err());

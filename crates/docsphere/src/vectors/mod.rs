@@ -20,6 +20,7 @@ mod losses;
 mod rows;
 #[cfg(feature = "compression")]
 mod rows_file;
+mod similar_rows;
 #[cfg(feature = "text")]
 mod term_counts;
 #[cfg(feature = "text")]

@@ -39,7 +39,7 @@ pub(super) struct Mailbox;
 
 impl Extract for Mailbox {
     fn extract(&self, file: RawFile<'_>, take: Take<'_>) -> Result<()> {
-        for (number, message) in (1..).zip(messages(&file.bytes)) {
+        for (number, (_, message)) in (1..).zip(messages(&file.bytes)) {
             match read(message, file.options) {
                 Ok((text, columns)) => {
                     file.columns.replace(columns);
@@ -132,8 +132,8 @@ fn begins_message(line: &[u8]) -> bool {
         })
 }
 
-/// The messages of a mailbox.
-fn messages(mailbox: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The messages of a mailbox, and where the lines begin that precede them.
+fn messages(mailbox: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut rest = mailbox.trim_ascii_start();
     std::iter::from_fn(move || {
         let is_message = |from: &[u8]| !from.trim_ascii().is_empty();
@@ -142,9 +142,9 @@ fn messages(mailbox: &[u8]) -> impl Iterator<Item = &[u8]> {
         }
         let after = after_from_line(rest);
         let length = next_message(&rest[after..]).map_or(rest.len(), |length| after + length);
-        let message = &rest[after..length];
+        let (start, message) = (mailbox.len() - rest.len(), &rest[after..length]);
         rest = &rest[length..];
-        Some(message)
+        Some((start, message))
     })
 }
 
@@ -244,7 +244,9 @@ impl Chunk for Messages {
     fn parse(&self, input: &InputContext<'_>, emit: Emit<'_>) -> Result<ChunkTally> {
         let mut tally = ChunkTally::default();
         let mut id = NumberedId::new(input.id_prefix);
-        for (number, message) in (self.first_message..).zip(messages(&self.bytes)) {
+        // As far as lines have been counted, and the line there.
+        let (mut counted, mut line) = (0, self.first_line);
+        for (number, (start, message)) in (self.first_message..).zip(messages(&self.bytes)) {
             match read(message, input.options) {
                 Ok((text, columns)) => {
                     tally.n_documents += 1;
@@ -252,7 +254,11 @@ impl Chunk for Messages {
                     let kept = Kept::new(&values, number);
                     emit(Document { id: id.with(number), text: &text, kept })?;
                 }
-                Err(error) => tally.bad_record(input.options, error.at_line(self.first_line))?,
+                Err(error) => {
+                    line += memchr::memchr_iter(b'\n', &self.bytes[counted..start]).count() as u64;
+                    counted = start;
+                    tally.bad_record(input.options, error.at_line(line))?;
+                }
             }
         }
         Ok(tally)
@@ -348,8 +354,9 @@ mod tests {
     fn a_mailbox_is_divided_where_lines_begin_with_from_after_a_blank_one() {
         let mailbox = b"\nFrom a\nSubject: 1\n\n>From the start\nFrom it\n\nFrom b Mon Jan  1 00:00:00 2024\r\nSubject: 2\r\n\r\ny\r\n\r\n\
             From now on it is text\r\n\r\nFrom c Tue Jan  2 00:00:00 2024\nSubject: 3\n";
-        let found: Vec<String> =
-            messages(mailbox).map(|message| text_of(message, &CorpusOptions::default()).unwrap()).collect();
+        let found: Vec<String> = messages(mailbox)
+            .map(|(_, message)| text_of(message, &CorpusOptions::default()).unwrap())
+            .collect();
         assert_eq!(found, ["1\nFrom the start\nFrom it", "2\ny\n\nFrom now on it is text", "3"]);
     }
 }

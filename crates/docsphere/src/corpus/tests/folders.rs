@@ -102,6 +102,22 @@ fn single_documents_are_inputs_of_their_own() {
 
 #[cfg(feature = "mail")]
 #[test]
+fn bad_messages_are_named_by_their_line() {
+    let folder = Folder::new();
+    let from = "From a@b Mon Jan  1 00:00:00 2024\n";
+    let good = format!("{from}Subject: cats\n\nbody\n\n");
+    // The last one has nothing but the line before it.
+    let mailbox = format!("\n{good}{good}{from}");
+    let path = folder.file("d.mbox", &mailbox);
+    let message = folder.strip(&read(&path, CorpusOptions::default()).unwrap_err());
+    assert!(message.starts_with("d.mbox:12: "), "{message}");
+    let (found, stats) = read(&path, skipping()).unwrap();
+    let named: Vec<String> = stats.bad_records.iter().map(|place| place.to_string()).collect();
+    assert_eq!((found.len(), named), (2, vec![format!("{}:12", path.display())]));
+}
+
+#[cfg(feature = "mail")]
+#[test]
 fn mailboxes_are_read_message_by_message() {
     let folder = Folder::new();
     let message = |number: usize| {
