@@ -168,21 +168,26 @@ pub(crate) fn limits_of(result: &Path) -> PageLimits {
     limits
 }
 
-/// Writes the search index of an edited result, unless it is there: that of the folder `from`, with
-/// other clusters if they differ.
+/// Writes the search index of an edited result, unless it is there: that of the run or of the folder
+/// `from`, if its clusters are the same; else that of `from` with other clusters.
 #[cfg(feature = "serve")]
 fn put_index(from: &Path, out: &Path) -> Result<()> {
     let limit = memory::of_readers();
-    let path = out.join(names::DOCUMENTS);
+    let (path, base) = (out.join(names::DOCUMENTS), out.join(names::BASE));
     if path.exists() || !from.join(names::DOCUMENTS).exists() {
         return Ok(());
     }
-    let (lines, before) = (read_assignments(out, &limit)?, read_assignments(from, &limit)?);
-    let is_same = |(a, b): (&docsphere_result::ReadAssignment, &docsphere_result::ReadAssignment)| {
-        (a.cluster, a.similarity) == (b.cluster, b.similarity)
-    };
-    if lines.len() == before.len() && lines.iter().zip(&before).all(is_same) {
-        return Ok(edits::put(from, out, names::DOCUMENTS)?);
+    let lines = read_assignments(out, &limit)?;
+    for folder in [&*base, from] {
+        if !folder.join(names::DOCUMENTS).exists() {
+            continue;
+        }
+        let others = read_assignments(folder, &limit)?;
+        let mut pairs = lines.iter().zip(&others);
+        let is_same = pairs.all(|(a, b)| (a.cluster, a.similarity) == (b.cluster, b.similarity));
+        if is_same && lines.len() == others.len() {
+            return Ok(edits::put(folder, out, names::DOCUMENTS)?);
+        }
     }
     crate::serve::index::relabel(&from.join(names::DOCUMENTS), &path, &lines)
 }

@@ -196,7 +196,7 @@ fn groups_and_the_index_are_made_anew_under_edits() {
     refused(
         &place,
         "merge out --groups 9",
-        "--groups must be from 1 to 3, the number of clusters that are not empty, got 9",
+        "--groups must be from 1 to 4, the number of clusters that are not empty, got 9",
     );
 }
 
