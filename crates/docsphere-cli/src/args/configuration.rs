@@ -15,12 +15,11 @@ use clap::builder::ValueRange;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use docsphere::{CorpusFormat, Init, formats};
+use docsphere::{CorpusFormat, Init, MemoryLimit, formats};
 use docsphere_result::{Configuration, ConfiguredOption, ConfiguredValue, names};
 
 use super::UsageError;
 use crate::console::escaped;
-use crate::memory;
 
 /// The key of the positional INPUT.
 pub(crate) const INPUTS: &str = "inputs";
@@ -68,7 +67,8 @@ impl MoreWords {
         let Some((name, typed)) = matches.subcommand() else { return Ok(MoreWords::default()) };
         let Some(subcommand) = command.find_subcommand(name) else { return Ok(MoreWords::default()) };
         let of = |id: &str| typed.try_get_one::<PathBuf>(id).ok().flatten();
-        let limit = memory::of_readers();
+        // The memory limit is one of the options; such a file is small in any case.
+        let limit = MemoryLimit::default();
         if let Some(path) = of("config") {
             let file = Configuration::read(path, &limit)?;
             return File { command, subcommand, typed, path, file: &file }.all();
