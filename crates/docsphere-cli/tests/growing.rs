@@ -648,3 +648,62 @@ fn a_cluster_is_clustered_by_itself_from_the_texts_of_the_result() {
         assert_eq!(place.run(words).code, Some(2), "{words}");
     }
 }
+
+/// Makes edits on a result, as `docsphere edit` does.
+fn edit(place: &Place, out: &str, edits: &Value) {
+    use docsphere_result::edits::{Edits, derive};
+    use docsphere_result::{PageLimits, names};
+    let out = place.path(out);
+    fs::create_dir(out.join(names::BASE)).unwrap();
+    for name in names::EDITED.iter().filter(|name| out.join(name).exists()) {
+        fs::rename(out.join(name), out.join(names::BASE).join(name)).unwrap();
+    }
+    let edits: Edits = serde_json::from_value(edits.clone()).unwrap();
+    let limits = PageLimits { max_chars: 400, max_bytes: 10_000_000 };
+    derive(&out, &edits, limits, &docsphere::MemoryLimit::default()).unwrap();
+}
+
+#[test]
+fn edits_stay_and_the_run_goes_on_without_them() {
+    let (place, texts) = place_with_base(500, 400);
+    place.write("new.jsonl", records(&texts, 400, 500));
+    place.write("ids", "d3\nd4\n");
+    place.ok("cluster base.jsonl -k 9 -o plain --index -q");
+    copy(&place, "plain", "edited");
+    let edits = json!([
+        {"id": 1, "time": "2026-01-01T00:00:00", "op": "rename", "cluster": 2, "name": "Refunds"},
+        {"id": 2, "time": "2026-01-01T00:00:00", "op": "merge", "clusters": [3, 1], "into": 3},
+        {"id": 3, "time": "2026-01-01T00:00:00", "op": "note", "cluster": 5, "text": "look at it"},
+    ]);
+    edit(&place, "edited", &edits);
+    assert!(!place.assignments("edited").iter().any(|line| line.1 == 1), "merged");
+    for words in ["add OUT new.jsonl -q", "remove OUT --ids ids -q"] {
+        for out in ["plain", "edited"] {
+            place.ok(&words.replace("OUT", out));
+        }
+        assert_eq!(place.json("edited/edits.json"), edits);
+        // What the run has found is the same; what is shown is edited.
+        assert_eq!(place.read("edited/base/assignments.csv"), place.read("plain/assignments.csv"));
+        assert_eq!(place.read("edited/base/clusters.json"), place.read("plain/clusters.json"));
+        let (plain, edited) = (place.assignments("plain"), place.assignments("edited"));
+        assert!(plain.iter().any(|line| line.1 == 1));
+        let merged = plain.into_iter().map(|(id, cluster)| (id, if cluster == 1 { 3 } else { cluster }));
+        assert_eq!(merged.collect::<Vec<_>>(), edited);
+        let clusters = place.json("edited/clusters.json");
+        assert_eq!(
+            (&clusters["clusters"][2]["name"], &clusters["clusters"][5]["note"]),
+            (&json!("Refunds"), &json!("look at it"))
+        );
+        assert!(place.path("edited/documents.sqlite").exists());
+    }
+    // An edit that does not fit any more is named, and nothing changes.
+    let before = contents(&place, "edited/base");
+    place.write("edited/edits.json", edits.to_string().replace("\"cluster\":5", "\"cluster\":9"));
+    let done = place.run("remove edited --ids ids");
+    assert_eq!(done.code, Some(0), "none of the ids is left: {}", done.stderr);
+    place.write("ids", "d5\n");
+    let done = place.run("remove edited --ids ids");
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("the edits of the result do not fit any more"), "{}", done.stderr);
+    assert!(contents(&place, "edited/base") == before);
+}

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use docsphere::{
-    Checkpoint, Fit, FitOptions, Init, Params, SphericalKMeans, SweepOptions, ValidParams,
-    choice_forecast_bytes, choose_n_clusters, fail_point, on_threads,
+    Checkpoint, Fit, FitOptions, Init, Params, SphericalKMeans, SweepOptions, TextOptions, TfidfOptions,
+    ValidParams, choice_forecast_bytes, choose_n_clusters, fail_point, on_threads,
 };
 use docsphere_result::{Setting, names};
 
@@ -129,20 +129,7 @@ impl Args {
         // Whatever can be refused is refused before the work begins.
         let params = self.params()?;
         let text = self.text.options()?;
-        let mut reads = self.reads();
-        match &within {
-            None => self.output.choose_folder(&self.input.inputs[0], "clusters"),
-            Some(within) => {
-                self.output.choose_folder(&within.result, &format!("cluster-{}", within.cluster));
-                reads.add_result(&within.result, &[]);
-                if !within.has_columns() && !self.keep.keep().is_nothing() {
-                    let message = "--keep and --date-field: the result of --within keeps no columns";
-                    return Err(UsageError(message.to_owned()).into());
-                }
-            }
-        }
-        self.output.check(&self.input)?;
-        self.keep.check(&self.input)?;
+        let reads = self.choose_folder(within.as_ref())?;
         let out = &self.output.folder().to_owned();
         ResultFolder::check(out, self.output.force, FolderKind::Result, &reads)?;
         let load = |path: &Path| Checkpoint::load_within(path, &memory::of_readers());
@@ -154,25 +141,7 @@ impl Args {
         let mut progress = Progress::of_run(is_silent, self.cluster.max_iter, time_limit);
         // Created now: the texts of the documents are written into it while they are read.
         let folder = ResultFolder::create(out, self.output.force, FolderKind::Result)?;
-        let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
-        let records = folder.file(names::NEW_STORES[0]);
-        if let Some(within) = &within {
-            self.keep.keep = within.write(&records)?;
-            let is_kept = |name: &String| self.keep.keep.contains(name);
-            self.keep.date_field = self.keep.date_field.take().filter(is_kept);
-            self.input = within.input(&self.input, records);
-        }
-        let staged = Staged {
-            texts: (self.output.needs_texts() || !self.no_rows).then_some(&*texts),
-            columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
-        };
-        let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
-        folder.discard(names::NEW_STORES[0]);
-        fail_point("documents read");
-        if !self.no_rows {
-            on_threads(self.cluster.threads, || loaded.rows.save(folder.file(names::ROWS)))??;
-        }
-        loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
+        let mut loaded = self.load(within.as_ref(), &folder, text, &mut progress)?;
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
             let forecast = Forecast::new(&loaded.rows, &params, self.output.silhouette);
@@ -213,6 +182,57 @@ impl Args {
             show(&outcome, &options, &loaded, progress.out_of_time)?;
         }
         Ok(())
+    }
+
+    /// Chooses the folder of the result, and checks input and output. Returns the files that are
+    /// read.
+    fn choose_folder(&mut self, within: Option<&Within>) -> Result<Reads> {
+        let mut reads = self.reads();
+        match within {
+            None => self.output.choose_folder(&self.input.inputs[0], "clusters"),
+            Some(within) => {
+                self.output.choose_folder(&within.result, &format!("cluster-{}", within.cluster));
+                reads.add_result(&within.result, &[]);
+                if !within.has_columns() && !self.keep.keep().is_nothing() {
+                    let message = "--keep and --date-field: the result of --within keeps no columns";
+                    return Err(UsageError(message.to_owned()).into());
+                }
+            }
+        }
+        self.output.check(&self.input)?;
+        self.keep.check(&self.input)?;
+        Ok(reads)
+    }
+
+    /// Reads the documents; those of `--within` through a file of their own. Rows, texts and
+    /// columns go into the folder.
+    fn load(
+        &mut self,
+        within: Option<&Within>,
+        folder: &ResultFolder,
+        text: (TextOptions, TfidfOptions),
+        progress: &mut Progress,
+    ) -> Result<Loaded> {
+        let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
+        let records = folder.file(names::NEW_STORES[0]);
+        if let Some(within) = within {
+            self.keep.keep = within.write(&records)?;
+            let is_kept = |name: &String| self.keep.keep.contains(name);
+            self.keep.date_field = self.keep.date_field.take().filter(is_kept);
+            self.input = within.input(&self.input, records);
+        }
+        let staged = Staged {
+            texts: (self.output.needs_texts() || !self.no_rows).then_some(&*texts),
+            columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
+        };
+        let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, progress)?;
+        folder.discard(names::NEW_STORES[0]);
+        fail_point("documents read");
+        if !self.no_rows {
+            on_threads(self.cluster.threads, || loaded.rows.save(folder.file(names::ROWS)))??;
+        }
+        loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
+        Ok(loaded)
     }
 
     /// The params; their number of clusters is preliminary if it depends on the documents.

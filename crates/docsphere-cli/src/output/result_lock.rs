@@ -1,9 +1,9 @@
 //! A lock on a result that is changed, so that of two processes at once the second is refused.
 //!
 //! The lock is on the folder itself, not on a file in it: a changed result is a new folder, which
-//! takes the place of the old one. A process that waited, or that opened the old folder just before,
-//! notices by its identity that the result is another one now. Where folders cannot be locked, the
-//! identity is still compared.
+//! takes the place of the old one. A process that opened the old folder just before notices by its
+//! identity that the result is another one now. Where folders cannot be locked, the identity is
+//! still compared.
 
 use std::fs::{self, File, TryLockError};
 use std::path::Path;

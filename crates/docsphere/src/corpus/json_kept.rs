@@ -50,7 +50,7 @@ impl<'a> WantedColumns<'a> {
         let mut reader = serde_json::Deserializer::from_str(record);
         let Ok((fields, names)) = reader.deserialize_map(Fields(self)) else { return Columns::default() };
         let mut values: Vec<(Cow<'a, str>, String)> = match self.keep {
-            Keep::Named(wanted) => {
+            Keep::Named(wanted) | Keep::Present(wanted) => {
                 let fields: Vec<(&str, &Value)> =
                     fields.iter().map(|(name, value)| (&name[..], value)).collect();
                 let value = |name: &'a String| Some((Cow::Borrowed(&name[..]), at_path(&fields, name)?));
@@ -73,7 +73,7 @@ impl<'a> WantedColumns<'a> {
     /// Whether a field of the record holds columns.
     fn is_wanted(&self, name: &str) -> bool {
         match self.keep {
-            Keep::Named(wanted) => wanted.iter().any(|path| {
+            Keep::Named(wanted) | Keep::Present(wanted) => wanted.iter().any(|path| {
                 let begins = path.get(..name.len()).is_some_and(|start| same_but_case(name, start));
                 same_but_case(name, path) || (begins && path[name.len()..].starts_with('.'))
             }),

@@ -33,6 +33,8 @@ pub enum Keep {
     All,
     /// Those of these names, without regard to letter case where that is unambiguous.
     Named(Vec<String>),
+    /// Those of these names, as far as the documents have them: for documents that join others.
+    Present(Vec<String>),
 }
 
 impl Keep {
@@ -44,14 +46,14 @@ impl Keep {
     /// The names, if they are given.
     pub fn names(&self) -> &[String] {
         match self {
-            Keep::Named(names) => names,
+            Keep::Named(names) | Keep::Present(names) => names,
             Keep::Nothing | Keep::All => &[],
         }
     }
 
     /// Checks the names.
     pub(super) fn check(&self) -> Result<()> {
-        let Keep::Named(names) = self else { return Ok(()) };
+        let (Keep::Named(names) | Keep::Present(names)) = self else { return Ok(()) };
         let n_names = names.len();
         let expected = format!("from 1 to {MAX_COLUMNS} names");
         Error::unless((1..=MAX_COLUMNS).contains(&n_names), "keep", &expected, n_names)?;
@@ -66,7 +68,7 @@ impl Keep {
     /// Checks that a format has columns, and those that are named if it always has the same.
     pub(super) fn check_format(&self, format: CorpusFormat) -> Result<()> {
         let known: &[&str] = match format {
-            _ if self.is_nothing() => return Ok(()),
+            _ if self.is_nothing() || matches!(self, Keep::Present(_)) => return Ok(()),
             CorpusFormat::Lines => {
                 let hint = "keep needs records with fields, such as CSV or JSON".to_owned();
                 return Err(
@@ -99,6 +101,10 @@ impl Keep {
                 };
                 wanted.iter().map(find).collect()
             }
+            Keep::Present(wanted) => {
+                let find = |name: &String| find_field(names, name).map(|column| (name.clone(), column));
+                Ok(wanted.iter().filter_map(find).collect())
+            }
             Keep::All => {
                 let mut kept: Vec<(String, usize)> = Vec::new();
                 for (column, name) in names.iter().enumerate().filter(|(column, _)| !taken.contains(column)) {
@@ -122,7 +128,7 @@ impl Keep {
         match self {
             Keep::Nothing => None,
             Keep::All => Some(name),
-            Keep::Named(names) => find_field(names, name).map(|at| &names[at][..]),
+            Keep::Named(names) | Keep::Present(names) => find_field(names, name).map(|at| &names[at][..]),
         }
     }
 }
@@ -279,6 +285,8 @@ mod tests {
     fn columns_of_a_table_are_found_by_name() {
         let names = ["id", "Date", "text", "", "Date", "url"];
         let all = Keep::All.of_table(&names, &[0, 2]).unwrap();
+        let present = Keep::Present(vec!["nowhere".to_owned(), names[5].to_string()]);
+        assert_eq!(present.of_table(&names, &[0, 2]).unwrap(), [("url".to_owned(), 5)]);
         let all: Vec<(&str, usize)> = all.iter().map(|(name, at)| (&name[..], *at)).collect();
         assert_eq!(all, [("Date", 1), ("column 4", 3), ("Date (2)", 4), ("url", 5)]);
         let named = |name: &str| Keep::Named(vec![name.to_owned()]).of_table(&names, &[0, 2]);

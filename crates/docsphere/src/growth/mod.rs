@@ -6,10 +6,12 @@
 //! the others, whose numbers stay. The run that follows moves all documents to where they belong.
 //!
 //! **Which documents fit nowhere.** Those that are less similar to their nearest centroid than 95
-//! of 100 earlier documents are to theirs.
+//! of 100 earlier documents are to the centroid of their cluster without them. (A document is a
+//! part of its own centroid, which is the nearer to it the smaller the cluster.)
 //!
 //! **How many clusters** ([`NewClusters::Auto`]). Of new documents like the earlier ones, 5 of 100
-//! fit that badly, too. Those beyond them, divided by the mean size of the clusters so far, rounded.
+//! fit that badly, too. Those beyond them, divided by the mean size of the clusters so far, and
+//! rounded.
 //!
 //! **Cost.** One assignment of all documents, and a run over those that fit nowhere, whose rows are
 //! copied.
@@ -93,9 +95,9 @@ pub fn opened_clusters(
         return Ok(none(0));
     }
     let nearest = model.predictor().predict(rows)?;
-    let (old_labels, similarities) = (&nearest.labels.as_slice()[..first_new], &nearest.similarities);
-    let mut old: Vec<f64> =
-        old_labels.iter().zip(similarities).filter(|(l, _)| **l >= 0).map(|(_, s)| *s).collect();
+    let (labels, similarities) = (nearest.labels.as_slice(), &nearest.similarities);
+    let old_labels = &labels[..first_new];
+    let mut old = similarities_without_own(old_labels, similarities);
     old.sort_unstable_by(f64::total_cmp);
     let least = old.get(old.len() / UNFIT_ONE_IN).copied().unwrap_or(0.0);
     let mut new: Vec<u32> =
@@ -103,9 +105,7 @@ pub fn opened_clusters(
     let n_new = new.len();
     // The worst first, on a tie by number: the sort is stable.
     new.sort_by(|&a, &b| similarities[a as usize].total_cmp(&similarities[b as usize]));
-    let n_unfit = new.partition_point(|&doc| {
-        similarities[doc as usize] < least || nearest.labels.as_slice()[doc as usize] < 0
-    });
+    let n_unfit = new.partition_point(|&doc| similarities[doc as usize] < least || labels[doc as usize] < 0);
     let (n_wanted, n_chosen) = match number {
         NewClusters::Number(n) if n > n_new => {
             return Err(ErrorKind::Mismatch {
@@ -131,6 +131,27 @@ pub fn opened_clusters(
     let n_terms = centroids.n_terms();
     let list = centroids.clone().into_list().into_iter().chain(opened).collect();
     Ok(OpenedClusters { centroids: Centroids::new(n_terms, list), n_opened, n_unfit })
+}
+
+/// The similarity of each document that has a label to its cluster without it.
+///
+/// The length of the sum of a cluster is the sum of the similarities of its documents to its
+/// centroid, n. Without a document of similarity s, the sum has the product n s - 1 with it, and
+/// the squared length n^2 - 2 n s + 1.
+fn similarities_without_own(labels: &[i32], similarities: &[f64]) -> Vec<f64> {
+    let labelled = || {
+        let known = labels.iter().zip(similarities).filter(|(label, _)| **label >= 0);
+        known.map(|(&label, &similarity)| (label as usize, similarity))
+    };
+    let mut lengths = vec![0.0; labelled().map(|(label, _)| label + 1).max().unwrap_or(0)];
+    labelled().for_each(|(label, similarity)| lengths[label] += similarity);
+    let without = |(label, s): (usize, f64)| {
+        let n: f64 = lengths[label];
+        let squared = n * n - 2.0 * n * s + 1.0;
+        // Alone in its cluster.
+        if squared <= 1e-9 { 0.0 } else { (n * s - 1.0) / squared.sqrt() }
+    };
+    labelled().map(without).collect()
 }
 
 /// How many clusters of the mean size so far the unfit documents fill, beyond those that are

@@ -159,7 +159,8 @@ impl<'a> UnitRows<'a> {
     ///
     /// let rows = |n: usize| {
     ///     let offsets: Vec<u64> = (0..=n as u64).collect();
-    ///     UnitRows::new(SparseRows::from_parts(2, offsets, vec![0, 1][..n].to_vec(), vec![1.0; n]).unwrap())
+    ///     let terms = vec![0, 1][..n].to_vec();
+    ///     UnitRows::new(SparseRows::from_parts(2, offsets, terms, vec![1.0; n]).unwrap())
     /// };
     /// let both = rows(2).joined(&rows(1), &MemoryLimit::default())?;
     /// assert_eq!((both.n_rows(), both.row(1).terms, both.row(2).terms), (3, &[1][..], &[0][..]));

@@ -64,7 +64,7 @@ impl Growing<'_> {
             return Err(UsageError(message.to_owned()).into());
         }
         options.keep = match &self.before.columns {
-            Some(columns) if self.run.keep.keep() != Keep::All => Keep::Named(columns.names().to_vec()),
+            Some(columns) if self.run.keep.keep() != Keep::All => Keep::Present(columns.names().to_vec()),
             Some(_) => Keep::All,
             None => Keep::Nothing,
         };
@@ -135,6 +135,7 @@ impl Growing<'_> {
         let texts = self.texts_after(new.as_ref(), selection)?;
         fail_point("texts written");
         let columns = self.columns_after(new.as_ref(), selection)?;
+        let missing = missing_columns(new.as_ref())?;
         let n_documents = self.whole_documents(new.as_ref(), selection);
         let before = &mut self.before;
         let mut ids: Vec<String> = Vec::with_capacity(n_old + n_added);
@@ -163,6 +164,9 @@ impl Growing<'_> {
         stats.n_documents = n_documents;
         let mut column_remarks = Remarks::default();
         add_columns(&mut column_remarks, columns.as_ref().map_or(&[], KeptColumns::columns));
+        missing
+            .iter()
+            .for_each(|name| column_remarks.say(format!("no new document has a value in column {name}")));
         let source = match before.model.text() {
             Some(model) => Source::Documents {
                 texts,
@@ -222,4 +226,17 @@ impl Growing<'_> {
         });
         passages.n_documents.saturating_sub(n_removed) + n_added
     }
+}
+
+/// The columns of the result in which no new document has a value.
+fn missing_columns(new: Option<&NewDocuments>) -> Result<Vec<String>> {
+    let Some(store) = new.and_then(|new| new.columns.as_ref()) else { return Ok(Vec::new()) };
+    let mut has_value = vec![false; store.names().len()];
+    let mut rows = store.rows();
+    while has_value.contains(&false)
+        && let Some(row) = rows.next_row()?
+    {
+        row.values().for_each(|(column, _)| has_value[column] = true);
+    }
+    Ok(store.names().iter().zip(has_value).filter(|(_, has)| !has).map(|(name, _)| name.clone()).collect())
 }

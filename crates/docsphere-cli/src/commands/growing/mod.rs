@@ -19,7 +19,7 @@ use docsphere::{
     Centroids, Fit, FitOptions, Init, Labels, Moment, NewClusters, Params, fail_point, on_threads,
     opened_clusters,
 };
-use docsphere_result::edits::base_of;
+use docsphere_result::edits::{Edit, Edits, Operation, base_of};
 use docsphere_result::{ChangeEntry, GroupsFile, Setting, names, read_assignments};
 
 use self::arguments::arguments_of;
@@ -112,6 +112,7 @@ impl<'a> Growing<'a> {
     /// Goes on with the documents afterwards, and writes the result.
     pub(super) fn finish(mut self, after: After, number: NewClusters) -> Result<()> {
         let After { mut loaded, labels, first_new, mut change } = after;
+        self.check_new_clusters(number)?;
         fail_point("documents read");
         let threads = self.args.threads;
         on_threads(threads, || loaded.rows.save(self.folder.file(names::ROWS)))??;
@@ -150,6 +151,18 @@ impl<'a> Growing<'a> {
         self.progress.summarize(fit.model.centroids().n_clusters());
         let outcome = on_threads(threads, || self.write(fit, &mut loaded, &change))??;
         self.tell(&outcome, &loaded, &change)
+    }
+
+    /// Refuses new clusters where edits have given their numbers to the parts of others.
+    fn check_new_clusters(&self, number: NewClusters) -> Result<()> {
+        let edits = Edits::read(&self.before.folder, &memory::of_readers())?;
+        let is_split = |edit: &Edit| matches!(edit.operation, Operation::Split { .. });
+        ensure!(
+            number == NewClusters::None || !edits.edits.iter().any(is_split),
+            "{}: docsphere edit has split clusters of it, and their parts have the next numbers, so no others can be opened; take these edits back first",
+            self.before.folder.display()
+        );
+        Ok(())
     }
 
     /// The params of the run that goes on: one run, which does not merge clusters.
