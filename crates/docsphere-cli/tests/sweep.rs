@@ -179,7 +179,7 @@ fn a_signal_drops_the_number_in_progress_and_writes_those_that_are_done() {
     assert_eq!(file["complete"], false);
     let told = format!("\ninterrupted after {n_done} of {} numbers: those are written\n", numbers.len());
     assert!(done.stdout.contains(&told), "{}", done.stdout);
-    assert_eq!(place.names("out").len(), n_done + 2);
+    assert_eq!(place.names("out").len(), n_done + 3, "run.toml, sweep.html, sweep.json");
     numbers[..n_done].iter().for_each(|k| place.assert_complete(&format!("out/k-{k}")));
     assert!(place.read("out/sweep.html").contains("The sweep was ended after "));
 }

@@ -67,7 +67,7 @@ impl MoreWords {
         let Some((name, typed)) = matches.subcommand() else { return Ok(MoreWords::default()) };
         let Some(subcommand) = command.find_subcommand(name) else { return Ok(MoreWords::default()) };
         let of = |id: &str| typed.try_get_one::<PathBuf>(id).ok().flatten();
-        // Small files; the limit of the process is not known yet.
+        // The memory limit is one of the options; such a file is small in any case.
         let limit = MemoryLimit::default();
         if let Some(path) = of("config") {
             let file = Configuration::read(path, &limit)?;
