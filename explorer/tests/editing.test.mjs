@@ -92,7 +92,8 @@ test("a million documents behind a server: soon there, and filtered well below 3
   await page.locator("#filters > [role=status]").getByText("Drag over bars, or choose values.", { exact: true }).waitFor();
   const ready = Date.now() - started;
   const times = [];
-  // On and off again, and the fastest counts: a machine that others use, too, may be slow for a while.
+  // On and off again, and the fastest counts: a machine that others use, too, may be slow for a
+  // while.
   for (const name of ["north", "south", "east", "west", "north", "south", "east", "west", "abroad", "north", "south"]) {
     times.push(
       await page.evaluate((value) => {

@@ -168,8 +168,8 @@ pub(crate) fn limits_of(result: &Path) -> PageLimits {
     limits
 }
 
-/// Writes the search index of an edited result, unless it is there: that of the run or of the folder
-/// `from`, if its clusters are the same; else that of `from` with other clusters.
+/// Writes the search index of an edited result, unless it is there: that of the run or of the
+/// folder `from`, if its clusters are the same; else that of `from` with other clusters.
 #[cfg(feature = "serve")]
 fn put_index(from: &Path, out: &Path) -> Result<()> {
     let limit = memory::of_readers();

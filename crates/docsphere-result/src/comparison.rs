@@ -4,8 +4,8 @@
 //! documents differ. A cluster *goes* to the cluster that has most of its documents, if that is at
 //! least half of them ([`MATCH`]); and it *comes* from the cluster that at least half of its
 //! documents are from. All documents of a cluster count, also those that the other result does not
-//! have or has in no cluster, and copies. With centroids, the most similar one counts, if its similarity is at least
-//! [`MATCH`]. Then, for a cluster of the first result:
+//! have or has in no cluster, and copies. With centroids, the most similar one counts, if its
+//! similarity is at least [`MATCH`]. Then, for a cluster of the first result:
 //!
 //! 1. *split*: two or more clusters come from it;
 //! 2. *merged*: it goes to a cluster to which others go, too;

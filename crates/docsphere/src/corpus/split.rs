@@ -19,8 +19,8 @@
 //!
 //! Cost: linear in the text, two or three passes over it. From each blank or bracket behind a full
 //! stop, the search for the end of a sentence looks ahead as far as the next letter, so without
-//! [`LONG_GAP`] a long run of them would take the square of its length. Memory: a copy of one paragraph, if it
-//! has line ends in it.
+//! [`LONG_GAP`] a long run of them would take the square of its length. Memory: a copy of one
+//! paragraph, if it has line ends in it.
 
 use std::borrow::Cow;
 use std::fmt;

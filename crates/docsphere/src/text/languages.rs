@@ -6,8 +6,8 @@
 //! a document depend on its text and the options alone, not on other documents, their order or the
 //! number of threads.
 //!
-//! **Cost.** About 100 µs per document, and a third of that or less for a few languages. The lists of stop
-//! words of all languages take about 2 MB.
+//! **Cost.** About 100 µs per document, and a third of that or less for a few languages. The lists
+//! of stop words of all languages take about 2 MB.
 
 use std::collections::BTreeMap;
 use std::fmt;

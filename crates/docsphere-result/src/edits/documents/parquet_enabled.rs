@@ -106,7 +106,8 @@ impl<T: Copy> Column<T> {
     }
 }
 
-/// Gives the columns of some lines the values after all edits; `None` if the file has other columns.
+/// Gives the columns of some lines the values after all edits; `None` if the file has other
+/// columns.
 fn relabel_columns(
     group: &dyn RowGroupReader,
     columns: &mut [AnyColumn],
