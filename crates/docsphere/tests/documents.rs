@@ -16,7 +16,9 @@ fn paths_in(text: &str) -> Vec<String> {
         let known =
             [".rs", ".md", ".toml", ".py", ".ts", ".mjs", ".html"].iter().any(|end| word.ends_with(end));
         let plain = word.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c));
-        plain && (known || word.ends_with('/')) && !word.starts_with('.')
+        // A file of results, not of the repository.
+        let is_result = word == "run.toml";
+        plain && (known || word.ends_with('/')) && !word.starts_with('.') && !is_result
     };
     quoted.filter(|word| is_path(word)).map(str::to_owned).collect()
 }

@@ -15,8 +15,7 @@ use std::cell::Cell;
 use foldhash::{HashMap, HashMapExt};
 
 use super::field_names::{MAX_SHOWN, find_field};
-use super::json_layout::Values;
-use super::jsonl::without_lone_surrogates;
+use super::json_layout::{Values, without_lone_surrogates};
 use super::kept::{BETWEEN_FIELDS, Keep};
 use super::options::CorpusOptions;
 

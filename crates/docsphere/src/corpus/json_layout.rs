@@ -390,6 +390,30 @@ impl Read for Elements {
     }
 }
 
+/// The record with every lone surrogate escape replaced; `None` if it has none.
+pub(super) fn without_lone_surrogates(record: &str) -> Option<String> {
+    let unit = |at: usize| -> Option<u16> {
+        let digits = record.as_bytes().get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut mended = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = memchr::memchr(b'\\', &record.as_bytes()[at..]) {
+        at += found;
+        match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                mended.push_str(&record[copied..at]);
+                mended.push_str("\\ufffd");
+                at += 6;
+                copied = at;
+            }
+            _ => at = (at + 2).min(record.len()),
+        }
+    }
+    (copied > 0).then(|| mended + &record[copied..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
