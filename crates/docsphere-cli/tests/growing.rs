@@ -600,7 +600,7 @@ fn a_cluster_is_clustered_by_itself_from_the_texts_of_the_result() {
     let body = |n: usize| {
         format!(
             "{}\n",
-            json!({"key": format!("d{n}"), "body": format!("<b>{}</b>", texts[n]), "text": n, "kind": (if n % 2 == 0 { "a" } else { "b" })})
+            json!({"key": format!("d{n}"), "body": format!("<b>{}</b>", texts[n]), "text": n, "kind": (["a", "b"][n % 2])})
         )
     };
     place.write("base.jsonl", (0..600).map(body).collect::<String>());

@@ -150,7 +150,7 @@ impl Points {
         for (doc, (cluster, byte)) in self.clusters.iter_mut().zip(&mut self.similarities).enumerate() {
             let placed = place(*cluster, doc);
             *cluster = placed.cluster;
-            *byte = placed.similarity.map_or(*byte, |similarity| in_byte(similarity));
+            *byte = placed.similarity.map_or(*byte, in_byte);
         }
         let is_shown: Vec<bool> = self.sample.iter().map(|&doc| self.clusters[doc as usize] >= 0).collect();
         let mut shown = is_shown.iter();

@@ -84,7 +84,7 @@ pub(super) async fn add(State(served): State<Arc<Served>>, request: Request) -> 
             Ok(operation) => change(served, move |edits| edits.add(operation, now())).await,
             Err(error) => refusal(StatusCode::BAD_REQUEST, &format!("is not an edit: {error}")),
         },
-        Err(refused) => refused,
+        Err((status, message)) => refusal(status, message),
     }
 }
 
@@ -98,13 +98,13 @@ pub(super) async fn undo(State(served): State<Arc<Served>>, request: Request) ->
             };
             change(served, undo).await
         }
-        Err(refused) => refused,
+        Err((status, message)) => refusal(status, message),
     }
 }
 
-/// The body of a request that may edit.
-async fn body(served: &Served, request: Request) -> Result<Vec<u8>, Response> {
-    let no = |status, message: &str| Err(refusal(status, message));
+/// The body of a request that may edit, or why it may not.
+async fn body(served: &Served, request: Request) -> Result<Vec<u8>, (StatusCode, &'static str)> {
+    let no = |status, message| Err((status, message));
     if !served.editing.is_allowed {
         return no(StatusCode::FORBIDDEN, "this server takes no edits; start it with docsphere serve --edit");
     }

@@ -405,7 +405,7 @@ fn merged(parts: &[ClusterEntry], into: &ClusterEntry) -> ClusterEntry {
 /// of each.
 fn shown(parts: &[ClusterEntry], of: impl Fn(&ClusterEntry) -> &Vec<DocumentEntry>) -> Vec<DocumentEntry> {
     let n_shown = parts.iter().map(|part| of(part).len()).max().unwrap_or(0);
-    let places = (0..n_shown).flat_map(|place| parts.iter().filter_map(move |part| Some((part, place))));
+    let places = (0..n_shown).flat_map(|place| parts.iter().map(move |part| (part, place)));
     places.filter_map(|(part, place)| of(part).get(place)).take(n_shown).cloned().collect()
 }
 
