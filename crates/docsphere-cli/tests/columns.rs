@@ -122,6 +122,7 @@ fn every_format_gives_the_same_columns_and_the_clusters_do_not_depend_on_them() 
                 "points.docsphere",
                 "report.html",
                 "rows.docsphere",
+                "run.toml",
                 "texts.docsphere",
                 "trace.json"
             ]
