@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
+use docsphere_result::edits::base_of;
 use docsphere_result::{AssignmentsFormat, ClustersFile, Setting, names};
 
 use super::super::{Command, cluster};
@@ -75,7 +76,9 @@ fn settings_of_run(settings: &[Setting], typed: &[Setting]) -> Vec<Setting> {
 
 /// The options for the files that a result has.
 fn written_files(folder: &Path, clusters: &ClustersFile) -> Result<Vec<String>> {
-    let has = |name: &str| folder.join(name).exists();
+    // Of an edited result, those that the run has written, too.
+    let base = base_of(folder);
+    let has = |name: &str| folder.join(name).exists() || base.join(name).exists();
     let format = AssignmentsFormat::ALL.iter().find(|format| has(format.file_name()));
     let Some(format) = format else {
         bail!("{}: its assignments are in parts; only one file can be changed", folder.display());
