@@ -12,7 +12,7 @@
 //! stays as `OUT.new`.
 //!
 //! A result that is *changed*, not replaced, may hold files of others: they go along into the new
-//! folder ([`carried`](super::carried)). Meanwhile it is locked ([`ResultLock`]).
+//! folder ([`carried`]). Meanwhile it is locked ([`ResultLock`]).
 
 use std::fs::{self, File};
 use std::io;

@@ -115,18 +115,8 @@ impl Language {
         LANGUAGES[usize::from(self.0)].0
     }
 
-    /// The code of three letters by which the detector knows it.
-    pub(super) fn code(self) -> &'static str {
-        LANGUAGES[usize::from(self.0)].2
-    }
-
-    /// The language of a detector's code.
-    pub(super) fn of_code(code: &str) -> Option<Language> {
-        Language::all().find(|language| language.code() == code)
-    }
-
-    /// The language of a name or an ISO 639 code.
-    fn of_name(name: &str) -> Result<Language> {
+    /// The language of a name or an ISO 639 code, which the detector has, too.
+    pub(super) fn of_name(name: &str) -> Result<Language> {
         let wanted = name.trim().to_lowercase();
         let is_named = |&(name, code, three): &(&str, &str, &str)| [name, code, three].contains(&&wanted[..]);
         match LANGUAGES.iter().position(is_named) {
@@ -296,7 +286,9 @@ mod tests {
     fn languages_are_found_by_name_and_code() {
         for language in Language::all() {
             assert_eq!(Language::of_name(&language.name().to_uppercase()).unwrap(), language);
-            assert_eq!(Language::of_code(language.code()), Some(language));
+            let (_, two, three) = LANGUAGES[usize::from(language.0)];
+            assert_eq!(Language::of_name(two).unwrap(), language);
+            assert_eq!(Language::of_name(three).unwrap(), language);
         }
         assert!(LANGUAGES.is_sorted());
         assert_eq!(candidates("en, German").unwrap().len(), 2);

@@ -49,7 +49,7 @@ impl<'a> UnitRows<'a> {
     /// Like [`new`](Self::new), but checks the memory limit before it copies.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the limit leaves no room for a copy of
+    /// [`ErrorKind::Memory`] if the limit leaves no room for a copy of
     /// the values, or of the whole matrix if some values become zero.
     pub fn new_within(rows: SparseRows<'a>, memory: &MemoryLimit) -> Result<Self> {
         let mut zero_rows = Vec::new();
@@ -144,7 +144,7 @@ impl<'a> UnitRows<'a> {
     /// A copy of the rows whose number `keeps` accepts, in order.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if the limit leaves no room for the copy.
+    /// [`ErrorKind::Memory`] if the limit leaves no room for the copy.
     pub fn filtered(&self, keeps: impl Fn(usize) -> bool, memory: &MemoryLimit) -> Result<UnitRows<'static>> {
         let kept: Vec<u32> = (0..self.n_rows()).filter(|&number| keeps(number)).map(|n| n as u32).collect();
         let nnz: usize = kept.iter().map(|&number| self.row(number as usize).nnz()).sum();
@@ -168,9 +168,9 @@ impl<'a> UnitRows<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) for another number of terms;
-    /// [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge) for more than
-    /// [`MAX_ROWS`](crate::MAX_ROWS) rows; [`ErrorKind::Memory`](crate::ErrorKind::Memory).
+    /// [`ErrorKind::Mismatch`] for another number of terms;
+    /// [`ErrorKind::TooLarge`] for more than
+    /// [`MAX_ROWS`](crate::MAX_ROWS) rows; [`ErrorKind::Memory`].
     pub fn joined(self, others: &UnitRows<'_>, memory: &MemoryLimit) -> Result<UnitRows<'static>> {
         let n_terms = self.n_terms();
         if others.n_terms() != n_terms {
