@@ -85,7 +85,7 @@ pub(super) fn has_lines(encoding: &'static Encoding) -> bool {
 const START_BYTES: usize = 1 << 10;
 
 /// Bytes that a start must have to tell whether it is UTF-16, unless it begins with ASCII in it.
-pub(super) const MIN_UTF16_BYTES: usize = 32;
+const MIN_UTF16_BYTES: usize = 32;
 
 /// UTF-16 without a byte order mark: the start of the file has no control characters in it, at
 /// least one character of ASCII (a blank, a line end), and letters otherwise. ASCII with a zero
@@ -101,7 +101,7 @@ fn utf16_without_mark(start: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// The kind of UTF-16 in which the start of a file is text, if it is long enough to tell.
-pub(super) fn utf16_text(start: &[u8]) -> Option<&'static Encoding> {
+fn utf16_text(start: &[u8]) -> Option<&'static Encoding> {
     let start = &start[..start.len().min(START_BYTES) & !1];
     if start.len() < MIN_UTF16_BYTES || !start.contains(&0) {
         return None;
@@ -158,6 +158,42 @@ fn is_utf8(bytes: &[u8]) -> bool {
     valid.chars().filter(|character| !character.is_ascii()).nth(1).is_some()
 }
 
+/// A text may have one control character in so many bytes: old programs left some behind.
+const BYTES_PER_CONTROL: usize = 32;
+
+/// First bytes of a file, in which binary formats have several control characters.
+const MAGIC_BYTES: usize = 16;
+
+/// Whether bytes have more control characters than a text has. UTF-16 has zeros, beside its ASCII.
+pub(super) fn is_binary(sample: &[u8]) -> bool {
+    let is_control = |byte: &u8| matches!(byte, 0..=8 | 14..=26 | 28..=31 | 127);
+    let n_controls = |bytes: &[u8]| bytes.iter().filter(|byte| is_control(byte)).count();
+    match sample {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return false,
+        _ if utf16_text(sample).is_some() => return false,
+        // Too short to tell.
+        [1..0x80, 0, 1..0x80, 0, ..] | [0, 1..0x80, 0, 1..0x80, ..] if sample.len() < MIN_UTF16_BYTES => {
+            return sample.iter().any(|byte| *byte != 0 && is_control(byte));
+        }
+        _ => {}
+    }
+    n_controls(&sample[..sample.len().min(MAGIC_BYTES)]) > 1
+        || n_controls(sample) * BYTES_PER_CONTROL > sample.len()
+}
+
+/// Fewer bytes than this are too few to tell that a list of documents is none.
+const MIN_BINARY_BYTES: usize = 512;
+
+/// Refuses a list of documents that is no text.
+fn check_text(start: &[u8]) -> Result<()> {
+    if start.len() < MIN_BINARY_BYTES || !is_binary(start) {
+        return Ok(());
+    }
+    let what = "binary data as text".to_owned();
+    let hint = "convert the file to text; if it is text, name its encoding".to_owned();
+    Err(ErrorKind::Unsupported { what, hint }.into())
+}
+
 /// The encoding that the first bytes of a file tell, and the length of its mark. Bytes without a
 /// mark tell nothing if the encoding was named.
 fn marked(start: &[u8], is_named: bool) -> Result<Option<(&'static Encoding, usize)>> {
@@ -188,6 +224,9 @@ pub(super) fn decoded(
         if let Some((marked, length)) = marked(&start, encoding.is_some())? {
             encoding = Some(marked);
             start.drain(..length);
+        }
+        if encoding.is_none() {
+            check_text(&start)?;
         }
         reader = Box::new(Cursor::new(start).chain(reader));
     }
@@ -517,5 +556,25 @@ mod tests {
         let late = [vec![b'a'; SEARCHED_BYTES as usize], vec![0xe9; 9]].concat();
         assert_eq!(find(slow(&late, 1 << 18), None).unwrap(), UTF_8);
         assert_ne!(find(slow(&late[1..], 1 << 18), None).unwrap(), UTF_8);
+    }
+
+    #[test]
+    fn binary_data_is_no_list_of_texts() {
+        let read = |bytes: Vec<u8>, encoding| {
+            let known = Known { encoding, is_start: true };
+            decoded(Box::new(Cursor::new(bytes)), known, &Arc::default()).map(drop)
+        };
+        let mut state = 1u32;
+        let mut byte = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        let noise: Vec<u8> = (0..4096).map(|_| byte()).collect();
+        let message = read(noise.clone(), None).unwrap_err().to_string();
+        assert!(message.starts_with("binary data as text is not supported"), "{message}");
+        assert!(read(noise, Some(encoding_rs::WINDOWS_1252)).is_ok(), "its encoding was named");
+        // Old programs left some control characters behind.
+        assert!(read("cats purr\u{1} softly, all day long\n".repeat(100).into_bytes(), None).is_ok());
+        assert!(read(vec![7; 100], None).is_ok(), "too short to tell");
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use infer::MatcherType;
 
-use crate::corpus::encoding::{MIN_UTF16_BYTES, utf16_text};
+use crate::corpus::encoding::is_binary;
 
 /// First bytes of a file by which its kind is found.
 pub(in crate::corpus) const SAMPLE_BYTES: usize = 1 << 13;
@@ -99,29 +99,6 @@ impl Kind {
             _ => Skipped::Binary,
         })
     }
-}
-
-/// A text may have one control character in so many bytes: old programs left some behind.
-const BYTES_PER_CONTROL: usize = 32;
-
-/// First bytes of a file, in which binary formats have several control characters.
-const MAGIC_BYTES: usize = 16;
-
-/// Whether bytes have more control characters than a text has. UTF-16 has zeros, beside its ASCII.
-fn is_binary(sample: &[u8]) -> bool {
-    let is_control = |byte: &u8| matches!(byte, 0..=8 | 14..=26 | 28..=31 | 127);
-    let n_controls = |bytes: &[u8]| bytes.iter().filter(|byte| is_control(byte)).count();
-    match sample {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => return false,
-        _ if utf16_text(sample).is_some() => return false,
-        // Too short to tell.
-        [1..0x80, 0, 1..0x80, 0, ..] | [0, 1..0x80, 0, 1..0x80, ..] if sample.len() < MIN_UTF16_BYTES => {
-            return sample.iter().any(|byte| *byte != 0 && is_control(byte));
-        }
-        _ => {}
-    }
-    n_controls(&sample[..sample.len().min(MAGIC_BYTES)]) > 1
-        || n_controls(sample) * BYTES_PER_CONTROL > sample.len()
 }
 
 fn kind_of_text(text: &[u8], path: &Path) -> Kind {
