@@ -1,6 +1,6 @@
 //! The counterpart of `detection_enabled.rs` for builds without detection: refuses it.
 
-use super::languages::Language;
+use super::language_names::Language;
 use crate::error::{ErrorKind, Result};
 
 /// An error: detection is not in this build.

@@ -2,7 +2,7 @@
 
 use whatlang::Lang;
 
-use super::languages::Language;
+use super::language_names::Language;
 use crate::error::Result;
 
 /// Detection is in this build.

@@ -22,6 +22,7 @@ mod dictionary;
 #[cfg(not(feature = "dictionary"))]
 #[path = "dictionary_disabled.rs"]
 mod dictionary;
+mod language_names;
 mod languages;
 mod letters;
 mod options;
@@ -32,8 +33,9 @@ mod unspaced;
 mod urls;
 mod written;
 
+pub use language_names::Language;
+pub use languages::LanguageCounts;
 pub(crate) use languages::Rules;
-pub use languages::{Language, LanguageCounts};
 pub use letters::LetterCounts;
 pub(crate) use letters::n_letters;
 pub use options::{Hyphens, Ngrams, Segmentation, TextOptions, Unspaced};

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::detection;
 use super::dictionary;
-use super::languages::{self, AUTO};
+use super::language_names::{self, AUTO};
 use super::stop_words::{self, StopWords};
 use crate::error::{Error, Result};
 use crate::names::impl_names;
@@ -220,7 +221,8 @@ impl TextOptions {
             stop_words::of_languages(names)?;
         }
         if let Some(names) = &self.language {
-            languages::check(names)?;
+            detection::check_build()?;
+            language_names::candidates(names)?;
         }
         self.stemming().map(drop)
     }
@@ -229,7 +231,7 @@ impl TextOptions {
     pub(super) fn languages_named(&self) -> Result<Vec<&str>> {
         let mut named: Vec<&str> = Vec::new();
         if let Some(names) = self.language.as_deref().filter(|&names| names != AUTO) {
-            languages::of_names(names)?.into_iter().for_each(|language| named.push(language.name()));
+            language_names::of_names(names)?.into_iter().for_each(|language| named.push(language.name()));
         }
         if let StopWords::Language(names) = &self.stop_words {
             named.extend(names.split(',').map(str::trim));
@@ -241,7 +243,7 @@ impl TextOptions {
     pub(super) fn stemming(&self) -> Result<Option<frostem::Stemmer>> {
         let Some(name) = &self.stemmer else { return Ok(None) };
         if name == AUTO && self.language.is_some() {
-            return Ok(self.languages_named()?.iter().find_map(|name| languages::stemmer(name)));
+            return Ok(self.languages_named()?.iter().find_map(|name| language_names::stemmer(name)));
         }
         match frostem::Stemmer::try_from_name(name) {
             Ok(stemmer) => Ok(Some(stemmer)),

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::compounds::Compounds;
-use super::languages::{Language, Languages, Rules};
+use super::language_names::Language;
+use super::languages::{Languages, Rules};
 use super::options::{Ngrams, Segmentation, TextOptions, Unspaced};
 use super::segment::{plain_words, sklearn_words, unicode_words};
 use super::stop_words::{StopSet, StopWords};

@@ -4,7 +4,7 @@
 //! between them are gone. Phrases for people need both: "chief executive officer" is one, "cats,
 //! dogs" is none.
 
-use super::languages::Language;
+use super::language_names::Language;
 use super::tokenizer::{Tokenizer, TokenizerScratch, lower_case};
 use super::unspaced::{begins_unspaced, is_unspaced};
 
