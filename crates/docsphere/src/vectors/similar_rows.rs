@@ -31,8 +31,8 @@
 //! the number of rows. All threads take part.
 //!
 //! **Memory.** 12 bytes per term, an eighth of a byte per entry of the matrix, and 16 for each
-//! entry of a head (at a threshold of 0.9 the rarest terms with a fifth of the squared length). Each
-//! thread has a table of 64 KiB, and a block at most 24 MiB.
+//! entry of a head (at a threshold of 0.9 the rarest terms with a fifth of the squared length).
+//! Each thread has a table of 64 KiB, and a block at most 24 MiB.
 //!
 //! References: Bayardo, Ma, Srikant: "Scaling up all pairs similarity search", WWW 2007,
 //! doi:10.1145/1242572.1242591. Anastasiu, Karypis: "L2AP: Fast cosine similarity search with
