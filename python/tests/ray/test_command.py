@@ -14,7 +14,11 @@ from docsphere.ray._options import arguments, parser, seconds, size
 
 # What a cluster does not do, and why it cannot.
 LEFT_OUT = {
+    "config",  # The entrypoint of the job says all options.
     "vocabulary",  # Matrix files are not divided.
+    "within",  # The documents of a cluster are kept with its result, in one file.
+    "cluster",
+    "no-rows",  # Rows stay with the workers, and are not kept.
     "keep",  # Columns are not kept by workers.
     "date-field",
     "split",  # Documents are not counted by their passages there.
