@@ -123,9 +123,11 @@ mod error;
 mod fail_points;
 mod ids;
 mod labels;
+pub(crate) mod lists;
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 mod memory;
 mod names;
+pub(crate) mod numbers_by_key;
 mod observer;
 pub(crate) mod pool;
 mod record;
@@ -216,7 +218,8 @@ pub use overview::{
 #[cfg(feature = "map")]
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{
-    Counters, Effort, IndexUse, IterationRecord, Refine, RunRecord, StageSeconds, StopReason, Strategy, Trace,
+    Counters, Effort, IndexUse, IterationRecord, PhaseSeconds, Refine, RunRecord, StageSeconds, StopReason,
+    Strategy, Trace,
 };
 pub use seeding::Init;
 pub use simd::Simd;

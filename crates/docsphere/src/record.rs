@@ -223,6 +223,31 @@ pub struct StageSeconds {
     pub prepare: f64,
     /// Rows to labels.
     pub assign: f64,
+    /// Where the time of `prepare` and `assign` went, for a strategy that says so, in one process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhaseSeconds>,
+}
+
+/// Seconds per phase of an assignment by [`Strategy::Drift`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PhaseSeconds {
+    /// Sorting the rows by cluster when many documents have moved, and the members of each cluster.
+    pub arrange: f64,
+    /// Similarities of documents to their own centroids.
+    pub own: f64,
+    /// Choosing the documents that are compared with other centroids.
+    pub choose: f64,
+    /// Ranking the centroids, and building columns from them.
+    pub columns: f64,
+    /// Comparing documents with columns.
+    pub scan: f64,
+    /// Exact similarities of the candidates, and the labels that follow from them.
+    pub settle: f64,
+    /// Documents that are compared with all centroids, through posting lists.
+    pub postings: f64,
+    /// Writing labels and similarities.
+    pub write: f64,
 }
 
 impl StageSeconds {

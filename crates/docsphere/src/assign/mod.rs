@@ -28,6 +28,7 @@ mod paper;
 mod postings;
 mod rivals;
 mod sizes;
+mod term_ranges;
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -36,14 +37,14 @@ use std::time::Instant;
 use crate::centroids::{Centroids, Movement};
 use crate::error::Result;
 use crate::labels::Assignment;
-use crate::record::{Counters, IndexUse, Strategy};
+use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy};
 use crate::simd::Level;
 use crate::vectors::UnitRows;
 
 pub(crate) use choice::greatest;
 pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
-pub(crate) use rivals::{Rivals, Wanted};
+pub(crate) use rivals::{Rival, Rivals, Wanted};
 pub(crate) use sizes::Sizes;
 
 /// The centroids to which every shard assigns its documents, and their changes: the same for all
@@ -178,11 +179,13 @@ pub(crate) struct Assigned {
     pub(crate) index: Option<IndexUse>,
     /// Seconds spent building the search structure over the centroids.
     pub(crate) prepare_seconds: f64,
+    /// Where the time went, if the strategy says so.
+    pub(crate) phases: Option<PhaseSeconds>,
 }
 
 impl Assigned {
     fn plainly(strategy: Strategy, counters: Counters, prepare_seconds: f64) -> Self {
-        Assigned { counters, strategy, filters_off: false, index: None, prepare_seconds }
+        Assigned { counters, strategy, filters_off: false, index: None, prepare_seconds, phases: None }
     }
 }
 

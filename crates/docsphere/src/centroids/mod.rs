@@ -6,6 +6,8 @@ mod movement;
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 pub(crate) use movement::{Moved, Movement};
 
 use crate::container::Kind;
@@ -116,7 +118,7 @@ impl Centroids {
 
     /// Whether no value is negative. Always true for centroids of rows without negative values.
     pub(crate) fn is_non_negative(&self) -> bool {
-        self.list.iter().all(|centroid| centroid.values.iter().all(|&value| value >= 0.0))
+        self.list.par_iter().all(|centroid| centroid.values.iter().all(|&value| value >= 0.0))
     }
 
     pub(crate) fn get(&self, cluster: usize) -> &Centroid {

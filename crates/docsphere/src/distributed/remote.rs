@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::seeding::{Draw, Drawable, Joined, Lowered, Ordered, Placed, Seed, SeedSource, content_hash};
 use crate::shards::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
 use crate::summary::source::{ClusterFacts, Extremes, SummarySource, add_counts};
-use crate::update::{BATCH_CLUSTERS, Candidate, Delta, Fitting, Refill, Touched};
+use crate::update::{Candidate, Delta, Fitting, Refill, Touched, batch_clusters};
 
 /// Documents per bucket of a draw. The rows of a bucket travel with every draw, so there are fewer
 /// than in one process.
@@ -400,7 +400,7 @@ impl Shards for RemoteShards<'_> {
         self.set_stage("updating centroids");
         let mut all = all.ok_or_else(damaged)?;
         // Workers work at the same time: the slowest counts, and messages are part of the update.
-        let PassSeconds { prepare, assign, compare } = &mut all.seconds;
+        let PassSeconds { prepare, assign, compare, .. } = &mut all.seconds;
         (*prepare, *assign) = slowest;
         *compare = (start.elapsed().as_secs_f64() - *prepare - *assign).max(0.0);
         Ok(all)
@@ -472,7 +472,7 @@ impl Shards for RemoteShards<'_> {
 
     fn clusters_per_delta(&self, n_touched: usize) -> usize {
         let share = n_touched as u64 * DELTA_ENTRIES / self.moved_nnz.max(1);
-        BATCH_CLUSTERS.max(share.min(n_touched as u64) as usize)
+        batch_clusters(1).max(share.min(n_touched as u64) as usize)
     }
 
     fn keep(&mut self) -> Result<()> {
@@ -627,7 +627,7 @@ fn passed(part: PassedDocuments) -> Passed {
         strategy: part.strategy,
         filters_off: part.filters_off,
         index: part.index,
-        seconds: PassSeconds { prepare, assign, compare },
+        seconds: PassSeconds { prepare, assign, compare, phases: None },
         strategy_bytes: part.strategy_bytes,
     }
 }

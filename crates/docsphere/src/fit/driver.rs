@@ -516,6 +516,7 @@ impl Driver<'_> {
                 update: passed.seconds.compare,
                 prepare: passed.seconds.prepare,
                 assign: passed.seconds.assign,
+                phases: passed.seconds.phases,
             },
             strategy_bytes: passed.strategy_bytes,
         };

@@ -423,7 +423,7 @@ impl<'a> LocalShard<'a> {
         let start = Instant::now();
         let given: Vec<u32> = self.given.iter().map(|&(doc, _)| doc).collect();
         let of_shard = ShardStep::new(step, &self.rows, &given);
-        let Assigned { counters, strategy, filters_off, index, prepare_seconds } =
+        let Assigned { counters, strategy, filters_off, index, prepare_seconds, phases } =
             self.assigner.assign(&of_shard, &mut self.assignment)?;
         if step.is_cancelled() {
             return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
@@ -455,6 +455,7 @@ impl<'a> LocalShard<'a> {
                 prepare: prepare_seconds,
                 assign: assign_seconds - prepare_seconds,
                 compare: start.elapsed().as_secs_f64() - assign_seconds,
+                phases,
             },
             strategy_bytes: self.assigner.memory_bytes() as u64,
         })

@@ -27,9 +27,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::assign::Step;
 use crate::error::{Error, Result};
-use crate::record::{Counters, IndexUse, Strategy};
+use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy};
 use crate::seeding::SeedSource;
-use crate::update::{BATCH_CLUSTERS, Candidate, Delta, Fitting, Refill, Touched};
+use crate::update::{Candidate, Delta, Fitting, Refill, Touched, batch_clusters};
 use crate::vectors::{RowWeights, UnitRows};
 
 /// What is known of all rows together.
@@ -105,6 +105,8 @@ pub(crate) struct PassSeconds {
     pub(crate) assign: f64,
     /// Finding out who moved.
     pub(crate) compare: f64,
+    /// Where the time of the assignment went, if there is one shard whose strategy says so.
+    pub(crate) phases: Option<PhaseSeconds>,
 }
 
 impl Passed {
@@ -123,6 +125,7 @@ impl Passed {
         self.seconds.prepare += other.seconds.prepare;
         self.seconds.assign += other.seconds.assign;
         self.seconds.compare += other.seconds.compare;
+        self.seconds.phases = None;
         self.strategy_bytes += other.strategy_bytes;
     }
 }
@@ -182,7 +185,7 @@ pub(crate) trait Shards: SeedSource + Send {
     /// For how many of `n_touched` clusters to ask for deltas at a time. Changes the time and the
     /// memory, never the sums.
     fn clusters_per_delta(&self, _n_touched: usize) -> usize {
-        BATCH_CLUSTERS
+        batch_clusters(rayon::current_num_threads())
     }
 
     /// Keeps labels and similarities of the run that has ended as the best so far.

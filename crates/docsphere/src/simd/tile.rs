@@ -21,7 +21,7 @@ pub(crate) struct Weighted {
 }
 
 /// The lookup entry of a term.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(16))]
 pub(crate) struct Lookup {
     /// The number of its table row; [`weigh`](super::weigh)'s `n_rows` or more if the table has

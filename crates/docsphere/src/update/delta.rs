@@ -12,17 +12,20 @@
 //! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta;
 //! `8.125 * n_terms` per thread for the scratch; 12 bytes per moved document during grouping.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use rayon::prelude::*;
 
 use crate::labels::Assignment;
+use crate::lists::{concatenated, n_tasks, task_range};
+use crate::numbers_by_key::NumbersByKey;
 use crate::pool::Pool;
 use crate::vectors::{RowWeights, UnitRows};
 
 /// A document that joined or left a cluster.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Change {
     pub(crate) cluster: u32,
     /// The position of the document in its shard.
@@ -51,7 +54,7 @@ impl Change {
                 changes
             })
             .collect();
-        found.concat()
+        concatenated(&found)
     }
 
     /// The entries that it adds to the sum of the cluster.
@@ -84,17 +87,14 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
-    /// The clusters touched by these changes, which are sorted by cluster.
-    fn by(changes: &[Change], weights: &RowWeights<'_>) -> Vec<Self> {
+    /// The cluster of these changes, which are all of one.
+    fn by(changes: &[Change], weights: &RowWeights<'_>) -> Self {
         let member = |change: &Change| match change.joined {
             _ if weights.weight(change.doc as usize) == 0.0 => 0,
             true => 1,
             false => -1,
         };
-        let groups = changes.chunk_by(|a, b| a.cluster == b.cluster);
-        groups
-            .map(|group| Touched { cluster: group[0].cluster, members: group.iter().map(member).sum() })
-            .collect()
+        Touched { cluster: changes[0].cluster, members: changes.iter().map(member).sum() }
     }
 
     /// Adds the touched clusters of another set of documents; both lists ascend by cluster.
@@ -129,33 +129,62 @@ fn merged<T>(a: Vec<T>, b: Vec<T>, cluster: impl Fn(&T) -> u32, join: impl Fn(T,
 
 /// The document moves that are not yet in the sums, by cluster.
 #[derive(Default)]
-pub(crate) struct Changes(Vec<Change>);
+pub(crate) struct Changes {
+    /// Ascending by cluster, then by document.
+    list: Vec<Change>,
+    /// The changes of each cluster that has some.
+    groups: Vec<Range<usize>>,
+}
+
+/// Changes per task of finding out where clusters begin.
+const TASK_CHANGES: usize = 1 << 13;
 
 impl Changes {
     /// The moves from one set of labels to the next, and the clusters that they touch.
     pub(crate) fn between(before: &[u32], after: &[u32], weights: &RowWeights<'_>) -> (Self, Vec<Touched>) {
-        let mut changes = Changes::default();
-        let touched = changes.add(Change::between(before, after), weights);
+        let changes = Changes::of(by_cluster(Change::between(before, after)));
+        let touched = changes.touched(weights);
         (changes, touched)
     }
 
     /// Adds moves; returns the clusters that they touch.
-    pub(crate) fn add(&mut self, mut more: Vec<Change>, weights: &RowWeights<'_>) -> Vec<Touched> {
-        let in_order = |change: &Change| (change.cluster, change.doc);
-        more.par_sort_unstable_by_key(in_order);
-        let touched = Touched::by(&more, weights);
-        if self.0.is_empty() {
-            self.0 = more;
+    pub(crate) fn add(&mut self, more: Vec<Change>, weights: &RowWeights<'_>) -> Vec<Touched> {
+        let more = Changes::of(sorted(more));
+        let touched = more.touched(weights);
+        *self = if self.list.is_empty() {
+            more
         } else {
-            self.0.extend(more);
-            self.0.par_sort_unstable_by_key(in_order);
-        }
+            let mut list = std::mem::take(&mut self.list);
+            list.extend(more.list);
+            Changes::of(sorted(list))
+        };
         touched
+    }
+
+    /// Changes that are sorted.
+    fn of(list: Vec<Change>) -> Self {
+        let is_same = |a: &Change, b: &Change| a.cluster == b.cluster;
+        let groups = |task: usize| -> Vec<Range<usize>> {
+            let range = task_range(&list, task, TASK_CHANGES, is_same);
+            let mut end = range.start;
+            let groups = list[range].chunk_by(is_same).map(|group| {
+                end += group.len();
+                end - group.len()..end
+            });
+            groups.collect()
+        };
+        let groups: Vec<Vec<Range<usize>>> =
+            (0..n_tasks(&list, TASK_CHANGES)).into_par_iter().map(groups).collect();
+        Changes { groups: groups.into_iter().flatten().collect(), list }
+    }
+
+    fn touched(&self, weights: &RowWeights<'_>) -> Vec<Touched> {
+        self.groups.par_iter().map(|group| Touched::by(&self.list[group.clone()], weights)).collect()
     }
 
     /// The documents that moved; twice if they left a cluster and joined another.
     pub(crate) fn docs(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().map(|change| change.doc)
+        self.list.iter().map(|change| change.doc)
     }
 
     /// The resulting changes of the sums of these clusters.
@@ -166,10 +195,29 @@ impl Changes {
         weights: &RowWeights<'_>,
         scratch: &DeltaScratch,
     ) -> Delta {
-        let from = self.0.partition_point(|change| change.cluster < *clusters.start());
-        let to = self.0.partition_point(|change| change.cluster <= *clusters.end());
-        Delta::of(rows, weights, &self.0[from..to], scratch)
+        let cluster = |group: &Range<usize>| self.list[group.start].cluster;
+        let from = self.groups.partition_point(|group| cluster(group) < *clusters.start());
+        let to = self.groups.partition_point(|group| cluster(group) <= *clusters.end());
+        let part = |group: &Range<usize>| ClusterDelta::of(rows, weights, &self.list[group.clone()], scratch);
+        Delta { clusters: self.groups[from..to].par_iter().with_max_len(1).map(part).collect() }
     }
+}
+
+fn sorted(mut list: Vec<Change>) -> Vec<Change> {
+    list.par_sort_unstable_by_key(|change| (change.cluster, change.doc));
+    list
+}
+
+/// Sorts changes that ascend by document.
+fn by_cluster(list: Vec<Change>) -> Vec<Change> {
+    if list.len() < TASK_CHANGES {
+        return sorted(list);
+    }
+    let n_clusters = list.par_iter().map(|change| change.cluster as usize + 1).max().unwrap_or(0);
+    let mut grouped = NumbersByKey::default();
+    grouped.group(n_clusters, list.len(), |number| Some(list[number].cluster));
+    let numbers = grouped.all().par_iter().with_min_len(TASK_CHANGES);
+    numbers.map(|number| list[number.load(Relaxed) as usize]).collect()
 }
 
 /// The changes of the sum of one cluster.
@@ -197,17 +245,6 @@ pub(crate) struct Scratch {
 const WORDS_PER_SORTED_ENTRY: usize = 4;
 
 impl Delta {
-    /// The delta of these changes, which are sorted by cluster.
-    fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>, changes: &[Change], scratch: &DeltaScratch) -> Self {
-        let groups: Vec<&[Change]> = changes.chunk_by(|a, b| a.cluster == b.cluster).collect();
-        let clusters = groups
-            .par_iter()
-            .with_max_len(1)
-            .map(|group| ClusterDelta::of(rows, weights, group, scratch))
-            .collect();
-        Delta { clusters }
-    }
-
     /// Adds the delta of other documents.
     pub(crate) fn add(&mut self, other: Delta) {
         let clusters = std::mem::take(&mut self.clusters);

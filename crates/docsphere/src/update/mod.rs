@@ -11,12 +11,13 @@ mod sums;
 
 pub(crate) use delta::{Change, Changes, ClusterDelta, Delta, DeltaScratch, Touched};
 pub(crate) use refill::{Candidate, Fitting, Refill};
-pub(crate) use sums::{BATCH_CLUSTERS, Shape, Sums};
+pub(crate) use sums::{Shape, Sums, batch_clusters};
 
 /// Upper bound on the memory of centroids, their sums and an update: 16 bytes per entry, 24 more
 /// for those of the clusters that are updated together, and a dense row per thread.
 pub(crate) fn most_bytes(entries: u64, n_clusters: u64, n_terms: u64, n_threads: u64) -> u64 {
-    let together = entries.min(n_terms.saturating_mul(sums::BATCH_CLUSTERS as u64));
+    let batch = batch_clusters(n_threads as usize) as u64;
+    let together = entries.min(n_terms.saturating_mul(batch));
     16 * entries + 24 * together + 160 * n_clusters + (8 * n_terms + n_terms / 8) * n_threads
 }
 
@@ -46,7 +47,7 @@ impl Follower {
         self.summed.copy_from_slice(labels);
         self.sums.count(&touched);
         let delta = |clusters| Ok(changes.delta(clusters, rows, &weights, &self.scratch));
-        self.sums.apply(&touched, &[], centroids, BATCH_CLUSTERS, delta).expect("nothing can fail here")
+        self.sums.apply(&touched, &[], centroids, batch_clusters(1), delta).expect("nothing can fail here")
     }
 }
 

@@ -18,8 +18,11 @@ use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 use crate::vectors::ONE;
 
-/// Number of clusters that are updated together: enough for any number of threads.
-pub(crate) const BATCH_CLUSTERS: usize = 256;
+/// Number of clusters that are updated together on this many threads: enough that threads seldom
+/// wait for the last one.
+pub(crate) const fn batch_clusters(n_threads: usize) -> usize {
+    if n_threads < 8 { 256 } else { 32 * n_threads }
+}
 
 /// What a centroid is, for a given sum; always of length one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -300,7 +303,7 @@ mod tests {
                     let touched = changes.add(step, &weights);
                     sums.count(&touched);
                     let delta = |clusters| Ok(changes.delta(clusters, &rows, &weights, &scratch));
-                    sums.apply(&touched, &[], &mut centroids, BATCH_CLUSTERS, delta).unwrap();
+                    sums.apply(&touched, &[], &mut centroids, batch_clusters(1), delta).unwrap();
                 }
                 (sums.list, sums.n_members)
             };

@@ -1,5 +1,7 @@
 //! Rows of length one.
 
+use rayon::prelude::*;
+
 use super::rows::{Row, SparseRows};
 use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
@@ -210,11 +212,20 @@ impl<'a> UnitRows<'a> {
 
     /// The number of rows that contain each term.
     pub(crate) fn doc_frequencies(&self) -> Vec<u32> {
-        let mut frequencies = vec![0; self.n_terms()];
-        for &term in self.rows.terms() {
-            frequencies[term as usize] += 1; // fits: at most MAX_ROWS rows
-        }
-        frequencies
+        let (n_terms, terms) = (self.n_terms(), self.rows.terms());
+        // Each part has far more terms than the table that it counts in.
+        let n_parts = (terms.len() / (8 * n_terms).max(1 << 16)).clamp(1, rayon::current_num_threads());
+        let counted = |part: &[u32]| {
+            let mut frequencies = vec![0; n_terms];
+            part.iter().for_each(|&term| frequencies[term as usize] += 1); // fits: at most MAX_ROWS rows
+            frequencies
+        };
+        let parts = terms.par_chunks(terms.len().div_ceil(n_parts).max(1)).map(counted);
+        let sum = |mut sums: Vec<u32>, counts: Vec<u32>| {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            sums
+        };
+        parts.reduce_with(sum).unwrap_or_else(|| vec![0; n_terms])
     }
 
     /// Row `index`; empty for a zero row.

@@ -8,6 +8,8 @@
 //! **Cost.** 8 bytes per nonzero, 16 per row and 8 per term. Arranging copies the rows once; it is
 //! repeated only after many documents have moved.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use rayon::prelude::*;
 
 use crate::vectors::{Row, UnitRows};
@@ -23,12 +25,8 @@ impl TermRanks {
     pub(super) fn new(rows: &UnitRows<'_>) -> Self {
         let frequencies = rows.doc_frequencies();
         let mut term_of: Vec<u32> = (0..rows.n_terms() as u32).collect();
-        term_of.sort_by_key(|&term| std::cmp::Reverse(frequencies[term as usize]));
-        let mut rank_of = vec![0; term_of.len()];
-        for (rank, &term) in term_of.iter().enumerate() {
-            rank_of[term as usize] = rank as u32;
-        }
-        TermRanks { rank_of, term_of }
+        term_of.par_sort_by_key(|&term| std::cmp::Reverse(frequencies[term as usize]));
+        TermRanks { rank_of: inverse(&term_of, term_of.len(), 0), term_of }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -58,13 +56,8 @@ const TASK_ROWS: usize = 4096;
 impl Arranged {
     /// Copies the rows of these documents, in this order.
     pub(super) fn new(rows: &UnitRows<'_>, ranks: &TermRanks, docs: Vec<u32>) -> Self {
-        let mut offsets = Vec::with_capacity(docs.len() + 1);
-        let mut nnz = 0u64;
-        offsets.push(0);
-        for &doc in &docs {
-            nnz += rows.row(doc as usize).nnz() as u64;
-            offsets.push(nnz);
-        }
+        let offsets = offsets(rows, &docs);
+        let nnz = offsets[docs.len()];
         let (mut terms, mut values) = (vec![0u32; nnz as usize], vec![0f32; nnz as usize]);
         let mut tasks = Vec::new();
         let (mut terms_left, mut values_left) = (&mut terms[..], &mut values[..]);
@@ -88,7 +81,7 @@ impl Arranged {
                 }
             }
         });
-        Arranged { positions: positions(&docs, rows.n_rows()), docs, offsets, terms, values }
+        Arranged { positions: inverse(&docs, rows.n_rows(), NOWHERE), docs, offsets, terms, values }
     }
 
     /// The document at each position.
@@ -121,10 +114,34 @@ impl Arranged {
     }
 }
 
-fn positions(docs: &[u32], n_rows: usize) -> Vec<u32> {
-    let mut positions = vec![NOWHERE; n_rows];
-    for (position, &doc) in docs.iter().enumerate() {
-        positions[doc as usize] = position as u32;
-    }
-    positions
+/// The start of each document's row among those of all, and the end of the last.
+fn offsets(rows: &UnitRows<'_>, docs: &[u32]) -> Vec<u64> {
+    let nnz = |doc: &u32| rows.row(*doc as usize).nnz() as u64;
+    let sizes: Vec<u64> = docs.par_chunks(TASK_ROWS).map(|docs| docs.iter().map(nnz).sum()).collect();
+    let mut end = 0;
+    let start = |size: &u64| {
+        end += size;
+        end - size
+    };
+    let starts: Vec<u64> = sizes.iter().map(start).collect();
+    let mut offsets = vec![0; docs.len() + 1];
+    let tasks = offsets[1..].par_chunks_mut(TASK_ROWS).zip(docs.par_chunks(TASK_ROWS)).zip(starts);
+    tasks.for_each(|((offsets, docs), start)| {
+        let mut end = start;
+        for (offset, doc) in offsets.iter_mut().zip(docs) {
+            end += nnz(doc);
+            *offset = end;
+        }
+    });
+    offsets
+}
+
+/// For each of the numbers below `n`, its place in a list in which it is at most once; `nowhere` if
+/// it is not there.
+fn inverse(list: &[u32], n: usize, nowhere: u32) -> Vec<u32> {
+    let tasks = (0..n).into_par_iter().with_min_len(TASK_ROWS);
+    let places: Vec<AtomicU32> = tasks.map(|_| AtomicU32::new(nowhere)).collect();
+    let numbers = list.par_iter().enumerate().with_min_len(TASK_ROWS);
+    numbers.for_each(|(place, &number)| places[number as usize].store(place as u32, Relaxed));
+    places.into_par_iter().with_min_len(TASK_ROWS).map(AtomicU32::into_inner).collect()
 }

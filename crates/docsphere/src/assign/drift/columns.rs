@@ -45,8 +45,8 @@
 use rayon::prelude::*;
 
 use super::arranged::TermRanks;
-use super::term_ranges::TermRanges;
 use crate::assign::Sizes;
+use crate::assign::term_ranges::TermRanges;
 use crate::centroids::Centroids;
 use crate::simd::{self, Line, Lookup, TILE};
 use crate::vectors::Row;
@@ -66,6 +66,9 @@ const MIN_GROUP_SHARE: usize = 8;
 
 /// Rows of the table of groups filled per task.
 const TASK_ROWS: usize = 1024;
+
+/// Terms per task of numbering rows.
+const TASK_RANKS: usize = 1 << 13;
 
 /// See the [module](self).
 #[derive(Default)]
@@ -153,9 +156,9 @@ impl Columns {
         let ranges = TermRanges::new(&columns, n_terms);
 
         // Number of entries and greatest value of each term.
-        self.by_term.clear();
         self.by_term.resize(n_terms, Term::default());
         self.by_term.par_chunks_mut(ranges.width).enumerate().for_each(|(range, terms)| {
+            terms.fill(Term::default());
             let first = range * ranges.width;
             for (column, row) in columns.iter().enumerate() {
                 for (term, value) in ranges.part(row, column, range).iter() {
@@ -168,11 +171,13 @@ impl Columns {
 
         let only_groups = self.number_rows(ranks);
         let ends = self.place_postings(ranges.width);
-        self.lookups.clear();
-        self.lookups.extend(ranks.term_of.iter().map(|&term| {
-            let Term { row, start, len, greatest } = self.by_term[term as usize];
-            Lookup { row, scale: scale_of(greatest), carried: [start, len] }
-        }));
+        let by_term = &self.by_term;
+        self.lookups.par_iter_mut().zip(&ranks.term_of).with_min_len(TASK_RANKS).for_each(
+            |(lookup, &term)| {
+                let Term { start, len, .. } = by_term[term as usize];
+                lookup.carried = [start, len];
+            },
+        );
 
         self.fill_table(&columns);
         self.fill_postings(&columns, &ranges, &ends);
@@ -182,46 +187,89 @@ impl Columns {
     /// Assigns table rows to frequent terms, in rank order. Returns the terms for which only groups
     /// have a row.
     fn number_rows(&mut self, ranks: &TermRanks) -> Vec<u32> {
-        let min_len = (self.n_columns / MIN_SHARE).max(2) as u32;
-        let mut n_rows = 0;
-        for &term in &ranks.term_of {
-            let term = &mut self.by_term[term as usize];
-            if term.len >= min_len && n_rows < MAX_TABLE_ROWS {
-                (term.row, term.len) = (n_rows as u32, 0);
-                n_rows += 1;
+        let n_groups = self.n_columns.checked_div(self.group_len);
+        let least = (self.n_columns / MIN_SHARE).max(2) as u32;
+        let least_of_groups =
+            n_groups.map_or(u32::MAX, |n_groups| (n_groups / MIN_GROUP_SHARE).max(2) as u32);
+        let by_term = &self.by_term;
+        self.lookups.resize(ranks.term_of.len(), Lookup::default());
+
+        // The numbers of terms of each kind by task, then those of the tasks before.
+        let tasks = self.lookups.par_chunks_mut(TASK_RANKS).zip(ranks.term_of.par_chunks(TASK_RANKS));
+        let count = |(lookups, terms): (&mut [Lookup], &[u32])| {
+            let mut counts = [0, 0];
+            for (lookup, &term) in lookups.iter_mut().zip(terms) {
+                let Term { len, greatest, .. } = by_term[term as usize];
+                counts[0] += usize::from(len >= least);
+                counts[1] += usize::from((least_of_groups..least).contains(&len));
+                *lookup = Lookup { row: NO_ROW, scale: scale_of(greatest), carried: [0, len] };
+            }
+            counts
+        };
+        let mut before: Vec<[usize; 2]> = tasks.map(count).collect();
+        let mut all = [0, 0];
+        for before in &mut before {
+            for (before, all) in before.iter_mut().zip(&mut all) {
+                *all += std::mem::replace(before, *all);
             }
         }
-        let n_tiles = self.n_tiles();
-        self.table.resize(n_rows, n_tiles);
-        let mut only_groups = Vec::new();
-        if let Some(n_groups) = self.n_columns.checked_div(self.group_len) {
-            let min_len = (n_groups / MIN_GROUP_SHARE).max(2) as u32;
-            for &number in &ranks.term_of {
-                let term = &mut self.by_term[number as usize];
-                if term.len >= min_len && n_rows < MAX_TABLE_ROWS {
-                    term.row = n_rows as u32;
-                    n_rows += 1;
-                    only_groups.push(number);
+        let n_rows = all[0].min(MAX_TABLE_ROWS);
+        let n_group_rows = (n_rows + all[1]).min(MAX_TABLE_ROWS);
+
+        let tasks = self.lookups.par_chunks_mut(TASK_RANKS).zip(ranks.term_of.par_chunks(TASK_RANKS));
+        let number = |((lookups, terms), [mut row, mut group_row]): ((&mut [Lookup], &[u32]), [usize; 2])| {
+            let mut only_groups = Vec::new();
+            for (lookup, &term) in lookups.iter_mut().zip(terms) {
+                let len = lookup.carried[1];
+                if len >= least {
+                    lookup.row = if row < n_rows { row as u32 } else { NO_ROW };
+                    row += 1;
+                } else if len >= least_of_groups {
+                    if n_rows + group_row < n_group_rows {
+                        lookup.row = (n_rows + group_row) as u32;
+                        only_groups.push(term);
+                    }
+                    group_row += 1;
                 }
             }
-        }
-        self.groups.resize(n_rows, if self.group_len > 0 { n_tiles.div_ceil(self.group_len) } else { 0 });
-        only_groups
+            only_groups
+        };
+        let only_groups: Vec<Vec<u32>> = tasks.zip(before).map(number).collect();
+
+        let lookups = &self.lookups;
+        self.by_term.par_iter_mut().zip(&ranks.rank_of).with_min_len(TASK_RANKS).for_each(|(term, &rank)| {
+            term.row = lookups[rank as usize].row;
+            if (term.row as usize) < n_rows {
+                term.len = 0;
+            }
+        });
+        let n_tiles = self.n_tiles();
+        self.table.resize(n_rows, n_tiles);
+        let n_group_tiles = if self.group_len > 0 { n_tiles.div_ceil(self.group_len) } else { 0 };
+        self.groups.resize(n_group_rows, n_group_tiles);
+        only_groups.concat()
     }
 
     /// Assigns positions to the postings in term order. Returns the end of each range of terms.
     fn place_postings(&mut self, width: usize) -> Vec<usize> {
-        let mut n_postings = 0u32;
-        let mut ends = Vec::new();
-        for terms in self.by_term.chunks_mut(width) {
+        let counted = |terms: &[Term]| terms.iter().map(|term| u64::from(term.len)).sum::<u64>();
+        let counts: Vec<u64> = self.by_term.par_chunks(width).map(counted).collect();
+        let mut end = 0;
+        let start = |count: &u64| {
+            end += count;
+            end - count
+        };
+        let starts: Vec<u64> = counts.iter().map(start).collect();
+        let n_postings = u32::try_from(end).expect("fewer than 2^32 postings");
+        self.by_term.par_chunks_mut(width).zip(&starts).for_each(|(terms, &start)| {
+            let mut start = start as u32;
             for term in terms {
-                term.start = n_postings;
-                n_postings = n_postings.checked_add(term.len).expect("fewer than 2^32 postings");
+                term.start = start;
+                start += term.len;
             }
-            ends.push(n_postings as usize);
-        }
+        });
         self.postings.resize(n_postings as usize, 0);
-        ends
+        starts.iter().zip(counts).map(|(start, count)| (start + count) as usize).collect()
     }
 
     fn fill_table(&mut self, columns: &[Row<'_>]) {

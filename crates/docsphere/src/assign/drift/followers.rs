@@ -3,14 +3,18 @@
 //! This file updates them between two assignments; [`look.rs`](super::look) chooses and scans,
 //! [`settle.rs`](super::settle) computes similarities and labels.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use rayon::prelude::*;
 
 use super::arranged::{Arranged, NOWHERE, TermRanks};
+use super::batch::Batch;
 use super::comparer::Comparer;
 use super::states::States;
 use crate::assign::ShardStep;
-use crate::by_key::ByKey;
 use crate::labels::Assignment;
+use crate::numbers_by_key::NumbersByKey;
+use crate::pool::Pool;
 
 /// Re-sort the rows by cluster once 1/`STALE_SHARE` of the documents have moved.
 const STALE_SHARE: usize = 4;
@@ -23,21 +27,27 @@ pub(super) struct Followers {
     n_moved: usize,
     pub(super) states: States,
     /// The positions of each cluster's members.
-    pub(super) members: ByKey<u32>,
+    pub(super) members: NumbersByKey,
     pub(super) comparer: Comparer,
+    /// Kept from one assignment to the next: a batch has megabytes.
+    pub(super) batches: Pool<Batch>,
 }
+
+/// Documents per task of passes that do little for each.
+const TASK_DOCS: usize = 1 << 13;
 
 impl Followers {
     /// Number of documents that are not zero rows.
     pub(super) fn n_docs(&self) -> usize {
-        self.states.labels.len()
+        self.states.n_docs()
     }
 
     /// Discards everything but the labels, if there are any.
     pub(super) fn reset(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, labels: &[u32]) {
-        let docs = (0..step.rows.n_rows()).filter(|&doc| step.rows.row(doc).nnz() > 0);
-        let docs: Vec<u32> = docs.map(|doc| doc as u32).collect();
-        self.states = States::unknown(docs.iter().map(|&doc| labels[doc as usize]).collect(), step.iteration);
+        let docs = (0..step.rows.n_rows() as u32).into_par_iter().with_min_len(TASK_DOCS);
+        let docs: Vec<u32> = docs.filter(|&doc| step.rows.row(doc as usize).nnz() > 0).collect();
+        let label = |position: usize| labels[docs[position] as usize];
+        self.states = States::unknown(docs.len(), label, step.iteration);
         // Free the old rows before the new ones are allocated.
         self.arranged = Arranged::default();
         self.n_moved = docs.len();
@@ -51,7 +61,7 @@ impl Followers {
         // The similarities of documents that were given to empty clusters are unknown.
         for &doc in step.refilled {
             let position = self.arranged.positions()[doc as usize] as usize;
-            self.states.labels[position] = labels[doc as usize];
+            self.states.set_label(position, labels[doc as usize]);
             self.states.set_other(position, f32::INFINITY);
         }
         if self.n_moved * STALE_SHARE >= self.n_docs() {
@@ -63,33 +73,45 @@ impl Followers {
     /// Sorts the rows by cluster.
     fn arrange(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, labels: &[u32]) {
         let positions = std::mem::take(&mut self.arranged).into_positions();
-        let mut docs = ByKey::new(step.centroids.n_clusters(), labelled(labels)).into_values();
+        let n_clusters = step.centroids.n_clusters();
         // Documents without a label that are not zero rows come last.
-        let has_no_label =
-            |&(doc, &position): &(usize, &u32)| position != NOWHERE && labels[doc] == Assignment::NO_LABEL;
-        docs.extend(positions.iter().enumerate().filter(has_no_label).map(|(doc, _)| doc as u32));
+        let key = |doc: usize| match labels[doc] {
+            Assignment::NO_LABEL => (positions[doc] != NOWHERE).then_some(n_clusters as u32),
+            label => Some(label),
+        };
+        let mut by_cluster = NumbersByKey::default();
+        by_cluster.group(n_clusters + 1, labels.len(), key);
+        let docs = by_cluster.all().par_iter().with_min_len(TASK_DOCS);
+        let docs: Vec<u32> = docs.map(|doc| doc.load(Relaxed)).collect();
+        drop(by_cluster);
         self.arranged = Arranged::new(step.rows, ranks, docs);
-        let from: Vec<u32> = self.arranged.docs().iter().map(|&doc| positions[doc as usize]).collect();
+        let docs = self.arranged.docs().par_iter().with_min_len(TASK_DOCS);
+        let from: Vec<u32> = docs.map(|&doc| positions[doc as usize]).collect();
         self.states.permute(&from);
         self.n_moved = 0;
     }
 
     fn group_members(&mut self, step: &ShardStep<'_>) {
-        self.members.group(step.centroids.n_clusters(), labelled(&self.states.labels));
+        let states = &self.states;
+        let label = |position| Some(states.label(position)).filter(|&label| label != Assignment::NO_LABEL);
+        self.members.group(step.centroids.n_clusters(), states.n_docs(), label);
     }
 
-    /// Gives a document its new label.
-    pub(super) fn set_label(&mut self, position: usize, label: u32, assignment: &mut Assignment) {
-        let before = std::mem::replace(&mut self.states.labels[position], label);
-        self.n_moved += usize::from(before != label);
-        assignment.labels[self.arranged.docs()[position] as usize] = label;
+    /// Records that this many documents have new labels.
+    pub(super) fn note_moves(&mut self, n_moved: usize) {
+        self.n_moved += n_moved;
     }
 
-    /// Writes every document's similarity to its own centroid.
-    pub(super) fn write_similarities(&self, assignment: &mut Assignment) {
-        let positions = self.arranged.positions().par_iter().with_min_len(1 << 13);
-        assignment.similarities.par_iter_mut().zip(positions).for_each(|(similarity, &position)| {
-            *similarity = if position == NOWHERE { 0.0 } else { self.states.own(position as usize) };
+    /// Writes every document's label and its similarity to its own centroid.
+    pub(super) fn write(&self, assignment: &mut Assignment) {
+        let positions = self.arranged.positions().par_iter().with_min_len(TASK_DOCS);
+        let slots = assignment.labels.par_iter_mut().zip(&mut assignment.similarities);
+        slots.zip(positions).for_each(|((label, similarity), &position)| {
+            *similarity = 0.0;
+            if position != NOWHERE {
+                *label = self.states.label(position as usize);
+                *similarity = self.states.own(position as usize);
+            }
         });
     }
 
@@ -98,10 +120,6 @@ impl Followers {
             + self.states.memory_bytes()
             + self.members.memory_bytes()
             + self.comparer.memory_bytes()
+            + self.batches.sum(Batch::memory_bytes)
     }
-}
-
-/// Labels and their positions, except those without a label.
-fn labelled(labels: &[u32]) -> impl Iterator<Item = (u32, u32)> + Clone {
-    labels.iter().copied().zip(0..).filter(|&(label, _)| label != Assignment::NO_LABEL)
 }

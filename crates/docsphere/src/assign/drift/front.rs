@@ -3,6 +3,8 @@
 //! Depends on no document, except for the ranks of their terms ([`TermRanks`]) and the length of
 //! the longest row: any number of [`Followers`](super::Followers) may read it.
 
+use rayon::prelude::*;
+
 use super::arranged::TermRanks;
 use super::columns::Columns;
 use super::growth::{Growths, Ranking};
@@ -109,7 +111,8 @@ impl Front {
     /// Whether these documents scan so few columns that building `n_columns` for them does not pay
     /// off.
     fn is_cheap_by_pairs(&self, step: &ShardStep<'_>, needs: &[Need], n_columns: usize) -> bool {
-        let n_pairs: usize = needs.iter().map(|need| step.live.len().min(need.n_tiles as usize * TILE)).sum();
+        let n_columns_of = |need: &Need| step.live.len().min(need.n_tiles as usize * TILE);
+        let n_pairs: usize = needs.par_iter().with_min_len(1 << 13).map(n_columns_of).sum();
         n_pairs * mean_nnz(step.rows) < self.pair_worth * n_columns * (step.centroids.nnz() / step.live.len())
     }
 

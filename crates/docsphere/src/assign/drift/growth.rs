@@ -9,6 +9,8 @@
 
 use std::collections::VecDeque;
 
+use rayon::prelude::*;
+
 use crate::assign::ShardStep;
 use crate::assign::bounds::{growth, round_up};
 use crate::centroids::Movement;
@@ -120,7 +122,7 @@ impl Ranking {
         let mut ranked: Vec<(f32, u32)> =
             live.iter().map(|&cluster| (grown(last, cluster), cluster)).collect();
         let later = |cluster: u32| !sooner[cluster as usize];
-        ranked.sort_unstable_by(|a, b| {
+        ranked.par_sort_unstable_by(|a, b| {
             b.0.total_cmp(&a.0).then(later(a.1).cmp(&later(b.1))).then(a.1.cmp(&b.1))
         });
         let mut column_of = vec![u32::MAX; now.len()];
@@ -128,7 +130,8 @@ impl Ranking {
             column_of[cluster as usize] = column as u32;
         }
         let clusters: Vec<u32> = ranked.into_iter().map(|(_, cluster)| cluster).collect();
-        let since = before.iter().rev().map(|before| Since::new(&clusters, |j| grown(before, j))).collect();
+        let since =
+            before.par_iter().rev().map(|before| Since::new(&clusters, |j| grown(before, j))).collect();
         Ranking { clusters, column_of, since, is_first: false }
     }
 

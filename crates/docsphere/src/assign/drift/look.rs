@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
@@ -33,14 +34,14 @@ pub(super) const SCAN_TERMS: usize = 1 << 17;
 const LOOK_AHEAD: usize = 3;
 
 /// A document and the number of tiles of columns that it has to scan.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Need {
     pub(super) position: u32,
     pub(super) n_tiles: u32,
 }
 
 /// A document and a cluster that may win it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Pair {
     pub(super) position: u32,
     pub(super) cluster: u32,
@@ -118,23 +119,22 @@ impl Followers {
     ///
     /// Without negative values a document has a similarity above 0 exactly to the centroids with
     /// which it shares a term. So a document without a label keeps none unless it shares a term
-    /// with a changed centroid.
+    /// with a changed centroid. Documents of a task come together, all of them in order.
     pub(super) fn choose(
         &self,
         ranks: &TermRanks,
         step: &ShardStep<'_>,
         ranking: &Ranking,
-    ) -> (Vec<Need>, Vec<u32>) {
+    ) -> (Vec<Vec<Need>>, Vec<u32>) {
         let changed_terms = self.changed_terms(ranks, step);
-        let is_changed = |&rank: &u32| changed_terms[rank as usize / 64] >> (rank % 64) & 1 > 0;
-        let found: Vec<(Vec<Need>, Vec<u32>)> = self
-            .states
-            .labels
-            .par_chunks(TASK_DOCS)
-            .enumerate()
-            .map(|(chunk, labels)| {
+        let is_changed = |&rank: &u32| changed_terms[rank as usize / 64].load(Relaxed) >> (rank % 64) & 1 > 0;
+        let n_docs = self.n_docs();
+        let found: Vec<(Vec<Need>, Vec<u32>)> = (0..n_docs.div_ceil(TASK_DOCS))
+            .into_par_iter()
+            .map(|task| {
                 let (mut needs, mut open) = (Vec::new(), Vec::new());
-                for (position, &label) in (chunk * TASK_DOCS..).zip(labels) {
+                for position in task * TASK_DOCS..n_docs.min((task + 1) * TASK_DOCS) {
+                    let label = self.states.label(position);
                     if self.states.own(position) == 0.0 {
                         let mut terms = self.arranged.row(position).terms.iter();
                         if label != Assignment::NO_LABEL || terms.any(is_changed) {
@@ -151,7 +151,7 @@ impl Followers {
             })
             .collect();
         let (needs, open): (Vec<Vec<Need>>, Vec<Vec<u32>>) = found.into_iter().unzip();
-        (needs.concat(), open.concat())
+        (needs, open.concat())
     }
 
     /// The number of tiles of the ranking that may hold a centroid that wins the document; `None`
@@ -180,15 +180,20 @@ impl Followers {
     }
 
     /// One bit per rank: whether a changed centroid has the term.
-    fn changed_terms(&self, ranks: &TermRanks, step: &ShardStep<'_>) -> Vec<u64> {
-        let mut bits = vec![0; ranks.rank_of.len().div_ceil(64)];
-        if self.states.labels.par_iter().with_min_len(1 << 13).any(|&label| label == Assignment::NO_LABEL) {
-            for &cluster in step.movement.map_or(&step.live[..], Movement::changed) {
+    fn changed_terms(&self, ranks: &TermRanks, step: &ShardStep<'_>) -> Vec<AtomicU64> {
+        let bits: Vec<AtomicU64> = (0..ranks.rank_of.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let positions = (0..self.n_docs()).into_par_iter().with_min_len(TASK_DOCS);
+        if positions.any(|position| self.states.label(position) == Assignment::NO_LABEL) {
+            let changed = step.movement.map_or(&step.live[..], Movement::changed);
+            changed.par_iter().for_each(|&cluster| {
                 for &term in step.centroids.row(cluster as usize).terms {
                     let rank = ranks.rank_of[term as usize];
-                    bits[rank as usize / 64] |= 1 << (rank % 64);
+                    let (word, bit) = (&bits[rank as usize / 64], 1 << (rank % 64));
+                    if word.load(Relaxed) & bit == 0 {
+                        word.fetch_or(bit, Relaxed);
+                    }
                 }
-            }
+            });
         }
         bits
     }
@@ -206,44 +211,58 @@ impl Followers {
     ) -> Vec<Scanned> {
         needs
             .par_chunks(SCAN_DOCS)
-            .map_init(Batch::default, |batch, needs| {
-                let mut scanned = Scanned::default();
+            .map(|needs| {
                 if step.is_cancelled() {
-                    return scanned;
+                    return Scanned::default();
                 }
-                let mut seen = vec![Seen::default(); needs.len()];
-                for set in sets {
-                    let look = |(number, &need): (u32, &Need)| {
-                        set.look(number, need, self.states.own(need.position as usize) > f64::NEG_INFINITY)
-                    };
-                    let mut looks: Vec<Look> = (0..).zip(needs).filter_map(look).collect();
-                    looks.sort_by_key(|look| Reverse((look.grouped, look.n_tiles)));
-                    for looks in looks.chunk_by(|a, b| a.grouped == b.grouped) {
-                        let n_terms = |look: &Look| {
-                            self.arranged.row(needs[look.number as usize].position as usize).nnz()
-                        };
-                        for looks in of_few_terms(looks, n_terms) {
-                            self.scan_set(level, set, needs, looks, batch, &mut seen, &mut scanned);
-                        }
-                    }
-                }
-                for (&Need { position, .. }, seen) in needs.iter().zip(&seen) {
-                    if seen.is_heavy {
-                        scanned.heavy.push(position);
-                    } else if notes {
-                        self.note_bound(step.iteration, ranking, position, seen.n_tiles, seen.bound);
-                    }
-                }
-                if sets.len() > 1 {
-                    // Document by document, as if it were one set; documents that will be compared
-                    // with all centroids are left out.
-                    let heavy: HashSet<u32> = scanned.heavy.iter().copied().collect();
-                    scanned.pairs.retain(|pair| !heavy.contains(&pair.position));
-                    scanned.pairs.sort_by_key(|pair| pair.position);
-                }
-                scanned
+                self.batches.with(|batch| self.scan_some(level, step, ranking, sets, needs, notes, batch))
             })
             .collect()
+    }
+
+    /// The task of [`scan`](Self::scan).
+    #[expect(clippy::too_many_arguments, reason = "those of `scan`, and a buffer")]
+    fn scan_some(
+        &self,
+        level: Level,
+        step: &ShardStep<'_>,
+        ranking: &Ranking,
+        sets: &[Set<'_>],
+        needs: &[Need],
+        notes: bool,
+        batch: &mut Batch,
+    ) -> Scanned {
+        let mut scanned = Scanned::default();
+        let mut seen = vec![Seen::default(); needs.len()];
+        for set in sets {
+            let look = |(number, &need): (u32, &Need)| {
+                set.look(number, need, self.states.own(need.position as usize) > f64::NEG_INFINITY)
+            };
+            let mut looks: Vec<Look> = (0..).zip(needs).filter_map(look).collect();
+            looks.sort_by_key(|look| Reverse((look.grouped, look.n_tiles)));
+            for looks in looks.chunk_by(|a, b| a.grouped == b.grouped) {
+                let n_terms =
+                    |look: &Look| self.arranged.row(needs[look.number as usize].position as usize).nnz();
+                for looks in of_few_terms(looks, n_terms) {
+                    self.scan_set(level, set, needs, looks, batch, &mut seen, &mut scanned);
+                }
+            }
+        }
+        for (&Need { position, .. }, seen) in needs.iter().zip(&seen) {
+            if seen.is_heavy {
+                scanned.heavy.push(position);
+            } else if notes {
+                self.note_bound(step.iteration, ranking, position, seen.n_tiles, seen.bound);
+            }
+        }
+        if sets.len() > 1 {
+            // Document by document, as if it were one set; documents that will be compared
+            // with all centroids are left out.
+            let heavy: HashSet<u32> = scanned.heavy.iter().copied().collect();
+            scanned.pairs.retain(|pair| !heavy.contains(&pair.position));
+            scanned.pairs.sort_by_key(|pair| pair.position);
+        }
+        scanned
     }
 
     /// Scans one set of columns for some documents. Either all scan groups first, or none.
@@ -265,7 +284,7 @@ impl Followers {
                 set.columns.prefetch(self.arranged.row(position(ahead)));
             }
             let position = position(look);
-            let own_column = set.column_of.get(self.states.labels[position] as usize).copied();
+            let own_column = set.column_of.get(self.states.label(position) as usize).copied();
             let (row, own) = (self.arranged.row(position), self.states.own(position));
             let n_tiles = look.n_tiles as usize;
             batch.add(set.columns, level, row, n_tiles, own_column.unwrap_or(u32::MAX), own);
@@ -295,18 +314,21 @@ impl Followers {
         ranking: &Ranking,
         needs: &[Need],
         notes: bool,
-    ) -> Scanned {
-        let mut scanned = Scanned::default();
-        for &need in needs {
-            let own = self.states.labels[need.position as usize];
-            let n_columns = ranking.clusters.len().min(need.n_tiles as usize * TILE);
-            let others = ranking.clusters[..n_columns].iter().filter(|&&cluster| cluster != own);
-            scanned.pairs.extend(others.map(|&cluster| Pair { position: need.position, cluster }));
-            if notes {
-                self.note_bound(step.iteration, ranking, need.position, need.n_tiles, f64::NEG_INFINITY);
+    ) -> Vec<Scanned> {
+        let pair = |needs: &[Need]| {
+            let mut scanned = Scanned::default();
+            for &need in needs {
+                let own = self.states.label(need.position as usize);
+                let n_columns = ranking.clusters.len().min(need.n_tiles as usize * TILE);
+                let others = ranking.clusters[..n_columns].iter().filter(|&&cluster| cluster != own);
+                scanned.pairs.extend(others.map(|&cluster| Pair { position: need.position, cluster }));
+                if notes {
+                    self.note_bound(step.iteration, ranking, need.position, need.n_tiles, f64::NEG_INFINITY);
+                }
             }
-        }
-        scanned
+            scanned
+        };
+        needs.par_chunks(SCAN_DOCS).map(pair).collect()
     }
 
     /// Records that no column of these tiles is above `bound`, unless it is a candidate.

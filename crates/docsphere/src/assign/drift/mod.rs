@@ -80,19 +80,23 @@ mod look;
 mod rivals;
 mod settle;
 mod states;
-mod term_ranges;
+
+use std::time::Instant;
+
+use rayon::prelude::*;
 
 use followers::Followers;
 use front::{Front, Plan};
 use growth::Ranking;
-use look::{Need, Scanned};
+use look::{Need, Pair, Scanned};
 
 use super::rivals::through_postings;
 use super::{Assigned, Assigner, Rivals, ShardStep, Sizes, Wanted};
 use crate::centroids::Movement;
 use crate::error::Result;
 use crate::labels::Assignment;
-use crate::record::{Counters, Strategy};
+use crate::lists::concatenated;
+use crate::record::{Counters, PhaseSeconds, Strategy};
 use crate::simd::Level;
 use crate::vectors::UnitRows;
 
@@ -131,27 +135,38 @@ impl Drift {
         &mut self,
         step: &ShardStep<'_>,
         movement: Option<&Movement>,
-        assignment: &mut Assignment,
+        labels: &[u32],
+        clock: &mut Clock,
     ) -> Counters {
         match movement {
-            Some(_) => self.followers.bring_up_to_date(self.front.ranks(), step, &assignment.labels),
-            None => self.reset(step, &assignment.labels),
+            Some(_) => self.followers.bring_up_to_date(self.front.ranks(), step, labels),
+            None => self.reset(step, labels),
         }
         let Drift { front, followers, .. } = self;
+        clock.lap(|phases| &mut phases.arrange);
         let changed = movement.map_or(&step.live[..], Movement::changed);
         let mut counters = Counters::default();
         counters.similarities += followers.update_own(front.ranks(), step, changed);
+        clock.lap(|phases| &mut phases.own);
         let ranking = front.rank(step, movement);
+        clock.lap(|phases| &mut phases.columns);
 
         let (needs, open) = followers.choose(front.ranks(), step, &ranking);
-        counters.skipped_docs = (followers.n_docs() - needs.len() - open.len()) as u64;
-        let scanned = scan(front, followers, step, &ranking, &needs, true);
-        let pairs: Vec<_> = scanned.iter().flat_map(|scanned| &scanned.pairs).copied().collect();
-        counters = scanned.iter().map(|scanned| scanned.counters).fold(counters, Counters::plus);
+        clock.lap(|phases| &mut phases.choose);
+        let n_scanned: usize = needs.iter().map(Vec::len).sum();
+        counters.skipped_docs = (followers.n_docs() - n_scanned - open.len()) as u64;
+        let scanned = scan(front, followers, step, &ranking, &needs, true, clock);
+        drop(needs);
+        let (pairs, mut heavy, of_scan) = taken_apart(scanned);
+        counters = counters.plus(of_scan);
         counters.similarities += pairs.len() as u64;
-        followers.settle(front.ranks(), step, &pairs, assignment);
-        let heavy: Vec<u32> = scanned.into_iter().flat_map(|scanned| scanned.heavy).chain(open).collect();
-        counters.plus(followers.assign_through_postings(step, &heavy, assignment))
+        followers.settle(front.ranks(), step, &pairs);
+        drop(pairs);
+        clock.lap(|phases| &mut phases.settle);
+        heavy.extend(open);
+        let counters = counters.plus(followers.assign_through_postings(step, &heavy));
+        clock.lap(|phases| &mut phases.postings);
+        counters
     }
 }
 
@@ -161,21 +176,53 @@ fn scan(
     followers: &Followers,
     step: &ShardStep<'_>,
     ranking: &Ranking,
-    needs: &[Need],
+    needs: &[Vec<Need>],
     notes: bool,
+    clock: &mut Clock,
 ) -> Vec<Scanned> {
     let mut scanned = Vec::new();
-    for (needs, n_tiles) in in_two(needs) {
+    let parts = in_two(needs);
+    clock.lap(|phases| &mut phases.choose);
+    for (needs, n_tiles) in parts {
         let plan = front.plan(step, ranking, &needs, n_tiles);
         front.build(step, ranking, &plan);
-        if matches!(plan, Plan::Pairs) {
-            scanned.push(followers.pair_with_all(step, ranking, &needs, notes));
+        clock.lap(|phases| &mut phases.columns);
+        scanned.extend(if matches!(plan, Plan::Pairs) {
+            followers.pair_with_all(step, ranking, &needs, notes)
         } else {
             let sets = front.sets(ranking, &plan);
-            scanned.extend(followers.scan(front.level(), step, ranking, &sets, &needs, notes));
-        }
+            followers.scan(front.level(), step, ranking, &sets, &needs, notes)
+        });
+        clock.lap(|phases| &mut phases.scan);
     }
     scanned
+}
+
+/// Tells the seconds of each phase.
+struct Clock {
+    last: Instant,
+    phases: PhaseSeconds,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Clock { last: Instant::now(), phases: PhaseSeconds::default() }
+    }
+
+    /// Adds the time since the last lap to a phase.
+    fn lap(&mut self, phase: impl FnOnce(&mut PhaseSeconds) -> &mut f64) {
+        let now = Instant::now();
+        *phase(&mut self.phases) += now.duration_since(self.last).as_secs_f64();
+        self.last = now;
+    }
+}
+
+/// All pairs, all positions with too many candidates, and the sums of the counters.
+fn taken_apart(scanned: Vec<Scanned>) -> (Vec<Pair>, Vec<u32>, Counters) {
+    let counters = scanned.iter().map(|scanned| scanned.counters).fold(Counters::default(), Counters::plus);
+    let (pairs, heavy): (Vec<Vec<Pair>>, Vec<Vec<u32>>) =
+        scanned.into_iter().map(|scanned| (scanned.pairs, scanned.heavy)).unzip();
+    (concatenated(&pairs), heavy.concat(), counters)
 }
 
 impl Assigner for Drift {
@@ -188,16 +235,22 @@ impl Assigner for Drift {
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
         self.filters_off = !step.allows_index();
         let can_follow = !self.filters_off && !step.live.is_empty();
+        let mut clock = Clock::new();
         let counters = if can_follow {
-            self.follow(step, step.movement_since(self.iteration), assignment)
+            self.follow(step, step.movement_since(self.iteration), &assignment.labels, &mut clock)
         } else {
             self.reset(step, &assignment.labels);
             let all: Vec<u32> = (0..self.followers.n_docs() as u32).collect();
-            self.followers.assign_through_postings(step, &all, assignment)
+            let counters = self.followers.assign_through_postings(step, &all);
+            clock.lap(|phases| &mut phases.postings);
+            counters
         };
-        self.followers.write_similarities(assignment);
+        self.followers.write(assignment);
+        clock.lap(|phases| &mut phases.write);
         self.iteration = can_follow.then_some(step.iteration);
-        Ok(Assigned { filters_off: self.filters_off, ..Assigned::plainly(Strategy::Drift, counters, 0.0) })
+        let phases = clock.phases;
+        let assigned = Assigned::plainly(Strategy::Drift, counters, phases.columns);
+        Ok(Assigned { filters_off: self.filters_off, phases: Some(phases), ..assigned })
     }
 
     fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
@@ -225,22 +278,34 @@ pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
 
 /// Splits the documents: those that scan only a few tiles get small columns of their own. Each part
 /// comes with the number of tiles that suffices for it.
-fn in_two(needs: &[Need]) -> [(Vec<Need>, usize); 2] {
-    let n_tiles = needs.iter().map(|need| need.n_tiles as usize).max().unwrap_or(0);
-    let n_few = few_tiles(needs, n_tiles);
-    let (few, rest) = needs.iter().partition(|need| need.n_tiles as usize <= n_few);
-    [(few, n_few), (rest, n_tiles)]
+fn in_two(needs: &[Vec<Need>]) -> [(Vec<Need>, usize); 2] {
+    let n_tiles = |need: &Need| need.n_tiles as usize;
+    let most = |needs: &Vec<Need>| needs.iter().map(n_tiles).max().unwrap_or(0);
+    let n_most = needs.par_iter().map(most).max().unwrap_or(0);
+    let counted = |mut counts: Vec<usize>, needs: &Vec<Need>| {
+        needs.iter().for_each(|need| counts[n_tiles(need)] += 1);
+        counts
+    };
+    let none = || vec![0; n_most + 1];
+    let counts = needs.par_iter().fold(none, counted).reduce(none, |mut sums, counts| {
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        sums
+    });
+    let n_few = few_tiles(&counts);
+    let is_few = |need: &Need| n_tiles(need) <= n_few;
+    let divided = |needs: &Vec<Need>| needs.iter().partition(|need| is_few(need));
+    let (few, rest): (Vec<Vec<Need>>, Vec<Vec<Need>>) = needs.par_iter().map(divided).unzip();
+    [(concatenated(&few), n_few), (concatenated(&rest), n_most)]
 }
 
 /// The smallest number of tiles that suffices for most documents, if it is a small part of all;
-/// otherwise 0.
-fn few_tiles(needs: &[Need], n_tiles: usize) -> usize {
-    let mut counts = vec![0; n_tiles + 1];
-    needs.iter().for_each(|need| counts[need.n_tiles as usize] += 1);
+/// otherwise 0. `counts` are the documents that need each number of tiles.
+fn few_tiles(counts: &[usize]) -> usize {
+    let n_all: usize = counts.iter().sum();
     let mut n_docs = 0;
-    for (n_few, count) in counts.iter().enumerate().take(n_tiles / 4 + 1) {
+    for (n_few, count) in counts.iter().enumerate().take((counts.len() - 1) / 4 + 1) {
         n_docs += count;
-        if n_docs * 4 >= needs.len() * 3 {
+        if n_docs * 4 >= n_all * 3 {
             return n_few;
         }
     }

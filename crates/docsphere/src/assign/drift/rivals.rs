@@ -6,19 +6,25 @@
 //!
 //! **Cost.** 4 bytes per document, and 24 per document that scans.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use rayon::prelude::*;
 
 use super::followers::Followers;
 use super::front::Front;
 use super::growth::Ranking;
-use super::look::{Need, Pair};
-use super::scan;
+use super::look::Need;
+use super::{Clock, scan, taken_apart};
 use crate::assign::ShardStep;
 use crate::assign::rivals::{Rival, Rivals, Wanted, through_postings};
+use crate::lists::concatenated;
 use crate::record::Counters;
 
 /// No wanted document.
 const NONE: u32 = u32::MAX;
+
+/// Documents per task.
+const TASK_DOCS: usize = 1 << 13;
 
 /// The rivals of these documents. Both halves represent the centroids of the step.
 pub(super) fn rivals(
@@ -31,38 +37,42 @@ pub(super) fn rivals(
     let ranking = front.rank_again(step);
     let (needs, mut open) = followers.divide(step, &ranking, wanted);
     // The index of the wanted document at each position.
-    let mut number_at = vec![NONE; followers.n_docs()];
-    for (number, wanted) in (0u32..).zip(wanted) {
-        number_at[followers.position(wanted.doc)] = number;
-    }
-    let wanted_at = |position: u32| &wanted[number_at[position as usize] as usize];
+    let positions = (0..followers.n_docs()).into_par_iter().with_min_len(TASK_DOCS);
+    let number_at: Vec<AtomicU32> = positions.map(|_| AtomicU32::new(NONE)).collect();
+    wanted.par_iter().enumerate().with_min_len(TASK_DOCS).for_each(|(number, wanted)| {
+        number_at[followers.position(wanted.doc)].store(number as u32, Relaxed);
+    });
+    let number_at = |position: u32| number_at[position as usize].load(Relaxed);
+    let wanted_at = |position: u32| &wanted[number_at(position) as usize];
 
-    let own: Vec<f64> = needs.iter().map(|need| followers.states.own(need.position as usize)).collect();
-    let set_own = |need: &Need, own: f64| followers.states.set_own(need.position as usize, own);
-    needs.iter().for_each(|need| set_own(need, wanted_at(need.position).at_least));
-    let scanned = scan(front, followers, step, &ranking, &needs, false);
-    needs.iter().zip(own).for_each(|(need, own)| set_own(need, own));
+    let states = &followers.states;
+    let each = || needs.par_iter().with_min_len(TASK_DOCS);
+    let own: Vec<f64> = each().map(|need| states.own(need.position as usize)).collect();
+    each().for_each(|need| states.set_own(need.position as usize, wanted_at(need.position).at_least));
+    let by_task: Vec<Vec<Need>> = needs.par_chunks(TASK_DOCS).map(<[Need]>::to_vec).collect();
+    let scanned = scan(front, followers, step, &ranking, &by_task, false, &mut Clock::new());
+    each().zip(own).for_each(|(need, own)| states.set_own(need.position as usize, own));
 
-    let mut found = vec![None; wanted.len()];
-    let pairs: Vec<Pair> = scanned.iter().flat_map(|scanned| &scanned.pairs).copied().collect();
+    let (pairs, heavy, counters) = taken_apart(scanned);
     let similarities = followers.pair_similarities(front.ranks(), step, &pairs);
-    for (pair, similarity) in pairs.iter().zip(similarities) {
-        let number = number_at[pair.position as usize] as usize;
+    let mut found = vec![None; wanted.len()];
+    for (number, pair) in pairs.iter().enumerate() {
+        let similarity = similarities.get(number);
+        let number = number_at(pair.position) as usize;
         let rival = Rival { cluster: pair.cluster, similarity };
         if similarity >= wanted[number].at_least && found[number].is_none_or(|best| rival.beats(&best)) {
             found[number] = Some(rival);
         }
     }
     // Those with too many candidates.
-    open.extend(scanned.iter().flat_map(|scanned| &scanned.heavy).map(|&at| number_at[at as usize]));
+    open.extend(heavy.into_iter().map(number_at));
     let compared: Vec<Wanted> = open.iter().map(|&number| wanted[number as usize]).collect();
     let compared = through_postings(step, &compared, labels);
     for (&number, rival) in open.iter().zip(compared.found) {
         found[number as usize] = rival;
     }
     let own = Counters { similarities: pairs.len() as u64, ..Counters::default() };
-    let counters = scanned.iter().map(|scanned| scanned.counters).fold(own, Counters::plus);
-    Rivals { found, counters: counters.plus(compared.counters) }
+    Rivals { found, counters: counters.plus(own).plus(compared.counters) }
 }
 
 impl Followers {
@@ -70,22 +80,28 @@ impl Followers {
     /// the indices of those that are compared with all centroids. The others have no rival that
     /// matters.
     fn divide(&self, step: &ShardStep<'_>, ranking: &Ranking, wanted: &[Wanted]) -> (Vec<Need>, Vec<u32>) {
-        let (mut needs, mut open) = (Vec::new(), Vec::new());
-        for (number, &Wanted { doc, at_least }) in (0u32..).zip(wanted) {
-            let position = self.position(doc);
-            if at_least <= 0.0 {
-                open.push(number);
-                continue;
+        let divided = |(task, wanted): (usize, &[Wanted])| {
+            let (mut needs, mut open) = (Vec::new(), Vec::new());
+            for (number, &Wanted { doc, at_least }) in (task * TASK_DOCS..).zip(wanted) {
+                let position = self.position(doc);
+                if at_least <= 0.0 {
+                    open.push(number as u32);
+                    continue;
+                }
+                let other = f64::from(self.states.other(position));
+                let since = ranking.since(self.states.age(position, step.iteration + 1));
+                if other + f64::from(since.greatest_beside(self.states.label(position))) >= at_least {
+                    let n_tiles = since.n_tiles_reaching(at_least - other) as u32;
+                    needs.push(Need { position: position as u32, n_tiles });
+                }
             }
-            let other = f64::from(self.states.other(position));
-            let since = ranking.since(self.states.age(position, step.iteration + 1));
-            if other + f64::from(since.greatest_beside(self.states.labels[position])) >= at_least {
-                let n_tiles = since.n_tiles_reaching(at_least - other) as u32;
-                needs.push(Need { position: position as u32, n_tiles });
-            }
-        }
+            (needs, open)
+        };
+        let (needs, open): (Vec<Vec<Need>>, Vec<Vec<u32>>) =
+            wanted.par_chunks(TASK_DOCS).enumerate().map(divided).unzip();
+        let mut needs = concatenated(&needs);
         needs.par_sort_unstable_by_key(|need| need.position);
-        (needs, open)
+        (needs, open.concat())
     }
 
     fn position(&self, doc: u32) -> usize {

@@ -1,6 +1,6 @@
 //! Exact similarities, and the labels that follow from them.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
@@ -12,17 +12,32 @@ use crate::assign::ShardStep;
 use crate::assign::bounds::round_up;
 use crate::assign::choice::{Choice, winner};
 use crate::assign::postings::Postings;
-use crate::by_key::ByKey;
-use crate::labels::Assignment;
+use crate::lists::{n_tasks, task_range};
+use crate::numbers_by_key::NumbersByKey;
 use crate::record::Counters;
 
 /// Documents of one cluster that are compared with its centroid per task.
 const TASK_DOCS: usize = 1024;
 
+/// Documents per task of comparing with every centroid.
+const POSTING_DOCS: usize = 64;
+
+/// Pairs per task of settling labels.
+const TASK_PAIRS: usize = 1 << 12;
+
+/// The similarities of pairs, as bits.
+pub(super) struct Similarities(Vec<AtomicU64>);
+
+impl Similarities {
+    pub(super) fn get(&self, pair: usize) -> f64 {
+        f64::from_bits(self.0[pair].load(Relaxed))
+    }
+}
+
 impl Followers {
     /// Updates the own similarities.
     pub(super) fn update_own(&self, ranks: &TermRanks, step: &ShardStep<'_>, changed: &[u32]) -> u64 {
-        let tasks: Vec<(usize, &[u32])> = changed
+        let tasks: Vec<(usize, &[AtomicU32])> = changed
             .iter()
             .flat_map(|&cluster| {
                 let members = self.members.of(cluster);
@@ -35,9 +50,15 @@ impl Followers {
                 return;
             }
             let empty = step.centroids.is_empty(cluster);
-            self.compare(ranks, step, cluster, members.iter().map(|&m| m as usize), |position, own| {
-                self.states.set_own(position, if empty { f64::NEG_INFINITY } else { own });
-            });
+            self.compare(
+                ranks,
+                step,
+                cluster,
+                members.iter().map(|m| m.load(Relaxed) as usize),
+                |position, own| {
+                    self.states.set_own(position, if empty { f64::NEG_INFINITY } else { own });
+                },
+            );
         });
         tasks.iter().map(|(_, members)| members.len() as u64).sum()
     }
@@ -65,105 +86,109 @@ impl Followers {
         ranks: &TermRanks,
         step: &ShardStep<'_>,
         pairs: &[Pair],
-    ) -> Vec<f64> {
-        let clusters = pairs.iter().map(|pair| pair.cluster);
-        let by_cluster: ByKey<u32> = ByKey::new(step.centroids.n_clusters(), clusters.zip(0..));
-        let tasks: Vec<(usize, &[u32])> = (0..step.centroids.n_clusters())
+    ) -> Similarities {
+        let mut by_cluster = NumbersByKey::default();
+        by_cluster.group(step.centroids.n_clusters(), pairs.len(), |number| Some(pairs[number].cluster));
+        let tasks: Vec<(usize, &[AtomicU32])> = (0..step.centroids.n_clusters())
             .flat_map(|cluster| {
                 let numbers = by_cluster.of(cluster as u32);
                 numbers.chunks(Self::task_docs(step, cluster)).map(move |numbers| (cluster, numbers))
             })
             .collect();
-        let similarities: Vec<AtomicU64> = pairs.iter().map(|_| AtomicU64::new(0)).collect();
+        let all = (0..pairs.len()).into_par_iter().with_min_len(TASK_PAIRS);
+        let similarities: Vec<AtomicU64> = all.map(|_| AtomicU64::new(0)).collect();
         tasks.par_iter().with_max_len(1).for_each(|&(cluster, numbers)| {
             if step.is_cancelled() {
                 return;
             }
-            let positions = numbers.iter().map(|&number| pairs[number as usize].position as usize);
+            let positions =
+                numbers.iter().map(|number| pairs[number.load(Relaxed) as usize].position as usize);
             let mut next = numbers.iter();
             self.compare(ranks, step, cluster, positions, |_, similarity| {
-                let number = *next.next().expect("one for each position");
-                similarities[number as usize].store(similarity.to_bits(), Relaxed);
+                let number = next.next().expect("one for each position");
+                similarities[number.load(Relaxed) as usize].store(similarity.to_bits(), Relaxed);
             });
         });
-        similarities.into_iter().map(|bits| f64::from_bits(bits.into_inner())).collect()
+        Similarities(similarities)
     }
 
-    /// Computes the similarities of all pairs, and settles the labels of their documents.
-    pub(super) fn settle(
-        &mut self,
-        ranks: &TermRanks,
-        step: &ShardStep<'_>,
-        pairs: &[Pair],
-        assignment: &mut Assignment,
-    ) {
-        let mut similarities = self.pair_similarities(ranks, step, pairs).into_iter();
-        for group in pairs.chunk_by(|a, b| a.position == b.position) {
-            let position = group[0].position as usize;
-            let own = self.states.own(position);
-            let mut choice = if own == f64::NEG_INFINITY {
-                Choice::open()
-            } else {
-                Choice::from_own(self.states.labels[position], own)
-            };
-            let (mut best, mut second) = (own, f64::NEG_INFINITY);
-            for (pair, similarity) in group.iter().zip(&mut similarities) {
-                choice.offer(pair.cluster, similarity);
-                second = second.max(similarity.min(best));
-                best = best.max(similarity);
+    /// Computes the similarities of all pairs, and settles the labels of their documents. The pairs
+    /// of a document are neighbours.
+    pub(super) fn settle(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, pairs: &[Pair]) {
+        let similarities = self.pair_similarities(ranks, step, pairs);
+        let is_same = |a: &Pair, b: &Pair| a.position == b.position;
+        let n_moved = (0..n_tasks(pairs, TASK_PAIRS)).into_par_iter().map(|task| {
+            let range = task_range(pairs, task, TASK_PAIRS, is_same);
+            let mut number = range.start;
+            let mut n_moved = 0;
+            for group in pairs[range].chunk_by(is_same) {
+                let similarities = (number..).map(|number| similarities.get(number));
+                n_moved += usize::from(self.settle_one(group, similarities));
+                number += group.len();
             }
-            let (label, similarity) = choice.chosen();
-            self.states.set_own(position, similarity);
-            self.states.set_other(position, self.states.other(position).max(round_up(second)));
-            self.set_label(position, label, assignment);
+            n_moved
+        });
+        let n_moved = n_moved.sum();
+        self.note_moves(n_moved);
+    }
+
+    /// Settles the label of the document of these pairs. Returns whether it moved.
+    fn settle_one(&self, pairs: &[Pair], similarities: impl Iterator<Item = f64>) -> bool {
+        let position = pairs[0].position as usize;
+        let own = self.states.own(position);
+        let mut choice = if own == f64::NEG_INFINITY {
+            Choice::open()
+        } else {
+            Choice::from_own(self.states.label(position), own)
+        };
+        let (mut best, mut second) = (own, f64::NEG_INFINITY);
+        for (pair, similarity) in pairs.iter().zip(similarities) {
+            choice.offer(pair.cluster, similarity);
+            second = second.max(similarity.min(best));
+            best = best.max(similarity);
         }
+        let (label, similarity) = choice.chosen();
+        self.states.set_own(position, similarity);
+        self.states.set_other(position, self.states.other(position).max(round_up(second)));
+        self.states.set_label(position, label) != label
     }
 
     /// Compares these documents with every centroid.
-    pub(super) fn assign_through_postings(
-        &mut self,
-        step: &ShardStep<'_>,
-        positions: &[u32],
-        assignment: &mut Assignment,
-    ) -> Counters {
+    pub(super) fn assign_through_postings(&mut self, step: &ShardStep<'_>, positions: &[u32]) -> Counters {
         if positions.is_empty() {
             return Counters::default();
         }
         let mut postings = Postings::default();
         postings.build(step.centroids);
         let scratch = || vec![0.0; step.centroids.n_clusters()];
-        let settled: Vec<(Vec<u32>, u64)> = positions
-            .par_chunks(TASK_DOCS)
-            .map_init(scratch, |similarities, positions| {
-                if step.is_cancelled() {
-                    return (Vec::new(), 0);
+        let settled = positions.par_chunks(POSTING_DOCS).map_init(scratch, |similarities, positions| {
+            if step.is_cancelled() {
+                return (0, 0);
+            }
+            let (mut n_moved, mut n_postings) = (0, 0);
+            for position in positions.iter().map(|&position| position as usize) {
+                let row = step.rows.row(self.arranged.docs()[position] as usize);
+                n_postings += postings.similarities(row, similarities);
+                let before = self.states.label(position);
+                let (label, own) = winner(similarities, before);
+                if let Some(winner) = similarities.get_mut(label as usize) {
+                    *winner = f64::NEG_INFINITY;
                 }
-                let mut n_postings = 0;
-                let labels = positions.iter().map(|&position| {
-                    let position = position as usize;
-                    let row = step.rows.row(self.arranged.docs()[position] as usize);
-                    n_postings += postings.similarities(row, similarities);
-                    let (label, own) = winner(similarities, self.states.labels[position]);
-                    if let Some(winner) = similarities.get_mut(label as usize) {
-                        *winner = f64::NEG_INFINITY;
-                    }
-                    let other = similarities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                    self.states.set_own(position, own);
-                    self.states.set_other(position, round_up(other));
-                    self.states.set_made(position, step.iteration);
-                    label
-                });
-                (labels.collect(), n_postings)
-            })
-            .collect();
-        let counters = Counters {
+                let other = similarities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                self.states.set_own(position, own);
+                self.states.set_other(position, round_up(other));
+                self.states.set_made(position, step.iteration);
+                self.states.set_label(position, label);
+                n_moved += usize::from(before != label);
+            }
+            (n_moved, n_postings)
+        });
+        let (n_moved, n_postings) = settled.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        self.note_moves(n_moved);
+        Counters {
             similarities: (positions.len() * step.live.len()) as u64,
-            postings: settled.iter().map(|(_, n_postings)| n_postings).sum(),
+            postings: n_postings,
             skipped_docs: 0,
-        };
-        for (&position, label) in positions.iter().zip(settled.into_iter().flat_map(|(labels, _)| labels)) {
-            self.set_label(position as usize, label, assignment);
         }
-        counters
     }
 }

@@ -7,30 +7,54 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use rayon::prelude::*;
+
+/// Documents per task of copying.
+const TASK_DOCS: usize = 1 << 13;
+
 /// See the [module](self).
 #[derive(Default)]
 pub(super) struct States {
-    pub(super) labels: Vec<u32>,
+    labels: Vec<AtomicU32>,
     /// The similarity to the own centroid, as bits; minus infinity if that is empty or the
     /// similarity is unknown; 0 without a label.
-    pub(super) own: Vec<AtomicU64>,
+    own: Vec<AtomicU64>,
     /// Upper bound on the similarity to any other centroid as of some iteration, as bits. Never
     /// below 0.
-    pub(super) other: Vec<AtomicU32>,
+    other: Vec<AtomicU32>,
     /// That iteration, modulo 256.
-    pub(super) made: Vec<AtomicU8>,
+    made: Vec<AtomicU8>,
+}
+
+/// A list with one item per document, made on all threads.
+fn each<T: Send>(n_docs: usize, item: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    (0..n_docs).into_par_iter().with_min_len(TASK_DOCS).map(item).collect()
 }
 
 impl States {
     /// A state with labels only; the first bounds are made in this iteration.
-    pub(super) fn unknown(labels: Vec<u32>, iteration: usize) -> Self {
-        let n_docs = labels.len();
+    pub(super) fn unknown(n_docs: usize, label: impl Fn(usize) -> u32 + Sync, iteration: usize) -> Self {
         States {
-            labels,
-            own: (0..n_docs).map(|_| AtomicU64::new(f64::NEG_INFINITY.to_bits())).collect(),
-            other: (0..n_docs).map(|_| AtomicU32::new(f32::INFINITY.to_bits())).collect(),
-            made: (0..n_docs).map(|_| AtomicU8::new((iteration as u8).wrapping_sub(1))).collect(),
+            labels: each(n_docs, |position| AtomicU32::new(label(position))),
+            own: each(n_docs, |_| AtomicU64::new(f64::NEG_INFINITY.to_bits())),
+            other: each(n_docs, |_| AtomicU32::new(f32::INFINITY.to_bits())),
+            made: each(n_docs, |_| AtomicU8::new((iteration as u8).wrapping_sub(1))),
         }
+    }
+
+    pub(super) fn n_docs(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub(super) fn label(&self, position: usize) -> u32 {
+        self.labels[position].load(Relaxed)
+    }
+
+    /// Sets a label, and returns the one before.
+    pub(super) fn set_label(&self, position: usize, label: u32) -> u32 {
+        let before = self.label(position);
+        self.labels[position].store(label, Relaxed);
+        before
     }
 
     pub(super) fn own(&self, position: usize) -> f64 {
@@ -64,11 +88,12 @@ impl States {
 
     /// Reorders all states: `from` holds the old position of each new one.
     pub(super) fn permute(&mut self, from: &[u32]) {
-        let labels = from.iter().map(|&old| self.labels[old as usize]).collect();
-        let own = from.iter().map(|&old| AtomicU64::new(self.own[old as usize].load(Relaxed))).collect();
-        let other = from.iter().map(|&old| AtomicU32::new(self.other[old as usize].load(Relaxed))).collect();
-        let made = from.iter().map(|&old| AtomicU8::new(self.made[old as usize].load(Relaxed))).collect();
-        *self = States { labels, own, other, made };
+        let n_docs = from.len();
+        let old = |position: usize| from[position] as usize;
+        self.labels = each(n_docs, |position| AtomicU32::new(self.labels[old(position)].load(Relaxed)));
+        self.own = each(n_docs, |position| AtomicU64::new(self.own[old(position)].load(Relaxed)));
+        self.other = each(n_docs, |position| AtomicU32::new(self.other[old(position)].load(Relaxed)));
+        self.made = each(n_docs, |position| AtomicU8::new(self.made[old(position)].load(Relaxed)));
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

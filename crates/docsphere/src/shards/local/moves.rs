@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::LocalShard;
-use crate::assign::{Rivals, ShardStep, Step, Wanted};
+use crate::assign::{Rival, Rivals, ShardStep, Step, Wanted};
 use crate::labels::Assignment;
 use crate::shards::Contested;
 use crate::shards::contest::{Contest, Mark, Member, Rule};
@@ -38,19 +38,20 @@ impl LocalShard<'_> {
     /// Lets documents move to their rivals; see
     /// [`Shards::contest`](crate::shards::Shards::contest).
     pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
-        let (wanted, marks): (Vec<Wanted>, Vec<Mark>) = self.contestants(step, contest).into_iter().unzip();
+        let contestants = self.contestants(step, contest);
+        let wanted: Vec<Wanted> = contestants.par_iter().map(|(wanted, _)| *wanted).collect();
         let of_shard = ShardStep::new(step, &self.rows, &[]);
         let Rivals { found, counters } = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
         let n_given = self.given.len();
-        for ((wanted, mark), rival) in wanted.iter().zip(marks).zip(found) {
-            let position = wanted.doc as usize;
+        let winner = |((wanted, mark), rival): (&(Wanted, Mark), Option<Rival>)| {
+            let (rival, position) = (rival?, wanted.doc as usize);
             let weight = self.weights.single(position);
-            if let Some(rival) = rival
-                && contest.wins(mark, weight, rival.cluster, rival.similarity)
-            {
-                self.give(position, rival.cluster);
-            }
-        }
+            let wins = contest.wins(*mark, weight, rival.cluster, rival.similarity);
+            wins.then_some((position, rival.cluster))
+        };
+        let winners: Vec<(usize, u32)> =
+            contestants.par_iter().zip(found).with_min_len(1 << 10).filter_map(winner).collect();
+        winners.into_iter().for_each(|(position, cluster)| self.give(position, cluster));
         let n_docs = (self.given.len() - n_given) as u64;
         Contested { touched: self.touched_by_given(), n_docs, counters }
     }

@@ -42,6 +42,14 @@ impl Input {
         self.of_groups.clear();
     }
 
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<Weighted>() * self.rows.capacity()
+            + size_of::<Rest>() * self.rest.capacity()
+            + size_of::<List>() * self.lists.capacity()
+            + 4 * self.list_ends.capacity()
+            + size_of::<Span>() * (self.of_columns.capacity() + self.of_groups.capacity())
+    }
+
     /// The table rows of all documents.
     pub(super) fn rows(&self) -> &[Weighted] {
         &self.rows[..self.n_rows]

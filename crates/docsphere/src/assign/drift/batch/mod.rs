@@ -60,6 +60,16 @@ impl Batch {
         self.sums.n_read = 0;
     }
 
+    /// Bytes held for the next documents.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.input.memory_bytes()
+            + self.sums.memory_bytes()
+            + size_of::<DocBounds>() * self.docs.capacity()
+            + size_of::<Candidate>() * self.candidates.capacity()
+            + 8 * self.remaining.capacity()
+            + size_of::<Span>() * self.remaining_docs.capacity()
+    }
+
     /// Number of table bytes and postings read since the last [`clear`](Self::clear).
     pub(super) fn n_read(&self) -> u64 {
         self.sums.n_read

@@ -25,6 +25,10 @@ pub(super) struct Sums {
 }
 
 impl Sums {
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<TileSums>() * self.sums.capacity() + 2 * self.greatest.capacity()
+    }
+
     /// Adds the posting lists of the first documents for some tiles.
     pub(super) fn add_lists(
         &mut self,
