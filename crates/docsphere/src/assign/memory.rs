@@ -21,7 +21,8 @@ pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
             let maps = (4 + 8 * n_lambdas) * entries + 8 * (n_lambdas + 1) * (n_terms + 2);
             lookup + maps + 12 * entries + 8 * n_clusters * n_threads
         }
-        Strategy::Inverted => postings + 8 * n_clusters * n_threads,
+        // Cuts of the centroids while lists are built, and an accumulator.
+        Strategy::Inverted => postings + 24 * n_clusters * n_threads,
         Strategy::Drift => drift::most_bytes(sizes),
         // One at a time; document frequencies are counted for the choice.
         Strategy::Auto => {

@@ -58,9 +58,11 @@
 //!
 //! **Cost.** Memory: 8 bytes per nonzero and 16 per document for the arranged rows, 21 per document
 //! for its state, 16 more while documents are chosen and scanned; 8 bytes per term, and 4 per term
-//! and thread; 141 per cluster, most of it for the growths of 32 iterations; the columns, twice
-//! (see there); 10 MB per thread for a batch, or 36 bytes per term of the longest row if that has
-//! more than 131,072. `docs/strategies.md` gives a single formula.
+//! and thread; 141 per cluster, most of it for the growths of 32 iterations, and 20 per cluster and
+//! thread while they are grouped and cut into ranges of terms; the columns, twice (see there);
+//! 10 MB per thread for a batch, or 36 bytes per term of the longest row if that has more than
+//! 131,072. Batches are kept from one assignment to the next. `docs/strategies.md` gives a single
+//! formula.
 //!
 //! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one
 //! bound for all other centroids); Ding et al., "Yinyang k-means", ICML 2015 (only centroids that
@@ -155,8 +157,7 @@ impl Drift {
         clock.lap(|phases| &mut phases.choose);
         let n_scanned: usize = needs.iter().map(Vec::len).sum();
         counters.skipped_docs = (followers.n_docs() - n_scanned - open.len()) as u64;
-        let scanned = scan(front, followers, step, &ranking, &needs, true, clock);
-        drop(needs);
+        let scanned = scan(front, followers, step, &ranking, needs, true, clock);
         let (pairs, mut heavy, of_scan) = taken_apart(scanned);
         counters = counters.plus(of_scan);
         counters.similarities += pairs.len() as u64;
@@ -176,7 +177,7 @@ fn scan(
     followers: &Followers,
     step: &ShardStep<'_>,
     ranking: &Ranking,
-    needs: &[Vec<Need>],
+    needs: Vec<Vec<Need>>,
     notes: bool,
     clock: &mut Clock,
 ) -> Vec<Scanned> {
@@ -271,14 +272,15 @@ pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     let Sizes { n_rows, nnz, n_terms, n_clusters, n_threads, .. } = *sizes;
     let followers = 8 * nnz + 53 * n_rows;
     let front = 72 * n_terms + 141 * n_clusters + 2 * columns::most_bytes(sizes);
-    // An expanded centroid, and a batch of documents.
-    let by_thread = 4 * n_terms + batch::most_bytes(sizes, look::SCAN_DOCS, look::SCAN_TERMS);
+    // An expanded centroid, counts and cuts by cluster, and a batch of documents.
+    let by_thread =
+        4 * n_terms + 20 * n_clusters + batch::most_bytes(sizes, look::SCAN_DOCS, look::SCAN_TERMS);
     followers + front + n_threads * by_thread
 }
 
 /// Splits the documents: those that scan only a few tiles get small columns of their own. Each part
 /// comes with the number of tiles that suffices for it.
-fn in_two(needs: &[Vec<Need>]) -> [(Vec<Need>, usize); 2] {
+fn in_two(needs: Vec<Vec<Need>>) -> [(Vec<Need>, usize); 2] {
     let n_tiles = |need: &Need| need.n_tiles as usize;
     let most = |needs: &Vec<Need>| needs.iter().map(n_tiles).max().unwrap_or(0);
     let n_most = needs.par_iter().map(most).max().unwrap_or(0);
@@ -293,8 +295,8 @@ fn in_two(needs: &[Vec<Need>]) -> [(Vec<Need>, usize); 2] {
     });
     let n_few = few_tiles(&counts);
     let is_few = |need: &Need| n_tiles(need) <= n_few;
-    let divided = |needs: &Vec<Need>| needs.iter().partition(|need| is_few(need));
-    let (few, rest): (Vec<Vec<Need>>, Vec<Vec<Need>>) = needs.par_iter().map(divided).unzip();
+    let divided = |needs: Vec<Need>| needs.into_iter().partition(is_few);
+    let (few, rest): (Vec<Vec<Need>>, Vec<Vec<Need>>) = needs.into_par_iter().map(divided).unzip();
     [(concatenated(&few), n_few), (concatenated(&rest), n_most)]
 }
 
