@@ -26,8 +26,8 @@ pub(crate) fn concatenated<T: Copy + Default + Send + Sync>(parts: &[Vec<T>]) ->
     whole
 }
 
-/// The range of a task in a list that is cut into tasks of about `size` items, so that groups, which
-/// are neighbours, stay whole. All tasks up to `n_tasks(list, size)` cover the list.
+/// The range of a task in a list that is cut into tasks of about `size` items, so that groups,
+/// which are neighbours, stay whole. All tasks up to `n_tasks(list, size)` cover the list.
 pub(crate) fn task_range<T>(
     list: &[T],
     task: usize,
