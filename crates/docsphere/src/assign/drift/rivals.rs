@@ -50,7 +50,7 @@ pub(super) fn rivals(
     let own: Vec<f64> = each().map(|need| states.own(need.position as usize)).collect();
     each().for_each(|need| states.set_own(need.position as usize, wanted_at(need.position).at_least));
     let by_task: Vec<Vec<Need>> = needs.par_chunks(TASK_DOCS).map(<[Need]>::to_vec).collect();
-    let scanned = scan(front, followers, step, &ranking, &by_task, false, &mut Clock::new());
+    let scanned = scan(front, followers, step, &ranking, by_task, false, &mut Clock::new());
     each().zip(own).for_each(|(need, own)| states.set_own(need.position as usize, own));
 
     let (pairs, heavy, counters) = taken_apart(scanned);
