@@ -7,6 +7,8 @@
 //! | `growth` | how does the time of an iteration grow with documents and with k? |
 //! | `seeding` | what does each seeding method cost, and what does it gain? |
 //! | `paper` | what did the paper's evaluation show, and what does it show here? |
+//! | `threads` | how much faster is the whole job on more threads, stage by stage? |
+//! | `workers` | what do messages cost, and how does a job scale with the number of workers? |
 //!
 //! The stages of a measurement: [`args`] (options), [`input`] (a corpus, a matrix or generated
 //! rows), [`measure`] (seeds, loops, repeats in turn, proof that results are identical),

@@ -304,3 +304,56 @@ fn wrong_usage_is_told_apart() {
     }
     assert_eq!(run("grid --strategies inverted,ncc").code, Some(1));
 }
+
+/// A command in the place of `docsphere`, in which a line of the shell writes the assignments.
+#[cfg(unix)]
+fn run_threads(assignments: &str) -> Done {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let command = folder.path().join("docsphere");
+    let script = format!(
+        r#"#!/bin/sh
+k=$4 threads=$6
+while [ $# -gt 1 ]; do shift; done
+mkdir "$1"
+{assignments} > "$1/assignments.csv"
+echo model > "$1/model.docsphere"
+echo '{{"seconds": {{"read": 0.5, "seed": 1.0, "cluster": '$((12 / threads))', "summarize": '$k', "total": 20}},
+  "iterations": [{{"seconds": {{"assign": 3, "phases": {{"scan": 2}}}}}}], "peak_memory_bytes": 2000000}}' > "$1/trace.json"
+"#
+    );
+    fs::write(&command, script).unwrap();
+    fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).unwrap();
+    let done = run(&format!(
+        "threads --corpus {0} --command {0} --k 5,7 --threads 1,2,4 --repeats 2 --out OUT -- --force",
+        command.display()
+    ));
+    drop(folder);
+    done
+}
+
+#[cfg(unix)]
+#[test]
+fn threads_has_seconds_by_stage_and_number_of_threads() {
+    let done = run_threads("echo doc,0");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let files =
+        ["threads-5.csv", "threads-7.csv", "threads-runs.csv", "threads.md", "threads.png", "threads.svg"];
+    assert_eq!(done.files(), files);
+    let stages = done.column("threads-5.csv", "stage");
+    let cluster = stages.iter().position(|stage| stage == "cluster").unwrap();
+    assert_eq!(done.column("threads-5.csv", "4")[cluster], "3");
+    assert_eq!(done.column("threads-5.csv", "times_as_fast")[cluster], "4");
+    assert!(stages.contains(&"cluster phases scan".to_owned()), "{stages:?}");
+    assert_eq!(done.column("threads-7.csv", "1")[stages.iter().position(|s| s == "summarize").unwrap()], "7");
+    assert_eq!(done.column("threads-runs.csv", "stage").len(), 2 * 3 * 2 * 7);
+}
+
+#[cfg(unix)]
+#[test]
+fn threads_fails_if_results_differ() {
+    let done = run_threads("echo doc,$threads");
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("the result with 2 threads is another than with 1"), "{}", done.stderr);
+    assert_eq!(done.column("threads-runs.csv", "threads").len(), 7, "what was measured is kept");
+}

@@ -7,6 +7,7 @@ mod paper;
 mod runs;
 mod seeding;
 mod speed;
+mod threads;
 mod workers;
 
 use anyhow::{Result, ensure};
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Growth(growth::Args),
     Seeding(seeding::Args),
     Paper(paper::Args),
+    Threads(threads::Args),
     Workers(workers::Args),
 }
 
@@ -31,6 +33,7 @@ impl Command {
             Command::Growth(args) => growth::run(args),
             Command::Seeding(args) => seeding::run(args),
             Command::Paper(args) => paper::run(args),
+            Command::Threads(args) => threads::run(args),
             Command::Workers(args) => workers::run(args),
         }
     }
