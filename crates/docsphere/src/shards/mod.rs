@@ -46,12 +46,16 @@ pub(crate) struct RowFacts {
 impl RowFacts {
     pub(crate) fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>) -> Self {
         let is_usable = |&doc: &usize| rows.row(doc).nnz() > 0 && weights.weight(doc) > 0.0;
+        let n_usable = match weights.is_given() {
+            true => (0..rows.n_rows()).filter(is_usable).count(),
+            false => rows.n_nonzero_rows(),
+        };
         RowFacts {
             n_rows: rows.n_rows(),
             n_terms: rows.n_terms(),
             nnz: rows.nnz(),
             n_nonzero_rows: rows.n_nonzero_rows(),
-            n_usable: (0..rows.n_rows()).filter(is_usable).count(),
+            n_usable,
         }
     }
 
