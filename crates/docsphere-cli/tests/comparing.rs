@@ -66,6 +66,26 @@ fn scores_are_those_of_the_labels() {
 }
 
 #[test]
+fn labels_that_a_result_keeps_need_no_input() {
+    let place = place();
+    for format in ["csv", "jsonl"] {
+        place
+            .ok(&format!("cluster texts.csv -k 3 -o {format} --min-df 1 --keep kind --assignments {format}"));
+        let expected = place.ok("score three texts.csv --label-field kind");
+        assert_eq!(place.ok(&format!("score {format} --label-field kind")), expected);
+        assert_eq!(place.ok(&format!("score {format} --label-field Kind")), expected);
+    }
+    place.write("more.csv", "id,text,kind\nnew,cats purr,animal\n");
+    place.ok("add csv more.csv -q");
+    assert!(place.ok("score csv --label-field kind").starts_with("12 documents with a label in a cluster"));
+    let done = place.run("score three --label-field kind");
+    assert_eq!(
+        (done.stderr.as_str(), done.code),
+        ("docsphere: error: three: keeps no column \"kind\"; give the input of the run after it\n", Some(2))
+    );
+}
+
+#[test]
 fn splits_and_mergers_are_told() {
     let place = place();
     let shown = place.ok("compare one three");

@@ -123,5 +123,5 @@ pub use report_data::{
 };
 pub use report_points::PointsData;
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
-pub use table::{TableFormat, WrittenTable, write_table};
+pub use table::{TableFormat, WrittenTable, kept_values, write_table};
 pub use trace::{ChangeEntry, ReadTrace, Seconds, Setting, TraceFile};

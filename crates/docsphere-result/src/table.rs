@@ -327,6 +327,27 @@ fn corpus_options(format: AssignmentsFormat, limit: &MemoryLimit) -> CorpusOptio
     }
 }
 
+/// The values of a kept column, by its name in the input: one for each document, in their order,
+/// empty where there is none. `None` if the result keeps no such column.
+///
+/// # Errors
+/// If a file of the result is missing or damaged, or needs more memory than `limit` allows.
+pub fn kept_values(folder: &Path, field: &str, limit: &MemoryLimit) -> Result<Option<Vec<String>>> {
+    let columns = ColumnsFile::read(folder, limit)?.unwrap_or_default().columns;
+    let named = |is_named: &dyn Fn(&str) -> bool| {
+        columns.iter().find(|column| is_named(&column.field) || is_named(&column.name))
+    };
+    let found = named(&|name| name == field).or_else(|| named(&|name| name.eq_ignore_ascii_case(field)));
+    let Some(column) = found else { return Ok(None) };
+    let (format, files) = assignment_files(folder)?;
+    let mut values = Vec::new();
+    Corpus::open(&files, corpus_options(format, limit))?.for_each_document(|document| {
+        let kept = document.kept.values().iter().find(|(name, _)| *name == column.name);
+        values.push(kept.map_or_else(String::new, |(_, value)| (*value).to_owned()));
+    })?;
+    Ok(Some(values))
+}
+
 /// The names of the columns of assignments. Of JSON, those that a document has.
 fn columns_of(file: &Path, format: AssignmentsFormat, limit: &MemoryLimit) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::new();

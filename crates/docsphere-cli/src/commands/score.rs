@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use docsphere::{Contingency, Corpus, ErrorKind, Keep, Labels, Split};
-use docsphere_result::{ClusterEntry, ClustersFile, read_assignments, rounded};
+use docsphere_result::{ClusterEntry, ClustersFile, ReadAssignment, kept_values, read_assignments, rounded};
 use serde_json::json;
 
 use crate::args::{InputArgs, UsageError};
@@ -18,7 +18,10 @@ use crate::output::table;
 
 /// Compare the clusters of a result with known labels: NMI, ARI, accuracy, purity
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  docsphere score out tickets.csv --label-field category")]
+#[command(
+    mut_arg("inputs", |arg| arg.required(false)),
+    after_help = "Without INPUT the labels are those that the result keeps (cluster --keep).\n\nExamples:\n  docsphere score out tickets.csv --label-field category\n  docsphere score out --label-field category"
+)]
 pub(crate) struct Args {
     /// The result folder
     #[arg(value_name = "OUT")]
@@ -80,7 +83,11 @@ impl Args {
     pub(crate) fn run(self) -> Result<()> {
         let clusters = ClustersFile::read(&self.result, &memory::of_readers())?;
         let assignments = read_assignments(&self.result, &memory::of_readers())?;
-        let classes = self.read_classes(clusters.passages.map(|passages| passages.split))?;
+        let classes = if self.input.inputs.is_empty() {
+            self.kept_classes(&assignments)?
+        } else {
+            self.read_classes(clusters.passages.map(|passages| passages.split))?
+        };
         ensure!(
             classes.documents.len() == assignments.len(),
             "the input has {}, but the result has {}; give the same input and input options as to cluster",
@@ -110,6 +117,23 @@ impl Args {
             return self.print(&both, n_labelled, &classes, &contents);
         }
         self.show(&both, n_labelled, &classes, &contents)
+    }
+
+    /// The labels that the result keeps.
+    fn kept_classes(&self, assignments: &[ReadAssignment]) -> Result<Classes> {
+        let Some(labels) = kept_values(&self.result, &self.label_field, &memory::of_readers())? else {
+            let message = format!(
+                "{}: keeps no column {:?}; give the input of the run after it",
+                self.result.display(),
+                self.label_field
+            );
+            return Err(UsageError(message).into());
+        };
+        let mut classes = Classes::default();
+        for (line, label) in assignments.iter().zip(&labels) {
+            classes.add(&line.id, label);
+        }
+        Ok(classes)
     }
 
     /// Reads the labels of all documents.
