@@ -415,7 +415,7 @@ fn printed_pages_are_read() {
     assert_eq!(done.code, Some(1));
     assert!(
         done.stderr.starts_with(
-            "docsphere: error: papers/locked.pdf: bad PDF record: expected a file without a password, found an encrypted one; "
+            "docsphere: error: papers/locked.pdf: bad PDF record: expected a file without a password, found an encrypted one (save it without, for example with qpdf --decrypt); "
         ),
         "{}",
         done.stderr

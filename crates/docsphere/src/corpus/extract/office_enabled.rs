@@ -165,6 +165,14 @@ struct Archive<'a> {
     options: &'a CorpusOptions,
 }
 
+fn password(format: &'static str) -> Error {
+    damaged(
+        format,
+        "a file without a password",
+        "an encrypted one (save it without, in the program that wrote it)",
+    )
+}
+
 impl<'a> Archive<'a> {
     fn open(bytes: &'a [u8], format: &'static str, options: &'a CorpusOptions) -> Result<Self> {
         let archive =
@@ -191,13 +199,11 @@ impl<'a> Archive<'a> {
         let Archive { format, limit, options, .. } = *self;
         let part = self.archive.by_name(name).map_err(|error| match error {
             ZipError::FileNotFound => damaged(format, &format!("a part {name}"), "none"),
-            ZipError::UnsupportedArchive(_) => {
-                damaged(format, "a file without a password", "an encrypted one")
-            }
+            ZipError::UnsupportedArchive(_) => password(format),
             error => damaged(format, &format!("a part {name}"), error),
         })?;
         if part.encrypted() {
-            return Err(damaged(format, "a file without a password", "an encrypted one"));
+            return Err(password(format));
         }
         let failed = |error: std::io::Error| damaged(format, &format!("the whole part {name}"), error);
         let bytes = options.memory.read_whole(part.take(limit + 1), limit + 1, LONG_RECORD, failed)?;

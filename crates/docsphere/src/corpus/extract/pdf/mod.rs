@@ -81,7 +81,11 @@ fn has_images(document: &Document) -> bool {
 }
 
 fn password() -> crate::error::Error {
-    damaged("PDF", "a file without a password", "an encrypted one")
+    damaged(
+        "PDF",
+        "a file without a password",
+        "an encrypted one (save it without, for example with qpdf --decrypt)",
+    )
 }
 
 fn refused(error: lopdf::Error) -> crate::error::Error {
