@@ -12,6 +12,13 @@ use crate::memory;
 
 /// Reads a text file of at most `most` bytes. `what` completes the sentence "reading ... takes".
 pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<String> {
+    String::from_utf8(read_bytes(path, what, most)?).map_err(|_| {
+        failed(io::Error::other("it is not text in UTF-8; convert it, for example with iconv"), path)
+    })
+}
+
+/// As [`read_text`], any bytes.
+pub(crate) fn read_bytes(path: &Path, what: &'static str, most: u64) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     // The buffer may be copied while it grows.
     let reading = Reading { what, kept: 2, limit: &memory::of_readers() };
@@ -23,9 +30,7 @@ pub(crate) fn read_text(path: &Path, what: &'static str, most: u64) -> Result<St
         path.display(),
         memory::megabytes(most)
     );
-    String::from_utf8(content).map_err(|_| {
-        failed(io::Error::other("it is not text in UTF-8; convert it, for example with iconv"), path)
-    })
+    Ok(content)
 }
 
 /// The reason why a file could not be read, with its name.

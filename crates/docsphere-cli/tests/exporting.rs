@@ -144,13 +144,56 @@ fn the_map_is_a_picture_and_the_report_a_page() {
     assert_eq!(place.read("page.html"), place.read("out/report.html"));
 }
 
+#[cfg(feature = "png")]
+#[test]
+fn the_map_in_pixels_is_the_same_everywhere_and_tells_of_letters_that_it_lacks() {
+    let place = place("");
+    let done = place.run("export out --png map.png --svg map.svg");
+    assert_eq!(
+        (done.stdout.as_str(), done.stderr.as_str()),
+        ("written to map.svg\nwritten to map.png\n", "")
+    );
+    let png = std::fs::read(place.path("map.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    // Width and height, from its head.
+    assert_eq!(png[16..24], [0, 0, 9, 96, 0, 0, 7, 8]);
+    place.ok("export out --png again.png");
+    assert!(std::fs::read(place.path("again.png")).unwrap() == png);
+    place.ok("edit out rename 0 猫");
+    assert_eq!(
+        place.run("export out --png map.png").stderr,
+        "docsphere: note: 1 of 2 names have characters that the font lacks, which are boxes; --font FILE names one that has them, and --svg leaves the letters to the viewer\n"
+    );
+    for (font, message) in [
+        ("in.csv", "in.csv: this is no font; give a TTF or OTF file, or a collection (TTC)"),
+        ("none.ttf", "none.ttf: cannot read: "),
+    ] {
+        let done = place.run(&format!("export out --png map.png --font {font}"));
+        assert!(done.stderr.starts_with(&format!("docsphere: error: {message}")), "{}", done.stderr);
+        assert_eq!(done.code, Some(1));
+    }
+    place.write("font.ttf", "");
+    let done = place.run("export out --png font.ttf --font font.ttf");
+    assert!(done.stderr.contains("font.ttf") && done.code == Some(1), "{}", done.stderr);
+}
+
+#[cfg(not(feature = "png"))]
+#[test]
+fn pixels_that_are_not_built_in_are_refused() {
+    let done = place("").run("export out --png map.png");
+    assert_eq!(
+        done.stderr,
+        "docsphere: error: PNG is not in this build; build it with the feature \"png\", or use --svg\n"
+    );
+}
+
 #[test]
 fn what_cannot_be_exported_is_refused() {
     let place = place("");
     for (words, message) in [
         (
             "export out",
-            "say what to write: --table FILE, --html FILE, --svg FILE, or -o DIR for the centroids",
+            "say what to write: --table FILE, --html FILE, --svg FILE, --png FILE, or -o DIR for the centroids",
         ),
         (
             "export out --table t.doc",

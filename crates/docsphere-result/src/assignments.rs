@@ -100,7 +100,7 @@ impl AssignmentsFormat {
 const PART_PREFIX: &str = "part-";
 
 fn not_built() -> Error {
-    ErrorKind::NotBuilt { what: "Parquet", feature: "parquet" }.into()
+    ErrorKind::NotBuilt { what: "Parquet", feature: "parquet", instead: "csv or jsonl" }.into()
 }
 
 impl fmt::Display for AssignmentsFormat {

@@ -54,12 +54,14 @@ pub enum ErrorKind {
         problem: String,
     },
     /// The format is not in this build.
-    #[error("{what} is not in this build; build it with the feature \"{feature}\", or use csv or jsonl")]
+    #[error("{what} is not in this build; build it with the feature \"{feature}\", or use {instead}")]
     NotBuilt {
         /// The format.
         what: &'static str,
         /// The feature that enables it.
         feature: &'static str,
+        /// What is there without it.
+        instead: &'static str,
     },
     /// An error of the library: a damaged model, or a file that needs more memory than allowed.
     #[error("{0}")]

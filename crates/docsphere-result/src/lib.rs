@@ -78,6 +78,9 @@ mod folder;
 mod groups;
 mod heaps;
 mod html;
+#[cfg(feature = "png")]
+#[doc(hidden)]
+pub mod lettering;
 mod map;
 mod map_picture;
 pub mod names;
@@ -116,7 +119,7 @@ pub use groups::{GroupEntry, GroupsFile, MergeEntry};
 pub use html::grouped;
 pub use map::MapFile;
 pub use outliers::set_outliers_apart;
-pub use page::{Page, PageLimits, Rendered, StoredPage, served_policy};
+pub use page::{MapImage, Page, PageLimits, Rendered, StoredPage, served_policy};
 pub use points::{BinFilter, DocumentBins, Points, REPORT_POINTS};
 pub use report_data::{
     BinsData, ClusterData, ColumnData, Curve, DocumentData, KeywordData, ReportData, TotalsData,

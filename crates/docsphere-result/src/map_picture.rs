@@ -1,7 +1,14 @@
-//! The map of the clusters as a picture that does not move: SVG, for slides and papers.
+//! The map of the clusters as a picture that does not move: SVG or PNG, for slides and papers.
 //!
 //! A disc is a cluster, its area the number of its documents, its colour its group. Names are
 //! written beside the largest clusters, as long as none covers another.
+
+#[cfg(feature = "png")]
+#[path = "map_picture/pixels_enabled.rs"]
+mod pixels;
+#[cfg(not(feature = "png"))]
+#[path = "map_picture/pixels_disabled.rs"]
+mod pixels;
 
 use std::fmt::Write as _;
 
@@ -19,9 +26,16 @@ const MARGIN: f64 = 70.0;
 const LARGEST: f64 = 34.0;
 const SMALLEST: f64 = 3.0;
 
-/// The height of a name, and the width of one of its characters.
+/// The size of letters, the height of a name, and the width of one of its characters.
+const LETTERS: f64 = 13.0;
 const NAME_HEIGHT: f64 = 15.0;
 const CHARACTER: f64 = 7.2;
+
+/// How much of what is behind a disc it hides.
+const OPACITY: f64 = 0.75;
+
+/// The line around letters, half of it outside.
+const HALO: f64 = 3.0;
 
 /// Characters of a name that are written.
 const MAX_CHARS: usize = 40;
@@ -43,56 +57,118 @@ impl Place {
     }
 }
 
-/// The picture. Empty and hidden clusters are left out.
-pub(crate) fn picture(clusters: &ClustersFile, groups: Option<&GroupsFile>, map: &MapFile) -> String {
-    let mut shown: Vec<&ClusterEntry> =
-        clusters.clusters.iter().filter(|entry| entry.size > 0 && !entry.hidden).collect();
-    shown.sort_by_key(|entry| (std::cmp::Reverse(entry.size), entry.id));
-    let places: Vec<[f64; 2]> =
-        shown.iter().map(|entry| map.places[entry.id as usize].map(f64::from)).collect();
-    let at = scale(&places);
-    let most = shown.first().map_or(1, |entry| entry.size) as f64;
-    let radius = |entry: &ClusterEntry| SMALLEST.max(LARGEST * (entry.size as f64 / most).sqrt());
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-         font-family=\"system-ui, sans-serif\" font-size=\"13\">\n\
-         <title>Map of {} clusters</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-        shown.len()
-    );
-    for (entry, place) in shown.iter().zip(&places) {
-        let [x, y] = at(place);
-        let group = groups.map_or(0, |groups| groups.group_of_cluster[entry.id as usize].max(0));
-        let hue = (f64::from(group) * HUE_STEP) % 360.0;
-        let (title, size, r) = (escaped(&entry.title()), entry.size, radius(entry));
-        let _ = writeln!(
-            svg,
-            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\" fill=\"hsl({hue:.0} 60% 55%)\" fill-opacity=\"0.75\" \
-             stroke=\"#fff\"><title>{title}: {size}</title></circle>"
-        );
+/// A cluster in the picture.
+struct Disc {
+    x: f64,
+    y: f64,
+    radius: f64,
+    /// Degrees.
+    hue: f64,
+    title: String,
+    size: usize,
+}
+
+/// A name that is written, around its middle.
+struct Name {
+    x: f64,
+    y: f64,
+    text: String,
+}
+
+/// What is drawn, the largest clusters first.
+pub(crate) struct Picture {
+    discs: Vec<Disc>,
+    names: Vec<Name>,
+}
+
+impl Picture {
+    /// Empty and hidden clusters are left out.
+    pub(crate) fn new(clusters: &ClustersFile, groups: Option<&GroupsFile>, map: &MapFile) -> Self {
+        let mut shown: Vec<&ClusterEntry> =
+            clusters.clusters.iter().filter(|entry| entry.size > 0 && !entry.hidden).collect();
+        shown.sort_by_key(|entry| (std::cmp::Reverse(entry.size), entry.id));
+        let places: Vec<[f64; 2]> =
+            shown.iter().map(|entry| map.places[entry.id as usize].map(f64::from)).collect();
+        let at = scale(&places);
+        let most = shown.first().map_or(1, |entry| entry.size) as f64;
+        let discs: Vec<Disc> = shown
+            .iter()
+            .zip(&places)
+            .map(|(entry, place)| {
+                let [x, y] = at(place);
+                let group = groups.map_or(0, |groups| groups.group_of_cluster[entry.id as usize].max(0));
+                Disc {
+                    x,
+                    y,
+                    radius: SMALLEST.max(LARGEST * (entry.size as f64 / most).sqrt()),
+                    hue: (f64::from(group) * HUE_STEP) % 360.0,
+                    title: entry.title(),
+                    size: entry.size,
+                }
+            })
+            .collect();
+        let names = placed_names(&discs);
+        Picture { discs, names }
     }
-    let mut taken: Vec<Place> = Vec::new();
-    for (entry, place) in shown.iter().zip(&places) {
-        let [x, y] = at(place);
-        let mut name: String = entry.title().chars().take(MAX_CHARS).collect();
-        if name.chars().count() < entry.title().chars().count() {
-            name.push('…');
+
+    /// The picture as SVG.
+    pub(crate) fn svg(&self) -> String {
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+             font-family=\"system-ui, sans-serif\" font-size=\"{LETTERS}\">\n\
+             <title>Map of {} clusters</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+            self.discs.len()
+        );
+        for Disc { x, y, radius, hue, title, size } in &self.discs {
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"hsl({hue:.0} 60% 55%)\" fill-opacity=\"{OPACITY}\" \
+                 stroke=\"#fff\"><title>{}: {size}</title></circle>",
+                escaped(title)
+            );
         }
-        let half = name.chars().count() as f64 * CHARACTER / 2.0;
-        let x = x.clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));
-        let own = Place { left: x - half, top: y, right: x + half };
+        for Name { x, y, text } in &self.names {
+            let (base, text) = (y + NAME_HEIGHT / 3.0, escaped(text));
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{base:.1}\" text-anchor=\"middle\" fill=\"#111\" stroke=\"#fff\" \
+                 stroke-width=\"{HALO}\" paint-order=\"stroke\">{text}</text>"
+            );
+        }
+        svg.push_str("</svg>\n");
+        svg
+    }
+}
+
+/// The names that have room, the largest clusters first.
+fn placed_names(discs: &[Disc]) -> Vec<Name> {
+    let mut taken: Vec<Place> = Vec::new();
+    let mut names = Vec::new();
+    for disc in discs {
+        let mut text: String = disc.title.chars().take(MAX_CHARS).collect();
+        if text.len() < disc.title.len() {
+            text.push('…');
+        }
+        let half = text.chars().map(width_of).sum::<f64>() / 2.0;
+        let x = disc.x.clamp(half.min(WIDTH / 2.0), (WIDTH - half).max(WIDTH / 2.0));
+        let own = Place { left: x - half, top: disc.y, right: x + half };
         if taken.iter().any(|other| other.covers(&own)) {
             continue;
         }
         taken.push(own);
-        let (base, name) = (y + NAME_HEIGHT / 3.0, escaped(&name));
-        let _ = writeln!(
-            svg,
-            "<text x=\"{x:.1}\" y=\"{base:.1}\" text-anchor=\"middle\" fill=\"#111\" stroke=\"#fff\" \
-             stroke-width=\"3\" paint-order=\"stroke\">{name}</text>"
-        );
+        names.push(Name { x, y: disc.y, text });
     }
-    svg.push_str("</svg>\n");
-    svg
+    names
+}
+
+/// Chinese, Japanese and Korean characters are as wide as letters are high.
+fn width_of(character: char) -> f64 {
+    if matches!(character, '\u{1100}'..='\u{115f}' | '\u{2e80}'..='\u{d7ff}' | '\u{f900}'..='\u{ff60}' | '\u{20000}'..)
+    {
+        LETTERS
+    } else {
+        CHARACTER
+    }
 }
 
 /// From places on the map to those in the picture, with the same scale on both axes.
@@ -134,7 +210,7 @@ mod tests {
         }))
         .unwrap();
         let map = MapFile { seed: 0, places: vec![[-1.0, 0.5], [1.0, -0.5], [0.0, 0.0], [0.0, 0.1]] };
-        let svg = picture(&clusters, None, &map);
+        let svg = Picture::new(&clusters, None, &map).svg();
         assert_eq!(svg.matches("<circle").count(), 2);
         assert_eq!(svg.matches("<text").count(), 2);
         assert!(svg.contains("cats &lt;&amp;&gt; dogs: 5") && !svg.contains("secret"), "{svg}");

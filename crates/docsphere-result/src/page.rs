@@ -14,7 +14,7 @@ use crate::columns::ColumnsFile;
 use crate::error::{Error, Result};
 use crate::groups::GroupsFile;
 use crate::map::MapFile;
-use crate::map_picture;
+use crate::map_picture::Picture;
 use crate::names;
 use crate::points::Points;
 use crate::report_data::{ColumnData, Curve};
@@ -91,6 +91,18 @@ pub struct Rendered {
     pub is_within: bool,
 }
 
+/// The map as a picture in pixels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MapImage {
+    /// The file.
+    pub png: Vec<u8>,
+    /// Names that are written.
+    pub n_names: usize,
+    /// Names with characters that no font has, which are boxes.
+    pub n_boxed: usize,
+}
+
 /// The content of a page, read from a result folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredPage {
@@ -160,7 +172,20 @@ impl StoredPage {
 
     /// The map of the clusters as a picture, SVG.
     pub fn map_picture(&self) -> String {
-        map_picture::picture(&self.clusters, self.groups.as_ref(), &self.map)
+        self.picture().svg()
+    }
+
+    /// The same picture in pixels, PNG. `font` has the bytes of a font (TTF, OTF or TTC) that is
+    /// tried before the one that is compiled in, which has Latin, Greek and Cyrillic letters.
+    ///
+    /// # Errors
+    /// If this build has no PNG, or `font` is no font.
+    pub fn map_image(&self, font: Option<&[u8]>) -> Result<MapImage> {
+        self.picture().png(font)
+    }
+
+    fn picture(&self) -> Picture {
+        Picture::new(&self.clusters, self.groups.as_ref(), &self.map)
     }
 
     /// The clusters.

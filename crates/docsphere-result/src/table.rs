@@ -78,7 +78,7 @@ impl TableFormat {
             TableFormat::Xlsx if !cfg!(feature = "xlsx") => ("XLSX", "xlsx"),
             _ => return Ok(()),
         };
-        Err(ErrorKind::NotBuilt { what, feature }.into())
+        Err(ErrorKind::NotBuilt { what, feature, instead: "csv or jsonl" }.into())
     }
 }
 

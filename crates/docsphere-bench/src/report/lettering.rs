@@ -7,19 +7,13 @@
 
 use std::sync::LazyLock;
 
-use ab_glyph_rasterizer::{Point, Rasterizer, point};
+use docsphere_result::lettering::{Fonts, Line};
 use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
 };
-use skrifa::instance::{LocationRef, Size};
-use skrifa::metrics::{GlyphMetrics, Metrics};
-use skrifa::outline::{DrawError, DrawSettings, OutlinePen};
-use skrifa::{FontRef, GlyphId, MetadataProvider};
 
-static FONT: LazyLock<FontRef<'static>> = LazyLock::new(|| {
-    FontRef::new(epaint_default_fonts::UBUNTU_LIGHT).expect("the font that is compiled in can be read")
-});
+static FONTS: LazyLock<Fonts<'static>> = LazyLock::new(Fonts::built_in);
 
 /// Font size, as plotters defines it, per em. (`SVGBackend` divides by the same number.)
 const SIZE_PER_EM: f64 = 1.24;
@@ -114,12 +108,11 @@ impl<DB: DrawingBackend> DrawingBackend for Lettered<DB> {
         if self.letters == Letters::OfBackend {
             return self.backend.draw_text(text, style, pos);
         }
-        let line = Line::new(text, style.size());
-        let (left, baseline) = line.origin(style.anchor().h_pos, style.anchor().v_pos);
-        let ink = line.ink().map_err(|error| DrawingErrorKind::FontError(Box::new(error)))?;
-        for (x, y, coverage) in ink {
+        let line = FONTS.line(text, style.size() / SIZE_PER_EM);
+        let (left, baseline) = origin(&line, style.anchor().h_pos, style.anchor().v_pos);
+        for (x, y, coverage) in line.ink().pixels() {
             let (x, y) = style.transform().transform(left + x, baseline + y);
-            self.backend.draw_pixel((pos.0 + x, pos.1 + y), style.color().mix(coverage))?;
+            self.backend.draw_pixel((pos.0 + x, pos.1 + y), style.color().mix(f64::from(coverage)))?;
         }
         Ok(())
     }
@@ -129,7 +122,7 @@ impl<DB: DrawingBackend> DrawingBackend for Lettered<DB> {
         text: &str,
         style: &S,
     ) -> Result<(u32, u32), DrawingErrorKind<DB::ErrorType>> {
-        let line = Line::new(text, style.size());
+        let line = FONTS.line(text, style.size() / SIZE_PER_EM);
         Ok((line.width.ceil() as u32, line.em.round() as u32))
     }
 
@@ -138,126 +131,19 @@ impl<DB: DrawingBackend> DrawingBackend for Lettered<DB> {
     }
 }
 
-/// A line of text at a size. Lengths are pixels.
-struct Line {
-    em: f64,
-    width: f64,
-    /// Each glyph and its horizontal offset.
-    glyphs: Vec<(GlyphId, f32)>,
-}
-
-impl Line {
-    /// `size` is defined as in plotters. Characters that the font lacks become empty boxes.
-    fn new(text: &str, size: f64) -> Self {
-        let em = size / SIZE_PER_EM;
-        let charmap = FONT.charmap();
-        let metrics = GlyphMetrics::new(&FONT, Size::new(em as f32), LocationRef::default());
-        let mut end = 0.0;
-        let mut glyphs = Vec::new();
-        for character in text.chars() {
-            let glyph = charmap.map(character).unwrap_or(GlyphId::NOTDEF);
-            glyphs.push((glyph, end));
-            end += metrics.advance_width(glyph).unwrap_or(0.0);
-        }
-        Line { em, width: f64::from(end), glyphs }
-    }
-
-    fn metrics(&self) -> Metrics {
-        Metrics::new(&FONT, Size::new(self.em as f32), LocationRef::default())
-    }
-
-    /// Start of the baseline relative to the anchor, in whole pixels, since fractions blur letters.
-    fn origin(&self, horizontal: HPos, vertical: VPos) -> (i32, i32) {
-        let left = match horizontal {
-            HPos::Left => 0.0,
-            HPos::Center => -self.width / 2.0,
-            HPos::Right => -self.width,
-        };
-        let half_ex = || f64::from(self.metrics().x_height.unwrap_or(self.em as f32 / 2.0)) / 2.0;
-        let baseline = match vertical {
-            VPos::Top => TOP_TO_BASELINE * self.em,
-            VPos::Center => half_ex(),
-            VPos::Bottom => -half_ex(),
-        };
-        (left.round() as i32, baseline.round() as i32)
-    }
-
-    /// The pixels that letters cover, relative to the start of the baseline, and their coverage.
-    fn ink(&self) -> Result<Vec<(i32, i32, f64)>, DrawError> {
-        let metrics = self.metrics();
-        // Letters may extend beyond their boxes.
-        let margin = self.em.ceil();
-        let width = (self.width + 2.0 * margin).ceil() as usize;
-        let (above, below) = (metrics.ascent.ceil() + 1.0, (-metrics.descent).ceil() + 1.0);
-        let mut pen = Pen {
-            rasterizer: Rasterizer::new(width, (above + below) as usize),
-            origin: point(0.0, above),
-            start: point(0.0, 0.0),
-            at: point(0.0, 0.0),
-        };
-        let settings = || DrawSettings::unhinted(Size::new(self.em as f32), LocationRef::default());
-        let outlines = FONT.outline_glyphs();
-        for &(glyph, begin) in &self.glyphs {
-            pen.origin.x = margin as f32 + begin;
-            if let Some(outline) = outlines.get(glyph) {
-                outline.draw(settings(), &mut pen)?;
-            }
-        }
-        let mut ink = Vec::new();
-        pen.rasterizer.for_each_pixel_2d(|x, y, coverage| {
-            if coverage > 0.0 {
-                let (x, y) = (x as i32 - margin as i32, y as i32 - above as i32);
-                ink.push((x, y, f64::from(coverage.min(1.0))));
-            }
-        });
-        Ok(ink)
-    }
-}
-
-/// Passes outlines on to the rasterizer, whose y axis points down.
-struct Pen {
-    rasterizer: Rasterizer,
-    /// Start of the glyph's baseline.
-    origin: Point,
-    /// Start of the contour.
-    start: Point,
-    at: Point,
-}
-
-impl Pen {
-    fn place(&self, x: f32, y: f32) -> Point {
-        point(self.origin.x + x, self.origin.y - y)
-    }
-}
-
-impl OutlinePen for Pen {
-    fn move_to(&mut self, x: f32, y: f32) {
-        self.start = self.place(x, y);
-        self.at = self.start;
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let end = self.place(x, y);
-        self.rasterizer.draw_line(self.at, end);
-        self.at = end;
-    }
-
-    fn quad_to(&mut self, cx0: f32, cy0: f32, x: f32, y: f32) {
-        let end = self.place(x, y);
-        self.rasterizer.draw_quad(self.at, self.place(cx0, cy0), end);
-        self.at = end;
-    }
-
-    fn curve_to(&mut self, cx0: f32, cy0: f32, cx1: f32, cy1: f32, x: f32, y: f32) {
-        let end = self.place(x, y);
-        self.rasterizer.draw_cubic(self.at, self.place(cx0, cy0), self.place(cx1, cy1), end);
-        self.at = end;
-    }
-
-    fn close(&mut self) {
-        self.rasterizer.draw_line(self.at, self.start);
-        self.at = self.start;
-    }
+/// Start of the baseline relative to the anchor, in whole pixels, since fractions blur letters.
+fn origin(line: &Line<'_>, horizontal: HPos, vertical: VPos) -> (i32, i32) {
+    let left = match horizontal {
+        HPos::Left => 0.0,
+        HPos::Center => -line.width / 2.0,
+        HPos::Right => -line.width,
+    };
+    let baseline = match vertical {
+        VPos::Top => TOP_TO_BASELINE * line.em,
+        VPos::Center => line.x_height() / 2.0,
+        VPos::Bottom => -line.x_height() / 2.0,
+    };
+    (left.round() as i32, baseline.round() as i32)
 }
 
 #[cfg(test)]

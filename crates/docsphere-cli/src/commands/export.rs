@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use docsphere::{Model, TermId, formats};
-use docsphere_result::{StoredPage, TableFormat, term_name, write_table};
+use docsphere_result::{ErrorKind, StoredPage, TableFormat, term_name, write_table};
 
 use super::vectorize::lines;
 use crate::args::UsageError;
 use crate::console::{People, tell};
+use crate::files::read_bytes;
 use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::output::folder::ResultFolder;
@@ -20,7 +21,7 @@ use crate::output::whole_file::{make_whole, write_whole};
 /// Write a result as a table, a page or a picture, or a model's centroids as a matrix
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  docsphere export out --table documents.xlsx\n  docsphere export out --svg map.svg\n  docsphere export out -o centroids"
+    after_help = "Examples:\n  docsphere export out --table documents.xlsx\n  docsphere export out --png map.png\n  docsphere export out -o centroids"
 )]
 pub(crate) struct Args {
     /// A model file, or the result folder that holds it
@@ -39,6 +40,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
+    /// Write the map of the clusters as a picture of 2400 x 1800 pixels
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+
+    /// Font for --png (TTF, OTF or TTC), for names in other than Latin, Greek and Cyrillic letters
+    #[arg(long, value_name = "FILE", requires = "png")]
+    font: Option<PathBuf>,
+
     /// Folder for the centroids (centroids.npz, vocabulary.txt); it appears whole or not at all
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -50,10 +59,9 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
-        let files = [&self.table, &self.html, &self.svg];
+        let files = [&self.table, &self.html, &self.svg, &self.png];
         if files.iter().all(|file| file.is_none()) && self.output.is_none() {
-            let message =
-                "say what to write: --table FILE, --html FILE, --svg FILE, or -o DIR for the centroids";
+            let message = "say what to write: --table FILE, --html FILE, --svg FILE, --png FILE, or -o DIR for the centroids";
             return Err(UsageError(message.to_owned()).into());
         }
         let mut reads = Reads::default();
@@ -66,20 +74,24 @@ impl Args {
             );
             reads.add_result(&self.model, &[]);
         }
+        reads.add("the font", self.font.clone());
         files.into_iter().flatten().try_for_each(|file| reads.check_file(file))?;
         let format = self.table.as_deref().map(TableFormat::from_path).transpose()?;
         format.map_or(Ok(()), TableFormat::check_build)?;
         if let (Some(path), Some(format)) = (&self.table, format) {
             self.write_table(path, format)?;
         }
-        if self.html.is_some() || self.svg.is_some() {
+        if self.html.is_some() || self.svg.is_some() || self.png.is_some() {
             let stored = StoredPage::read(&self.model, &memory::of_readers())?;
             if let Some(path) = &self.html {
                 let html = stored.page().render(crate::editing::limits_of(&self.model), false).html;
-                written(path, &html)?;
+                written(path, html.as_bytes())?;
             }
             if let Some(path) = &self.svg {
-                written(path, &stored.map_picture())?;
+                written(path, stored.map_picture().as_bytes())?;
+            }
+            if let Some(path) = &self.png {
+                self.write_png(&stored, path)?;
             }
         }
         self.output.as_deref().map_or(Ok(()), |output| self.write_centroids(output, &reads))
@@ -108,6 +120,24 @@ impl Args {
         Ok(People::new().line(format_args!("{n_documents} written to {}", path.display()))?)
     }
 
+    fn write_png(&self, stored: &StoredPage, path: &Path) -> Result<()> {
+        let font = self.font.as_deref();
+        let bytes = font.map(|font| read_bytes(font, "a font", MAX_FONT_BYTES)).transpose()?;
+        let image = stored.map_image(bytes.as_deref()).map_err(|error| {
+            match font.filter(|_| matches!(error.kind(), ErrorKind::Malformed { .. })) {
+                Some(font) => anyhow!("{}: {error}", font.display()),
+                None => error.into(),
+            }
+        })?;
+        if image.n_boxed > 0 {
+            let (boxed, names) = (image.n_boxed, counted(image.n_names, "name"));
+            tell(&format!(
+                "note: {boxed} of {names} have characters that the font lacks, which are boxes; --font FILE names one that has them, and --svg leaves the letters to the viewer"
+            ));
+        }
+        written(path, &image.png)
+    }
+
     fn write_centroids(&self, output: &Path, reads: &Reads) -> Result<()> {
         ResultFolder::check(output, self.force, FolderKind::Centroids, reads)?;
         let model = Model::load_within(super::model_path(&self.model), &memory::of_readers())?;
@@ -127,7 +157,10 @@ impl Args {
     }
 }
 
-fn written(path: &Path, content: &str) -> Result<()> {
-    write_whole(path, |out| Ok(out.write_all(content.as_bytes())?))?;
+/// Fonts of Chinese, Japanese and Korean together have 20 MB.
+const MAX_FONT_BYTES: u64 = 100 << 20;
+
+fn written(path: &Path, content: &[u8]) -> Result<()> {
+    write_whole(path, |out| Ok(out.write_all(content)?))?;
     Ok(People::new().line(format_args!("written to {}", path.display()))?)
 }

@@ -9,5 +9,5 @@ pub(super) fn write<'a>(
     _path: &Path,
     _documents: impl Iterator<Item = DocumentClusters<'a>>,
 ) -> Result<usize> {
-    Err(ErrorKind::NotBuilt { what: "Parquet", feature: "parquet" }.into())
+    Err(ErrorKind::NotBuilt { what: "Parquet", feature: "parquet", instead: "csv or jsonl" }.into())
 }
