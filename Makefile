@@ -30,7 +30,7 @@ RAY_READY := $(PYTHON_VENV)/ray-$(shell cat python/tests/requirements.txt python
 
 # Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses
 # other features for shared dependencies, and builds them again.
-FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs,docsphere-cli/pdf
+FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs,docsphere-cli/pdf,docsphere-cli/png
 
 # The commands that tests of other languages run. With the examples, although nothing there needs
 # them: they bring the dev-dependencies, without which cargo chooses other features for shared
