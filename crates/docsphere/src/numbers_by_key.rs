@@ -101,7 +101,13 @@ impl NumbersByKey {
     /// The numbers of a key, which ascend.
     #[inline]
     pub(crate) fn of(&self, key: u32) -> &[AtomicU32] {
-        &self.numbers[self.starts[key as usize]..self.starts[key as usize + 1]]
+        &self.numbers[self.range_of(key)]
+    }
+
+    /// Where they are among all numbers.
+    #[inline]
+    pub(crate) fn range_of(&self, key: u32) -> Range<usize> {
+        self.starts[key as usize]..self.starts[key as usize + 1]
     }
 
     /// All numbers, key by key.

@@ -88,7 +88,7 @@ impl ValidParams {
         let small = Sizes { n_clusters: n_small, ..sizes };
         let forecast = self.memory_forecast(rows);
         // The unions of which all pairs are compared have sums and directions of their own.
-        let unions = cut_bytes(n_small, sizes.n_threads) + 24 * small.entries();
+        let unions = cut_bytes(n_small, sizes.n_terms, sizes.n_threads) + 24 * small.entries();
         let held = 12 * small.entries() + 48 * n_small + 8 * n_small * n_cuts as u64;
         (forecast.documents + forecast.seeding.max(16 * small.entries() + unions), held)
     }
@@ -111,6 +111,6 @@ fn sizes(params: &Params, rows: &UnitRows<'_>) -> Sizes {
 fn over_clustering(strategy: Strategy, sizes: &Sizes, n_small: u64) -> u64 {
     let small = Sizes { n_clusters: n_small.min(sizes.n_rows), ..*sizes };
     let centroids = update::most_bytes(small.entries(), small.n_clusters, small.n_terms, small.n_threads);
-    let merges = merge_bytes(small.n_clusters, small.n_threads);
+    let merges = merge_bytes(small.n_clusters, small.n_terms, small.n_threads);
     centroids + most_bytes(strategy, &small).max(merges).max(32 * small.n_rows)
 }

@@ -139,10 +139,19 @@ impl Sums {
         (Sums { shape: self.shape, n_members: vec![0; list.len()], list }, directions)
     }
 
-    /// The sum of some clusters.
+    /// The sum of some clusters: that of one half plus that of the other, so that few sums are
+    /// long and threads share them.
     fn sum_of(&self, clusters: &[u32]) -> Sum {
-        let sums = clusters.iter().map(|&cluster| &self.list[cluster as usize]);
-        sums.fold(Sum::default(), |sum, other| sum.plus_sum(other))
+        match *clusters {
+            [] => Sum::default(),
+            [cluster] => self.list[cluster as usize].clone(),
+            [a, b] => self.list[a as usize].plus_sum(&self.list[b as usize]),
+            _ => {
+                let (left, right) = clusters.split_at(clusters.len() / 2);
+                let (left, right) = rayon::join(|| self.sum_of(left), || self.sum_of(right));
+                left.plus_sum(&right)
+            }
+        }
     }
 
     /// Updates the sums, and moves `centroids` to their directions.

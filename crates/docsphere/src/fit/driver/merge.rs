@@ -6,45 +6,54 @@
 //! merge, so no sum is touched before the end.
 //!
 //! Up to [`ALL_PAIRS`] clusters, all pairs count. Above, each cluster has *partners*: the
-//! [`PARTNERS`] others that lose least, as far as the [`HEAVY_TERMS`] heaviest terms of each tell,
-//! and the next longer and shorter cluster, so that clusters without a common term can merge, too.
-//! Dot products of partners are exact; those of others count as 0.
+//! [`PARTNERS`](partners::PARTNERS) others that lose least, as far as the
+//! [`HEAVY_TERMS`](partners::HEAVY_TERMS) heaviest terms of each tell, those of which it is one, and
+//! the next longer and shorter cluster, so that clusters without a common term can merge, too. Dot
+//! products of partners are exact; those of others count as 0.
 //!
-//! **Cost.** For n clusters: all pairs of centroids once, or `n * PARTNERS` sparse dot products;
-//! then about `n^2` steps. Memory: 8 bytes per pair, in both directions: at most 75 MB for all
-//! pairs, 1 kB per cluster for partners.
+//! **The next pair.** Each cluster has a best pair, and a tournament over the clusters
+//! ([`cheapest`]) has the best of all. A merge changes the pairs of the union, and no others. So a
+//! cluster whose best pair is gone keeps it as a lower bound on its other pairs: either the pair
+//! with the union is no worse, and then it is the best; or the partners are only searched when the
+//! bound wins the tournament. Most never do.
+//!
+//! **Cost.** For n clusters: all pairs of centroids once, or `n * PARTNERS` sparse dot products, on
+//! all threads; then for each merge a search in the list of each partner of the union, on one.
+//! Memory: 8 bytes per pair, in both directions: at most 75 MB for all pairs, 1 kB per cluster for
+//! partners.
 //!
 //! One tree of merges has a cut at every number of groups ([`cut`]). Below the first wanted cut,
 //! all pairs count as soon as there are few enough unions: far below the number of clusters,
 //! partners alone would miss good merges.
 
+mod cheapest;
+mod partners;
+
 use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use crate::by_key::ByKey;
+use self::cheapest::Cheapest;
+use self::partners::{Partner, all_partners, some_partners};
 use crate::centroids::{Centroid, Centroids};
-use crate::model::Pairs;
 use crate::update::Sums;
 
 /// The most clusters for which all pairs are compared.
 pub(super) const ALL_PAIRS: usize = 3072;
 
-/// Partners of a cluster before the first merge.
-const PARTNERS: usize = 64;
-
-/// Terms of a cluster that tell who its partners may be.
-const HEAVY_TERMS: usize = 64;
-
 /// Upper bound on the memory of the merges of n clusters: pairs in both directions, or partners and
-/// their posting lists.
-pub(in crate::fit) fn most_bytes(n: u64, n_threads: u64) -> u64 {
-    if n <= ALL_PAIRS as u64 { 16 * n * n } else { 8192 * n + 16 * n * n_threads }
+/// their posting lists, which threads group by term.
+pub(in crate::fit) fn most_bytes(n: u64, n_terms: u64, n_threads: u64) -> u64 {
+    if n <= ALL_PAIRS as u64 {
+        16 * n * n
+    } else {
+        8192 * n + 8 * n_terms + (28 * n + 4 * n_terms) * n_threads
+    }
 }
 
 /// The same for cuts of a tree, which may need both, one after the other.
-pub(in crate::fit) fn most_bytes_of_cuts(n: u64, n_threads: u64) -> u64 {
-    most_bytes(n, n_threads).max(most_bytes(n.min(ALL_PAIRS as u64), n_threads))
+pub(in crate::fit) fn most_bytes_of_cuts(n: u64, n_terms: u64, n_threads: u64) -> u64 {
+    most_bytes(n, n_terms, n_threads).max(most_bytes(n.min(ALL_PAIRS as u64), n_terms, n_threads))
 }
 
 /// The centroids of `n_groups` groups of clusters, or of fewer if fewer clusters are not empty, in
@@ -93,13 +102,6 @@ pub(super) fn cut(
     cuts
 }
 
-/// A cluster or union with which another may merge, and the dot product of their sums.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Partner {
-    other: u32,
-    dot: f32,
-}
-
 /// Two clusters and what their union loses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pair {
@@ -125,10 +127,12 @@ struct Merging {
     is_live: Vec<bool>,
     /// The lengths of the sums.
     lengths: Vec<f64>,
-    /// Ascending; some have merged since. If a has b, then b has a.
+    /// Ascending, and live. If a has b, then b has a.
     partners: Vec<Vec<Partner>>,
-    /// The best pair of each live cluster with one of its partners.
-    best: Vec<Option<Pair>>,
+    /// The best pair of each live cluster with one of its partners, or a lower bound on it.
+    best: Cheapest,
+    /// Whether that is only a bound: the pair is gone.
+    is_bound: Vec<bool>,
     /// The cluster into which each has merged.
     merged_into: Vec<u32>,
 }
@@ -151,10 +155,12 @@ impl Merging {
             is_live,
             lengths,
             partners,
-            best: Vec::new(),
+            best: Cheapest::new(Vec::new()),
+            is_bound: vec![false; n],
             merged_into: (0..n as u32).collect(),
         };
-        merging.best = (0..n as u32).into_par_iter().map(|cluster| merging.best_of(cluster)).collect();
+        let best = (0..n as u32).into_par_iter().map(|cluster| merging.best_of(cluster)).collect();
+        merging.best = Cheapest::new(best);
         merging
     }
 
@@ -165,18 +171,20 @@ impl Merging {
     }
 
     fn best_of(&self, cluster: u32) -> Option<Pair> {
-        let live =
-            self.partners[cluster as usize].iter().filter(|partner| self.is_live[partner.other as usize]);
-        live.map(|&partner| self.pair(cluster, partner)).min_by(Pair::compare)
+        let partners = self.partners[cluster as usize].iter();
+        partners.map(|&partner| self.pair(cluster, partner)).min_by(Pair::compare)
     }
 
     /// The pair that loses least; if nobody has a partner, the two shortest clusters.
-    fn next_pair(&self) -> (u32, u32) {
-        let live = || (0..self.best.len()).filter(|&cluster| self.is_live[cluster]);
-        if let Some(pair) = live().filter_map(|cluster| self.best[cluster]).min_by(Pair::compare) {
-            return (pair.a, pair.b);
+    fn next_pair(&mut self) -> (u32, u32) {
+        while let Some((cluster, pair)) = self.best.least() {
+            if !std::mem::take(&mut self.is_bound[cluster as usize]) {
+                return (pair.a, pair.b);
+            }
+            self.best.set(cluster, self.best_of(cluster));
         }
-        let mut shortest: Vec<usize> = live().collect();
+        let mut shortest: Vec<usize> =
+            (0..self.is_live.len()).filter(|&cluster| self.is_live[cluster]).collect();
         shortest.sort_by(|&a, &b| self.lengths[a].total_cmp(&self.lengths[b]));
         (shortest[0].min(shortest[1]) as u32, shortest[0].max(shortest[1]) as u32)
     }
@@ -193,24 +201,31 @@ impl Merging {
         self.n_live -= 1;
         let theirs = std::mem::take(&mut self.partners[right]);
         let own = std::mem::take(&mut self.partners[left]);
-        self.partners[left] = joined(&own, &theirs, |other| other != a && self.is_live[other as usize]);
-        for place in 0..self.partners[left].len() {
-            let Partner { other, dot } = self.partners[left][place];
-            let (x, partner) = (other as usize, Partner { other: a, dot });
-            let of_other = &mut self.partners[x];
-            match of_other.binary_search_by_key(&a, |partner| partner.other) {
-                Ok(place) => of_other[place] = partner,
-                Err(place) => of_other.insert(place, partner),
-            }
+        let joined = joined(&own, &theirs, |other| other != a && other != b);
+        let mut best: Option<Pair> = None;
+        for &Partner { other, dot } in &joined {
+            let partner = Partner { other: a, dot };
+            replace(&mut self.partners[other as usize], b, partner);
             let pair = self.pair(other, partner);
-            let was_best = self.best[x].is_none_or(|best| [best.a, best.b].iter().any(|&c| c == a || c == b));
-            if was_best {
-                self.best[x] = self.best_of(other);
-            } else if self.best[x].is_some_and(|best| pair.compare(&best).is_lt()) {
-                self.best[x] = Some(pair);
+            if best.is_none_or(|best| pair.compare(&best).is_lt()) {
+                best = Some(pair);
+            }
+            match self.best.of(other) {
+                // No other partner's pair is below the bound.
+                Some(bound) if pair.compare(&bound).is_gt() => {
+                    let is_gone = [bound.a, bound.b].iter().any(|&cluster| cluster == a || cluster == b);
+                    self.is_bound[other as usize] |= is_gone;
+                }
+                _ => {
+                    self.is_bound[other as usize] = false;
+                    self.best.set(other, Some(pair));
+                }
             }
         }
-        (self.best[right], self.best[left]) = (None, self.best_of(a));
+        self.partners[left] = joined;
+        (self.is_bound[left], self.is_bound[right]) = (false, false);
+        self.best.set(b, None);
+        self.best.set(a, best);
     }
 
     /// The group of each cluster, numbered in the order of their first clusters; `None` for empty
@@ -230,6 +245,25 @@ impl Merging {
             };
         }
         groups
+    }
+}
+
+/// Puts a union in the place of its parts into the partners of another cluster: it has the number of
+/// the first, b that of the second.
+fn replace(partners: &mut Vec<Partner>, b: u32, union: Partner) {
+    let place = |cluster: u32| partners.binary_search_by_key(&cluster, |partner| partner.other);
+    match (place(union.other), place(b)) {
+        (Ok(first), second) => {
+            partners[first] = union;
+            if let Ok(second) = second {
+                partners.remove(second);
+            }
+        }
+        (Err(first), Ok(second)) => {
+            partners.copy_within(first..second, first + 1);
+            partners[first] = union;
+        }
+        (Err(first), Err(_)) => partners.insert(first, union),
     }
 }
 
@@ -254,78 +288,6 @@ fn joined(a: &[Partner], b: &[Partner], passes: impl Fn(u32) -> bool) -> Vec<Par
     }
 }
 
-/// Every live cluster as a partner of every other.
-fn all_partners(centroids: &Centroids, lengths: &[f64]) -> Vec<Vec<Partner>> {
-    let pairs = Pairs::new(centroids);
-    let mut found: Vec<Vec<Partner>> = vec![Vec::new(); pairs.live().len()];
-    pairs.for_each(false, &mut found, |found, position, similarities| {
-        let own = pairs.live()[position];
-        let others = pairs.live().iter().filter(|&&other| other != own);
-        *found = others
-            .map(|&other| {
-                let cosine = similarities[other as usize];
-                let dot = (cosine * (lengths[own as usize] * lengths[other as usize])) as f32;
-                Partner { other, dot }
-            })
-            .collect();
-    });
-    let mut all = vec![Vec::new(); centroids.n_clusters()];
-    pairs.live().iter().zip(found).for_each(|(&cluster, found)| all[cluster as usize] = found);
-    all
-}
-
-/// The partners of each live cluster; see the [module](self).
-fn some_partners(sums: &Sums, lengths: &[f64], n_terms: usize) -> Vec<Vec<Partner>> {
-    let n = lengths.len();
-    let heavy: Vec<Vec<(u32, f64)>> =
-        (0..n).into_par_iter().map(|cluster| sums.heaviest(cluster, HEAVY_TERMS)).collect();
-    let entries = (0..).zip(&heavy).flat_map(|(cluster, heavy)| {
-        let cluster: u32 = cluster;
-        heavy.iter().map(move |&(term, value)| (term, (cluster, value)))
-    });
-    let postings = ByKey::new(n_terms, entries);
-    let nearest = |(dots, touched): &mut (Vec<f64>, Vec<u32>), cluster: usize| {
-        for &(term, value) in &heavy[cluster] {
-            for &(other, other_value) in postings.of(term) {
-                if dots[other as usize] == 0.0 {
-                    touched.push(other);
-                }
-                dots[other as usize] += value * other_value;
-            }
-        }
-        let mut ranked: Vec<Pair> = Vec::with_capacity(touched.len());
-        for other in touched.drain(..) {
-            let dot = std::mem::take(&mut dots[other as usize]);
-            // A cluster whose sum came back to zero is there twice, the second time with 0.
-            if other as usize != cluster && dot != 0.0 {
-                let loss = loss(lengths[cluster], lengths[other as usize], dot);
-                ranked.push(Pair { loss, a: cluster as u32, b: other });
-            }
-        }
-        if ranked.len() > PARTNERS {
-            ranked.select_nth_unstable_by(PARTNERS, Pair::compare);
-            ranked.truncate(PARTNERS);
-        }
-        ranked.into_iter().map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b))).collect::<Vec<_>>()
-    };
-    let found: Vec<Vec<(u32, u32)>> =
-        (0..n).into_par_iter().map_init(|| (vec![0.0; n], Vec::new()), nearest).collect();
-    let mut pairs = found.concat();
-    let mut by_length: Vec<u32> = (0..n as u32).filter(|&cluster| lengths[cluster as usize] > 0.0).collect();
-    by_length.sort_by(|&a, &b| lengths[a as usize].total_cmp(&lengths[b as usize]));
-    pairs.extend(by_length.windows(2).map(|two| (two[0].min(two[1]), two[0].max(two[1]))));
-    pairs.par_sort_unstable();
-    pairs.dedup();
-    let dots: Vec<f32> = pairs.par_iter().map(|&(a, b)| sums.dot(a as usize, b as usize) as f32).collect();
-    let mut partners = vec![Vec::new(); n];
-    for (&(a, b), &dot) in pairs.iter().zip(&dots) {
-        partners[a as usize].push(Partner { other: b, dot });
-        partners[b as usize].push(Partner { other: a, dot });
-    }
-    partners.par_iter_mut().for_each(|list| list.sort_unstable_by_key(|partner| partner.other));
-    partners
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -335,6 +297,16 @@ mod tests {
 
     fn rows(docs: &[std::collections::BTreeMap<u32, i8>]) -> UnitRows<'static> {
         UnitRows::new(SparseRows::from_maps(12, docs))
+    }
+
+    impl Merging {
+        /// The pair that loses least, of all pairs of partners.
+        fn next_by_scan(&self) -> Option<(u32, u32)> {
+            let live = (0..self.is_live.len() as u32).filter(|&cluster| self.is_live[cluster as usize]);
+            let least = live.filter_map(|cluster| self.best_of(cluster)).min_by(Pair::compare);
+            assert!(self.partners.iter().flatten().all(|partner| self.is_live[partner.other as usize]));
+            least.map(|pair| (pair.a, pair.b))
+        }
     }
 
     fn length(sum: &[f64]) -> f64 {
@@ -373,7 +345,9 @@ mod tests {
                 };
                 let pairs = live.iter().flat_map(|&a| live.iter().map(move |&b| (a, b)));
                 let least = pairs.filter(|(a, b)| a < b).map(|(a, b)| loss(a, b)).fold(f64::INFINITY, f64::min);
+                let scanned = merging.next_by_scan();
                 let (a, b) = merging.next_pair();
+                prop_assert_eq!(Some((a, b)), scanned);
                 prop_assert!(loss(a as usize, b as usize) <= least + 1e-4);
                 merging.merge(a, b);
                 let theirs = std::mem::take(&mut plain[b as usize]);
@@ -417,10 +391,29 @@ mod tests {
             }
             let mut single = Merging::new(&sums, &centroids, all_pairs, n_groups[0]);
             while single.n_live > n_groups[0] {
+                let scanned = single.next_by_scan();
                 let (a, b) = single.next_pair();
+                prop_assert_eq!((a, b), scanned.unwrap_or((a, b)));
                 single.merge(a, b);
             }
             prop_assert_eq!(&cuts[0], &single.groups());
+        }
+    }
+
+    #[test]
+    fn a_cluster_whose_members_cancel_out_merges_with_none() {
+        let doc = |pairs: &[(u32, i8)]| pairs.iter().copied().collect();
+        let docs = [doc(&[(0, 1)]), doc(&[(0, -1)]), doc(&[(0, 1), (1, 1)]), doc(&[(1, 1)]), doc(&[(2, 1)])];
+        let rows = rows(&docs);
+        let (sums, _) = sums_of(&rows, &[0, 0, 1, 2, 3], 4);
+        // It has kept the centroid of an earlier iteration, which is near another.
+        let kept = [doc(&[(0, 1), (1, 1)]), doc(&[(0, 1), (1, 1)]), doc(&[(1, 1)]), doc(&[(2, 1)])];
+        let centroids = Centroids::from_rows(SparseRows::from_maps(12, &kept));
+        for all_pairs in [0, usize::MAX] {
+            let mut merging = Merging::new(&sums, &centroids, all_pairs, 2);
+            assert_eq!(merging.next_pair(), (1, 2), "{all_pairs}");
+            merging.merge(1, 2);
+            assert_eq!(merging.groups(), [None, Some(0), Some(0), Some(1)]);
         }
     }
 
@@ -436,7 +429,8 @@ mod tests {
             merging.merge(a, b);
         }
         assert_eq!(merging.groups(), [Some(0), Some(1), None, Some(0), Some(1)]);
-        assert_eq!(merged(&sums, &centroids, 2).len(), 2);
-        assert_eq!(merged(&sums, &centroids, 9).len(), 4, "an empty cluster is in no group");
+        let seeds = |n_groups| merged(&sums, &centroids, n_groups);
+        assert_eq!(seeds(2).len(), 2);
+        assert_eq!(seeds(9).len(), 4, "an empty cluster is in no group");
     }
 }
