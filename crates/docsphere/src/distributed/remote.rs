@@ -12,7 +12,9 @@ use super::team::Team;
 use crate::assign::Step;
 use crate::centroids::Centroid;
 use crate::error::{Error, Result};
-use crate::seeding::{Draw, Drawable, Joined, Lowered, Ordered, Placed, Seed, SeedSource, content_hash};
+use crate::seeding::{
+    Draw, Drawable, Joined, Lowered, Ordered, Placed, Seed, SeedSource, add_judged, content_hash,
+};
 use crate::shards::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
 use crate::summary::source::{ClusterFacts, Extremes, SummarySource, add_counts};
 use crate::update::{Candidate, Delta, Fitting, Refill, Touched, batch_clusters};
@@ -316,13 +318,6 @@ impl SeedSource for RemoteShards<'_> {
     fn end_seeding(&mut self) -> Result<()> {
         *self.last_seed.get_mut() = None;
         self.tell_all(&Request::EndSeeding)
-    }
-}
-
-/// Adds the gains of one worker; a list that one has dropped counts as dropped.
-fn add_judged(sums: &mut [Option<u64>], found: &[Option<u64>]) {
-    for (sum, &gain) in sums.iter_mut().zip(found) {
-        *sum = sum.zip(gain).map(|(sum, gain)| sum + gain);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::assign::Step;
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 use crate::labels::{Assignment, Labels};
-use crate::seeding::{Buckets, Lowered};
+use crate::seeding::{Buckets, Joined, Lowered};
 use crate::shards::{Contest, Contested, LocalShard, RowFacts};
 use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
 use crate::update::{Candidate, Fitting, Refill, Touched};
@@ -89,13 +89,13 @@ impl<'a> Serving<'a> {
                 Ok(Answer::Lowered(Packed::of_lowered(lowered)))
             }
             Request::Join { first_member, seeds, again } => {
-                let judged = self.judge(&again);
                 let seeds = seeds.reader().seeds()?;
                 let rows: Result<Vec<Row<'_>>> =
                     seeds.iter().map(|seed| self.checked(seed.row.as_row())).collect();
-                Ok(Answer::Joined { gains: self.shard.join(first_member, &rows?), judged })
+                let Joined { gains, judged } = self.shard.join(first_member, &rows?, &again);
+                Ok(Answer::Joined { gains, judged })
             }
-            Request::Judge { members } => Ok(Answer::Judged(self.judge(&members))),
+            Request::Judge { members } => Ok(Answer::Judged(self.shard.search_mut().judge(&members))),
             Request::AbsorbMember { member, doc } => {
                 let row = self.has(doc).then(|| self.row(doc)).transpose()?;
                 let row = row.map(|row| Packed::of_rows([row]));
@@ -256,10 +256,6 @@ impl<'a> Serving<'a> {
         }
         let position = self.shard.position(doc) as u32; // fits: at most MAX_ROWS
         vec![self.shard.search_mut().take(position)]
-    }
-
-    fn judge(&mut self, members: &[u32]) -> Vec<Option<u64>> {
-        members.iter().map(|&member| self.shard.search_mut().judge(member)).collect()
     }
 
     /// The documents of a bucket that have weight, in order: number, weight, and row. Of equal rows

@@ -32,7 +32,7 @@ pub(crate) use draw::SeedRng;
 pub(crate) use order::{Buckets, Ordered, content_hash, mix};
 pub(crate) use sampled::{sample_of, sampled};
 pub(crate) use search::Search;
-pub(crate) use source::{Draw, Drawable, Joined, Lowered, Placed, Seed, SeedSource};
+pub(crate) use source::{Draw, Drawable, Joined, Lowered, Placed, Seed, SeedSource, add_judged};
 
 use crate::centroids::{Centroid, Centroids};
 use crate::error::{Error, Result};
@@ -142,7 +142,7 @@ impl FromStr for Init {
 /// with the lists of candidates, and the weights and order of the documents.
 pub(crate) fn most_bytes(n_rows: u64, nnz: u64, n_terms: u64) -> u64 {
     let n_blocks = n_rows.div_ceil(seed_weights::BLOCK_DOCS as u64);
-    10 * nnz + 14 * nnz.min(n_terms.saturating_mul(n_blocks)) + 34 * n_rows + 5 * n_terms
+    10 * nnz + 14 * nnz.min(n_terms.saturating_mul(n_blocks)) + 35 * n_rows + 5 * n_terms
 }
 
 /// How the seeds of a run are chosen.

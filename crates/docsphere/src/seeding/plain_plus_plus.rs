@@ -7,7 +7,7 @@
 //! count as 0: a document on the opposite side is no better a seed than one without common terms.)
 //!
 //! **Cost.** Time: one index query per seed. Memory: the index, 6 bytes per nonzero and 14 per
-//! distinct term of a block of 32,768 documents; 34 bytes per document; 5 bytes per term.
+//! distinct term of a block of 32,768 documents; 35 bytes per document; 5 bytes per term.
 //! [`plus_plus`](super::plus_plus) finds better seeds, at one query per candidate.
 //!
 //! References: Arthur, Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007,

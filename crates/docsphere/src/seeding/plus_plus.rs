@@ -11,6 +11,11 @@
 //! was judged in this step. Nothing below it can be better. All gains are integers, so there is no
 //! rounding.
 //!
+//! **One parallel step.** New candidates are looked up in the index side by side, block by block.
+//! Nearly always the top of the pool has to be judged again, too: with enough threads, its first
+//! members are judged in the same parallel step, before it is known whether they are reached.
+//! That is never wrong: it only replaces upper bounds by lower ones.
+//!
 //! **Shrinking lists.** The set of documents that a candidate improves also only shrinks. A
 //! candidate keeps their list: judging it again means scanning the list instead of querying the
 //! index, and the new seed only needs the list of the winner.
@@ -91,7 +96,7 @@ impl Pool {
     /// Begins a step: these documents join the pool.
     fn join(&mut self, source: &mut dyn SeedSource, drawn: &[Seed]) -> Result<()> {
         self.step += 1;
-        let top: Vec<Bound> = (0..source.judged_ahead()).map_while(|_| self.heap.pop()).collect();
+        let top: Vec<Bound> = (0..source.judged_beside()).map_while(|_| self.heap.pop()).collect();
         let first = self.members.len() as u32; // fits: k times candidates
         let Joined { gains, judged } = source.join(first, drawn, &numbers(&top))?;
         for (member, (seed, gain)) in (first..).zip(drawn.iter().zip(gains)) {

@@ -61,6 +61,16 @@ impl Pooled {
         self.lists.insert(member, List { improved, gain });
     }
 
+    #[cfg(test)]
+    pub(super) fn len_of(&self, member: u32) -> usize {
+        self.lists.get(&member).map_or(0, |list| list.improved.len())
+    }
+
+    /// Removes the lists of some members; `None` for those that were dropped.
+    pub(super) fn take(&mut self, members: &[u32]) -> Vec<Option<Vec<Improved>>> {
+        members.iter().map(|&member| self.remove(member)).collect()
+    }
+
     pub(super) fn contains(&self, member: u32) -> bool {
         self.lists.contains_key(&member)
     }

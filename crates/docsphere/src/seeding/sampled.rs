@@ -25,7 +25,7 @@ pub(crate) fn sampled(
 ) -> Result<Option<Vec<Centroid>>> {
     let salt = SeedRng::new(seed, run).next();
     let mut all = source.sample(salt, n)?;
-    all.sort_unstable();
+    all.par_sort_unstable();
     let Some(last) = nth_place(&all, n) else { return Ok(None) };
     all.retain(|placed| placed.place <= last);
     let docs: Vec<u32> = all.iter().map(|placed| placed.doc).collect();

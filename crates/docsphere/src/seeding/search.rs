@@ -43,7 +43,7 @@ use super::pooled::{Improved, Pooled};
 use super::sample::Sample;
 use super::seed_table::SeedTable;
 use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
-use super::source::{Drawable, Lowered};
+use super::source::{Drawable, Joined, Lowered};
 use crate::pool::Pool;
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
@@ -56,6 +56,9 @@ const MAX_ROUGH_TERMS: usize = 8192;
 
 /// Relative amount by which a seed is lengthened for rough sums.
 const SLACK: f32 = 1e-5;
+
+/// Shorter lists of documents are scanned by one thread.
+const ALONE: usize = 1 << 13;
 
 /// How many documents ahead to prefetch rows for exact comparisons.
 const READ_AHEAD: usize = 8;
@@ -119,25 +122,58 @@ impl<'a> Search<'a> {
     }
 
     /// Finds the documents that each of these would improve as the next seed, and keeps their
-    /// lists. Returns the amount by which each would lower the weights.
-    pub(crate) fn join(&mut self, rows: &UnitRows<'_>, first_member: u32, seeds: &[Row<'_>]) -> Vec<u64> {
-        let lists = self.improved(rows, seeds);
-        let gains: Vec<u64> = lists.iter().map(|improved| self.gain(improved)).collect();
-        for (member, (improved, &gain)) in (first_member..).zip(lists.into_iter().zip(&gains)) {
+    /// lists; judges other members of the pool beside them. Returns the amount by which each would
+    /// lower the weights.
+    pub(crate) fn join(
+        &mut self,
+        rows: &UnitRows<'_>,
+        first_member: u32,
+        seeds: &[Row<'_>],
+        again: &[u32],
+    ) -> Joined {
+        let lists = self.pooled.take(again);
+        let this = &*self;
+        let (found, judged) = rayon::join(|| this.improved(rows, seeds), || this.judged(lists));
+        let judged = self.keep(again, judged);
+        let gains = found.iter().map(|found| found.gain).collect();
+        for (member, Found { improved, gain }) in (first_member..).zip(found) {
             self.pooled.insert(member, improved, gain);
         }
         self.pooled.make_room(first_member);
-        gains
+        Joined { gains, judged }
     }
 
-    /// The amount by which a member of the pool would lower the weights now; `None` if its list was
-    /// dropped.
-    pub(crate) fn judge(&mut self, member: u32) -> Option<u64> {
-        let mut improved = self.pooled.remove(member)?;
-        improved.retain(|entry| entry.similarity > self.weights.best(entry.doc as usize));
-        let gain = self.gain(&improved);
-        self.pooled.insert(member, improved, gain);
-        Some(gain)
+    /// The amount by which each of these members of the pool would lower the weights now; `None` if
+    /// its list was dropped.
+    pub(crate) fn judge(&mut self, members: &[u32]) -> Vec<Option<u64>> {
+        let lists = self.pooled.take(members);
+        let judged = self.judged(lists);
+        self.keep(members, judged)
+    }
+
+    /// Members of the pool without the documents that they no longer improve. On all threads, if
+    /// that is worth it.
+    fn judged(&self, lists: Vec<Option<Vec<Improved>>>) -> Vec<Option<Found>> {
+        let judged = |list: Option<Vec<Improved>>| {
+            let mut improved = list?;
+            improved.retain(|entry| entry.similarity > self.weights.best(entry.doc as usize));
+            let gain = self.weights.gains(&improved);
+            Some(Found { improved, gain })
+        };
+        if lists.iter().flatten().map(Vec::len).sum::<usize>() < ALONE {
+            return lists.into_iter().map(judged).collect();
+        }
+        lists.into_par_iter().with_max_len(1).map(judged).collect()
+    }
+
+    /// Keeps the lists of members that were judged, and returns their gains.
+    fn keep(&mut self, members: &[u32], judged: Vec<Option<Found>>) -> Vec<Option<u64>> {
+        let keep = |(&member, judged): (&u32, Option<Found>)| {
+            let Found { improved, gain } = judged?;
+            self.pooled.insert(member, improved, gain);
+            Some(gain)
+        };
+        members.iter().zip(judged).map(keep).collect()
     }
 
     /// Whether the list of a member is still kept.
@@ -149,7 +185,19 @@ impl<'a> Search<'a> {
     /// list must be present.
     pub(crate) fn absorb_member(&mut self, member: u32) -> Vec<Lowered> {
         let improved = self.pooled.remove(member).unwrap_or_default();
-        let lowered = improved.iter().map(|entry| self.weights.raise(entry.doc, entry.similarity)).collect();
+        let lowered = if improved.len() < ALONE {
+            improved.iter().map(|entry| self.weights.raise(entry.doc, entry.similarity)).collect()
+        } else {
+            // Documents ascend, so those of a block are neighbours.
+            self.weights.raise_blocks(|_, block, weights| {
+                let start = |doc: usize| improved.partition_point(|entry| (entry.doc as usize) < doc);
+                let first_doc = block.first_doc();
+                let entries = &improved[start(first_doc)..start(first_doc + BLOCK_DOCS)];
+                let raise =
+                    |entry: &Improved| block.raise(weights, entry.doc as usize - first_doc, entry.similarity);
+                entries.iter().map(raise).collect()
+            })
+        };
         self.count_seed();
         lowered
     }
@@ -161,26 +209,33 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The documents that each of these would improve as the next seed, in no particular order.
-    fn improved(&self, rows: &UnitRows<'_>, seeds: &[Row<'_>]) -> Vec<Vec<Improved>> {
-        let Some(index) = &self.index else { return vec![Vec::new(); seeds.len()] };
-        let candidates: Vec<Candidate> = seeds.iter().map(|&seed| index.candidate(rows, seed)).collect();
+    /// The documents that each of these would improve as the next seed, ascending. In one parallel
+    /// step: candidates are prepared side by side, and gains are added up block by block.
+    fn improved(&self, rows: &UnitRows<'_>, seeds: &[Row<'_>]) -> Vec<Found> {
+        let none = || Found { improved: Vec::new(), gain: 0 };
+        let Some(index) = &self.index else { return seeds.iter().map(|_| none()).collect() };
         let blocks: Vec<_> = index.docs.blocks().iter().zip(self.weights.blocks()).collect();
-        let by_block = |candidate: &Candidate| -> Vec<Vec<Improved>> {
+        let of_seed = |&seed: &Row<'_>| {
+            let candidate = index.candidate(rows, seed);
             let of_block = |&(docs, block): &(&DocBlock, &WeightBlock)| {
                 let mut improved = Vec::new();
                 index.scratch.with(|scratch| candidate.improved(rows, docs, block, scratch, &mut improved));
-                improved
+                let gain = self.weights.gains(&improved);
+                (improved, gain)
             };
-            blocks.par_iter().map(of_block).collect()
+            let (lists, gains): (Vec<Vec<Improved>>, Vec<u64>) =
+                blocks.par_iter().with_max_len(1).map(of_block).unzip();
+            Found { improved: lists.concat(), gain: gains.iter().sum() }
         };
-        candidates.par_iter().map(|candidate| by_block(candidate).concat()).collect()
+        seeds.par_iter().with_max_len(1).map(of_seed).collect()
     }
+}
 
-    /// The amount by which a seed that improves exactly these documents lowers the total weight.
-    fn gain(&self, improved: &[Improved]) -> u64 {
-        improved.iter().map(|entry| self.weights.gain(entry.doc, entry.similarity)).sum()
-    }
+/// The documents that a seed improves, ascending, and the amount by which it lowers the total
+/// weight.
+struct Found {
+    improved: Vec<Improved>,
+    gain: u64,
 }
 
 impl Index {
@@ -405,6 +460,44 @@ mod tests {
                 search.take(seed as u32);
             }
             assert_eq!(n_left_out > 1000, !negative, "levels leave terms out: {n_left_out}");
+        }
+    }
+
+    /// Lists that are long enough to be judged, and to become seeds, on all threads; few enough that
+    /// none is dropped.
+    #[test]
+    fn members_of_a_pool_are_seeds_like_others() {
+        let rows = rows(40_000, false);
+        let search = || Search::new(&rows, RowWeights::UNIFORM, Buckets::for_docs(40_000), true);
+        let (mut plain, mut pooled) = (search(), search());
+        let drawn: Vec<u32> = (0..4).map(|number| number * 9901).collect();
+        let seeds: Vec<Row<'_>> = drawn.iter().map(|&doc| rows.row(doc as usize)).collect();
+        let joined = pooled.join(&rows, 0, &seeds, &[]);
+        assert!(pooled.pooled.len_of(0) > 2 * ALONE);
+        let members: Vec<u32> = (0..4).collect();
+        let mut gains = joined.gains;
+        for (member, &doc) in (0..).zip(&drawn) {
+            let total = plain.totals().iter().sum::<u64>();
+            let mut lowered = plain.absorb(&rows, seeds[member as usize]);
+            lowered.push(plain.take(doc));
+            let mut lowered_too = pooled.absorb_member(member);
+            assert_eq!(lowered_too.iter().map(|lowered| lowered.gain).sum::<u64>(), gains[member as usize]);
+            lowered_too.push(pooled.take(doc));
+            assert_eq!(lowered_too, lowered);
+            assert_eq!(pooled.totals(), plain.totals());
+            assert_eq!(
+                plain.totals().iter().sum::<u64>(),
+                total - lowered.iter().map(|lowered| lowered.gain).sum::<u64>()
+            );
+            // Half of the others beside a new member, half of them alone.
+            let (beside, alone) = members.split_at(2);
+            let joined = pooled.join(&rows, 4 + member, &seeds[3..], beside);
+            let judged = [joined.judged, pooled.judge(alone)].concat();
+            assert_eq!(judged[3].unwrap_or(0), joined.gains[0]);
+            for (place, judged) in judged.into_iter().enumerate() {
+                assert_eq!(judged.is_none(), place <= member as usize, "a seed has left the pool");
+                gains[place] = judged.unwrap_or(0);
+            }
         }
     }
 

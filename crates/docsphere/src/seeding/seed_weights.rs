@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::order::{Buckets, RowOrder};
+use super::pooled::Improved;
 use super::source::{Drawable, Lowered};
 use crate::vectors::{COINCIDENT, RowWeights, UnitRows};
 
@@ -100,9 +101,14 @@ impl<'a> SeedWeights<'a> {
     }
 
     /// The amount by which a seed with this similarity would lower the weight of a document.
-    pub(super) fn gain(&self, doc: u32, similarity: f64) -> u64 {
+    fn gain(&self, doc: u32, similarity: f64) -> u64 {
         let doc = doc as usize;
         self.blocks[doc / BLOCK_DOCS].gain(&self.weights, doc % BLOCK_DOCS, similarity)
+    }
+
+    /// The amount by which a seed that improves exactly these documents lowers the total weight.
+    pub(super) fn gains(&self, improved: &[Improved]) -> u64 {
+        improved.iter().map(|entry| self.gain(entry.doc, entry.similarity)).sum()
     }
 
     /// The greatest similarity of a document to a seed so far.

@@ -52,6 +52,13 @@ pub(crate) struct Joined {
     pub(crate) judged: Vec<Option<u64>>,
 }
 
+/// Adds the gains of one shard; a list that one has dropped counts as dropped.
+pub(crate) fn add_judged(sums: &mut [Option<u64>], found: &[Option<u64>]) {
+    for (sum, &gain) in sums.iter_mut().zip(found) {
+        *sum = sum.zip(gain).map(|(sum, gain)| sum + gain);
+    }
+}
+
 /// The amount by which the seed weights of a bucket fell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lowered {
@@ -110,6 +117,11 @@ pub(crate) trait SeedSource {
     /// costs more than a question. Changes the time, never the seeds.
     fn judged_ahead(&self) -> usize {
         0
+    }
+
+    /// The same for the members that are judged beside new ones.
+    fn judged_beside(&self) -> usize {
+        self.judged_ahead()
     }
 
     /// Makes a seed of a member of the pool that was judged since the last seed; returns `None`,

@@ -22,8 +22,8 @@ use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::record::Strategy;
 use crate::seeding::{
-    Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedSource, content_hash,
-    sample_of,
+    Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedSource, add_judged,
+    content_hash, sample_of,
 };
 use crate::update::{Candidate, Changes, Delta, DeltaScratch, Fitting, Refill, Touched};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
@@ -122,7 +122,12 @@ impl SeedSource for LocalShards<'_> {
     }
 
     fn seed_rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
-        docs.iter().map(|&doc| self.row(doc)).collect()
+        let row = |&doc: &u32| {
+            let shard = &self.list[self.shard_of(doc)];
+            shard.rows.row(shard.position(doc))
+        };
+        let rows: Vec<Row<'_>> = docs.iter().map(row).collect();
+        Ok(rows.into_par_iter().with_min_len(1 << 8).map(Centroid::from_row).collect())
     }
 
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
@@ -166,25 +171,27 @@ impl SeedSource for LocalShards<'_> {
     }
 
     fn join(&mut self, first_member: u32, seeds: &[Seed], again: &[u32]) -> Result<Joined> {
-        let judged = self.judge(again)?;
         let rows: Vec<Row<'_>> = seeds.iter().map(|seed| seed.row.as_row()).collect();
-        let mut gains = vec![0; seeds.len()];
+        let mut joined = Joined { gains: vec![0; seeds.len()], judged: vec![Some(0); again.len()] };
         for shard in &mut self.list {
-            let found = shard.join(first_member, &rows);
-            gains.iter_mut().zip(found).for_each(|(gain, found)| *gain += found);
+            let found = shard.join(first_member, &rows, again);
+            joined.gains.iter_mut().zip(found.gains).for_each(|(gain, found)| *gain += found);
+            add_judged(&mut joined.judged, &found.judged);
         }
-        Ok(Joined { gains, judged })
+        Ok(joined)
     }
 
     fn judge(&mut self, members: &[u32]) -> Result<Vec<Option<u64>>> {
         let mut gains = vec![Some(0); members.len()];
         for shard in &mut self.list {
-            for (gain, &member) in gains.iter_mut().zip(members) {
-                // Every shard is asked, so that all lists are up to date.
-                *gain = shard.search_mut().judge(member).and_then(|found| Some(found + (*gain)?));
-            }
+            // Every shard is asked, so that all lists are up to date.
+            add_judged(&mut gains, &shard.search_mut().judge(members));
         }
         Ok(gains)
+    }
+
+    fn judged_beside(&self) -> usize {
+        if rayon::current_num_threads() < THREADS_TO_JUDGE { 0 } else { JUDGED_BESIDE }
     }
 
     fn absorb_member(&mut self, member: u32, doc: u32) -> Result<Option<Vec<Lowered>>> {
@@ -205,6 +212,12 @@ impl SeedSource for LocalShards<'_> {
         Ok(())
     }
 }
+
+/// Members of a pool that are judged beside new ones: about twice as many as have to be.
+const JUDGED_BESIDE: usize = 8;
+
+/// With fewer threads, only those are judged that have to be.
+const THREADS_TO_JUDGE: usize = 4;
 
 /// Why a search is there.
 const BEGUN: &str = "seeding has begun";
@@ -351,8 +364,8 @@ impl<'a> LocalShard<'a> {
         self.search.as_mut().expect(BEGUN).absorb(&self.rows, seed)
     }
 
-    pub(crate) fn join(&mut self, first_member: u32, seeds: &[Row<'_>]) -> Vec<u64> {
-        self.search.as_mut().expect(BEGUN).join(&self.rows, first_member, seeds)
+    pub(crate) fn join(&mut self, first_member: u32, seeds: &[Row<'_>], again: &[u32]) -> Joined {
+        self.search.as_mut().expect(BEGUN).join(&self.rows, first_member, seeds, again)
     }
 
     pub(crate) fn search_mut(&mut self) -> &mut Search<'a> {

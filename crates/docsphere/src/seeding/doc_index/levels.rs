@@ -1,5 +1,7 @@
 //! Which terms each level leaves out, and the lengths of the left-out parts.
 
+use rayon::prelude::*;
+
 use super::lists::docs_of;
 use crate::vectors::{Row, UnitRows};
 
@@ -41,7 +43,7 @@ pub(super) fn first_levels_without(doc_frequency: &[u32]) -> Vec<u8> {
     // A drawn document has term t with a probability proportional to t's document frequency, and
     // then t's list is scanned.
     let mut by_frequency: Vec<u32> = doc_frequency.to_vec();
-    by_frequency.sort_unstable_by(|a, b| b.cmp(a));
+    by_frequency.par_sort_unstable_by(|a, b| b.cmp(a));
     let cost = |frequency: u32| u128::from(frequency) * u128::from(frequency);
     let total: u128 = by_frequency.iter().map(|&frequency| cost(frequency)).sum();
     let mut limits = [0; N_LEVELS];
