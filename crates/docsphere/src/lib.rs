@@ -113,6 +113,7 @@
 #![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
 pub(crate) mod atomic_file;
+pub(crate) mod between_steps;
 pub(crate) mod by_key;
 #[cfg(feature = "compression")]
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]

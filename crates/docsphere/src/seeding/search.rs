@@ -44,6 +44,7 @@ use super::sample::Sample;
 use super::seed_table::SeedTable;
 use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
 use super::source::{Drawable, Joined, Lowered};
+use crate::between_steps::{BetweenSteps, Busy};
 use crate::pool::Pool;
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
@@ -70,6 +71,9 @@ pub(crate) struct Search<'a> {
     index: Option<Index>,
     weights: SeedWeights<'a>,
     pooled: Pooled,
+    between_steps: BetweenSteps,
+    /// From the end of a parallel step to the beginning of the next.
+    busy: Option<Busy>,
 }
 
 struct Index {
@@ -86,7 +90,8 @@ impl<'a> Search<'a> {
         let search = search && rows.n_nonzero_rows() > 0;
         let (index, weights) =
             rayon::join(|| search.then(|| Index::new(rows)), || SeedWeights::new(rows, weights, buckets));
-        Search { index, weights, pooled: Pooled::for_nonzeros(rows.nnz()) }
+        let pooled = Pooled::for_nonzeros(rows.nnz());
+        Search { index, weights, pooled, between_steps: BetweenSteps::new(), busy: None }
     }
 
     /// The total weight of each bucket.
@@ -106,6 +111,7 @@ impl<'a> Search<'a> {
 
     /// Records a new seed from any shard; returns the weights that it lowers.
     pub(crate) fn absorb(&mut self, rows: &UnitRows<'_>, seed: Row<'_>) -> Vec<Lowered> {
+        self.busy = None;
         let Some(index) = &self.index else { return Vec::new() };
         let candidate = index.candidate(rows, seed);
         let (scratch, blocks) = (&index.scratch, index.docs.blocks());
@@ -118,6 +124,7 @@ impl<'a> Search<'a> {
             improved.into_iter().map(raise).collect()
         });
         self.count_seed();
+        self.busy = self.between_steps.busy();
         lowered
     }
 
@@ -131,6 +138,7 @@ impl<'a> Search<'a> {
         seeds: &[Row<'_>],
         again: &[u32],
     ) -> Joined {
+        self.busy = None;
         let lists = self.pooled.take(again);
         let this = &*self;
         let (found, judged) = rayon::join(|| this.improved(rows, seeds), || this.judged(lists));
@@ -140,6 +148,7 @@ impl<'a> Search<'a> {
             self.pooled.insert(member, improved, gain);
         }
         self.pooled.make_room(first_member);
+        self.busy = self.between_steps.busy();
         Joined { gains, judged }
     }
 
