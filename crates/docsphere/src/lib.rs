@@ -115,6 +115,7 @@
 pub(crate) mod atomic_file;
 pub(crate) mod between_steps;
 pub(crate) mod by_key;
+pub(crate) mod clock;
 #[cfg(feature = "compression")]
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 pub(crate) mod compression;
@@ -219,8 +220,8 @@ pub use overview::{
 #[cfg(feature = "map")]
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{
-    Counters, Effort, IndexUse, IterationRecord, PhaseSeconds, Refine, RunRecord, StageSeconds, StopReason,
-    Strategy, Trace,
+    Counters, Effort, IndexUse, IterationRecord, PhaseSeconds, Refine, RunRecord, SeedingSeconds,
+    StageSeconds, StopReason, Strategy, Trace,
 };
 pub use seeding::Init;
 pub use simd::Simd;

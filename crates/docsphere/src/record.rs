@@ -298,6 +298,30 @@ pub struct RunRecord {
     pub stop: StopReason,
     /// Seconds spent on seeding.
     pub seeding_seconds: f64,
+    /// Where they went, if the run has not been continued since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seeding_phases: Option<SeedingSeconds>,
+}
+
+/// Seconds per phase of seeding. Which phases there are depends on [`Init`](crate::Init).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SeedingSeconds {
+    /// The order of the documents, and the index over them.
+    pub index: f64,
+    /// Drawing documents.
+    pub draw: f64,
+    /// Finding the documents that candidates improve; with few threads without those of earlier
+    /// steps.
+    pub search: f64,
+    /// Choosing the best candidate, and lowering the weights of the documents that it improves.
+    pub choose: f64,
+    /// Random documents, and the iterations over small clusters.
+    pub small_clusters: f64,
+    /// Finding which small clusters may merge.
+    pub partners: f64,
+    /// Merging them.
+    pub merge: f64,
 }
 
 /// The record of a fit.

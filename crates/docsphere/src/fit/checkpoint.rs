@@ -292,7 +292,7 @@ impl From<SavedRun> for Start {
         Start::Continue {
             centroids,
             labels,
-            history: History { iterations, seeding_seconds, refined_from: None },
+            history: History { iterations, seeding_seconds, ..History::default() },
         }
     }
 }

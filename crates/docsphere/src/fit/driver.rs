@@ -21,7 +21,7 @@ use crate::assign::Step;
 use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
-use crate::record::{IterationRecord, Refine, RunRecord, StageSeconds, StopReason};
+use crate::record::{IterationRecord, Refine, RunRecord, SeedingSeconds, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
 use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
 use crate::threads::on_threads;
@@ -175,6 +175,8 @@ struct Driver<'a> {
     /// Where it started, until its first iteration from there has ended.
     again: Option<Start>,
     cancel: Option<&'a AtomicBool>,
+    /// Of the present run.
+    seeding_phases: SeedingSeconds,
 }
 
 impl<'a> Driver<'a> {
@@ -198,6 +200,7 @@ impl<'a> Driver<'a> {
             resting_point: None,
             again: None,
             cancel,
+            seeding_phases: SeedingSeconds::default(),
         }
     }
 }
@@ -368,9 +371,11 @@ impl Driver<'_> {
             Start::Continue { centroids, labels, history } => (centroids, Some(labels), history),
             Start::Seeds => {
                 let start = Instant::now();
+                self.seeding_phases = SeedingSeconds::default();
                 let centroids = self.seeds(number)?;
                 let seeding_seconds = start.elapsed().as_secs_f64();
-                (centroids, None, History { seeding_seconds, ..History::default() })
+                let seeding_phases = Some(self.seeding_phases);
+                (centroids, None, History { seeding_seconds, seeding_phases, ..History::default() })
             }
         };
         self.shards.start(labels.as_deref())?;
@@ -396,7 +401,7 @@ impl Driver<'_> {
         }
         let seeding = Seeding { init, n_clusters, n_terms, seed: *seed, run: number };
         let (observer, cancel) = (&mut *self.observer, self.cancel);
-        seeding.centroids(self.shards, &mut |done| {
+        seeding.centroids(self.shards, &mut self.seeding_phases, &mut |done| {
             tell(observer, cancel, &Event::Seeding { done, total: n_clusters })
         })
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::assign::Step;
 use crate::centroids::Centroids;
-use crate::record::{Counters, IterationRecord, RunRecord, StopReason};
+use crate::record::{Counters, IterationRecord, RunRecord, SeedingSeconds, StopReason};
 use crate::update::{Sums, Touched};
 
 /// Where a run starts.
@@ -24,6 +24,8 @@ pub(crate) struct History {
     /// Iteration 0 is the first assignment.
     pub(crate) iterations: Vec<IterationRecord>,
     pub(super) seeding_seconds: f64,
+    /// `None` if the run was continued.
+    pub(super) seeding_phases: Option<SeedingSeconds>,
     /// The first iteration of the refinement.
     pub(super) refined_from: Option<usize>,
 }
@@ -90,6 +92,7 @@ impl Run {
             n_iter: self.history.iterations.len() - 1, // iteration 0 is not counted
             stop,
             seeding_seconds: self.history.seeding_seconds,
+            seeding_phases: self.history.seeding_phases,
         }
     }
 }

@@ -37,6 +37,7 @@ pub(crate) use source::{Draw, Drawable, Joined, Lowered, Placed, Seed, SeedSourc
 use crate::centroids::{Centroid, Centroids};
 use crate::error::{Error, Result};
 use crate::names;
+use crate::record::SeedingSeconds;
 
 /// How the first centroids are chosen.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,12 +161,13 @@ impl Seeding<'_> {
     pub(crate) fn centroids(
         &self,
         source: &mut dyn SeedSource,
+        seconds: &mut SeedingSeconds,
         progress: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Centroids> {
         if let Init::Given(centroids) = self.init {
             return Ok(centroids.clone());
         }
-        let seeds = self.draw(source, progress);
+        let seeds = self.draw(source, seconds, progress);
         let ended = source.end_seeding();
         let mut list = seeds?;
         ended?;
@@ -177,6 +179,7 @@ impl Seeding<'_> {
     fn draw(
         &self,
         source: &mut dyn SeedSource,
+        seconds: &mut SeedingSeconds,
         progress: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Vec<Centroid>> {
         let (k, mut rng) = (self.n_clusters, SeedRng::new(self.seed, self.run));
@@ -185,7 +188,7 @@ impl Seeding<'_> {
             Init::PlainPlusPlus => plain_plus_plus::draw_seeds(source, k, &mut rng, progress),
             _ => {
                 let candidates = self.init.n_candidates().unwrap_or(1);
-                plus_plus::draw_seeds(source, k, candidates, &mut rng, progress)
+                plus_plus::draw_seeds(source, k, candidates, &mut rng, seconds, progress)
             }
         }
     }

@@ -34,7 +34,9 @@ use std::collections::BinaryHeap;
 use super::draw::{SeedRng, Totals};
 use super::source::{Joined, Lowered, Seed, SeedSource};
 use crate::centroids::Centroid;
+use crate::clock::Clock;
 use crate::error::Result;
+use crate::record::SeedingSeconds;
 
 /// Draws up to `k` seeds; fewer if all other documents coincide with one of them.
 pub(super) fn draw_seeds(
@@ -42,9 +44,12 @@ pub(super) fn draw_seeds(
     k: usize,
     candidates: usize,
     rng: &mut SeedRng,
+    seconds: &mut SeedingSeconds,
     progress: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Vec<Centroid>> {
+    let mut clock = Clock::start();
     let mut totals = Totals::new(source.begin_seeding(true)?);
+    clock.lap(&mut seconds.index);
     let mut pool = Pool::default();
     let mut seeds = Vec::with_capacity(k);
     while seeds.len() < k {
@@ -54,11 +59,14 @@ pub(super) fn draw_seeds(
         if drawn.is_empty() {
             break;
         }
+        clock.lap(&mut seconds.draw);
         pool.join(source, &drawn)?;
+        clock.lap(&mut seconds.search);
         let Some(winner) = pool.take_best(source)? else { break };
         totals.lower(&winner.lowered);
         seeds.push(source.row(winner.doc)?);
         progress(seeds.len())?;
+        clock.lap(&mut seconds.choose);
     }
     Ok(seeds)
 }

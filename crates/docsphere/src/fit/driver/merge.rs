@@ -36,6 +36,8 @@ use rayon::prelude::*;
 use self::cheapest::Cheapest;
 use self::partners::{Partner, all_partners, some_partners};
 use crate::centroids::{Centroid, Centroids};
+use crate::clock::Clock;
+use crate::record::SeedingSeconds;
 use crate::update::Sums;
 
 /// The most clusters for which all pairs are compared.
@@ -58,13 +60,22 @@ pub(in crate::fit) fn most_bytes_of_cuts(n: u64, n_terms: u64, n_threads: u64) -
 
 /// The centroids of `n_groups` groups of clusters, or of fewer if fewer clusters are not empty, in
 /// the order of their first clusters. `centroids` are the directions of the sums.
-pub(super) fn merged(sums: &Sums, centroids: &Centroids, n_groups: usize) -> Vec<Centroid> {
+pub(super) fn merged(
+    sums: &Sums,
+    centroids: &Centroids,
+    n_groups: usize,
+    seconds: &mut SeedingSeconds,
+) -> Vec<Centroid> {
+    let mut clock = Clock::start();
     let mut merging = Merging::new(sums, centroids, ALL_PAIRS, n_groups);
+    clock.lap(&mut seconds.partners);
     while merging.n_live > n_groups {
         let (a, b) = merging.next_pair();
         merging.merge(a, b);
     }
-    sums.group_centroids(&merging.groups())
+    let list = sums.group_centroids(&merging.groups());
+    clock.lap(&mut seconds.merge);
+    list
 }
 
 /// The groups of clusters at some numbers of groups, which descend: for each cut the group of every
@@ -379,7 +390,7 @@ mod tests {
                 let n_live = docs.len().div_ceil(2);
                 prop_assert_eq!(n_found, wanted.min(n_live));
                 if all_pairs == usize::MAX {
-                    prop_assert_eq!(sums.group_centroids(groups), merged(&sums, &centroids, wanted));
+                    prop_assert_eq!(sums.group_centroids(groups), merged(&sums, &centroids, wanted, &mut SeedingSeconds::default()));
                 }
                 if place > 0 {
                     let mut into = std::collections::BTreeMap::new();
@@ -429,7 +440,7 @@ mod tests {
             merging.merge(a, b);
         }
         assert_eq!(merging.groups(), [Some(0), Some(1), None, Some(0), Some(1)]);
-        let seeds = |n_groups| merged(&sums, &centroids, n_groups);
+        let seeds = |n_groups| merged(&sums, &centroids, n_groups, &mut SeedingSeconds::default());
         assert_eq!(seeds(2).len(), 2);
         assert_eq!(seeds(9).len(), 4, "an empty cluster is in no group");
     }

@@ -7,6 +7,7 @@
 use super::merge::{ALL_PAIRS, cut, merged};
 use super::{Driver, History, Params, Run, is_set};
 use crate::centroids::{Centroid, Centroids};
+use crate::clock::Clock;
 use crate::error::{ErrorKind, Result};
 use crate::fit::starts::Starts;
 use crate::observer::Event;
@@ -24,7 +25,9 @@ const NEW_SHARE: usize = 2;
 impl Driver<'_> {
     /// Finds several small clusters per cluster, and merges them.
     pub(super) fn over_clustered(&mut self, number: usize) -> Result<Centroids> {
+        let mut clock = Clock::start();
         let small = self.small_seeds(number)?;
+        clock.lap(&mut self.seeding_phases.small_clusters);
         self.merged_again(number, small)
     }
 
@@ -50,7 +53,7 @@ impl Driver<'_> {
     fn merged_again(&mut self, number: usize, small: Centroids) -> Result<Centroids> {
         let (k, n_terms) = (self.params.n_clusters, self.facts.n_terms);
         let run = self.small_clusters(number, small)?;
-        let mut list = merged(&run.sums, &run.centroids, k);
+        let mut list = merged(&run.sums, &run.centroids, k, &mut self.seeding_phases);
         // Fewer small clusters than clusters: the others start empty.
         list.resize(k, Centroid::default());
         self.tell(&Event::Seeding { done: TOTAL, total: TOTAL })?;
@@ -59,6 +62,7 @@ impl Driver<'_> {
 
     /// A few iterations from small clusters.
     fn small_clusters(&mut self, number: usize, small: Centroids) -> Result<Run> {
+        let mut clock = Clock::start();
         self.tell(&Event::Seeding { done: 1, total: TOTAL })?;
         self.shards.start(None)?;
         let mut run = Run::new(number, small, History::default());
@@ -72,6 +76,7 @@ impl Driver<'_> {
             }
         }
         self.update(&mut run, &[])?;
+        clock.lap(&mut self.seeding_phases.small_clusters);
         Ok(run)
     }
 
@@ -87,10 +92,11 @@ impl Driver<'_> {
         let n_small = n_small.min(self.facts.n_usable);
         let seeding = Seeding { init, n_clusters: n_small, n_terms, seed, run: number };
         let cancel = self.cancel;
-        let found = seeding.centroids(self.shards, &mut |_| match is_set(cancel) {
-            true => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
-            false => Ok(()),
-        })?;
+        let found =
+            seeding.centroids(self.shards, &mut self.seeding_phases, &mut |_| match is_set(cancel) {
+                true => Err(ErrorKind::Stopped { stage: "seeding" }.into()),
+                false => Ok(()),
+            })?;
         Ok(found.without_empty())
     }
 }
