@@ -1,11 +1,13 @@
 //! The terms of a matrix: term to column and back.
 //!
 //! All terms are concatenated in one text, in ascending order, with the end of each: the length of
-//! the term plus 8 bytes, and 5 to 10 more for the hash table that finds them. Byte order is code
+//! the term plus 8 bytes, and 5 to 10 more for the hash table that finds them, which the first
+//! search makes: a run over documents that are counted here never searches. Byte order is code
 //! point order, so it is also Python's.
 
 use std::fmt;
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -33,7 +35,7 @@ pub struct Vocabulary {
     text: String,
     /// End of each term in `text`.
     ends: Vec<u64>,
-    table: HashTable<u32>,
+    table: OnceLock<HashTable<u32>>,
     hasher: RandomState,
 }
 
@@ -60,18 +62,24 @@ impl Vocabulary {
             ends.push(text.len() as u64);
         }
         text.shrink_to_fit();
-        Ok(Self::indexed(text, ends))
+        Ok(Self::of_parts(text, ends))
     }
 
-    fn indexed(text: String, ends: Vec<u64>) -> Self {
-        let (hasher, table) = (RandomState::default(), HashTable::with_capacity(ends.len()));
-        let mut vocabulary = Vocabulary { text, ends, table, hasher };
-        for index in 0..vocabulary.ends.len() {
-            let hash = vocabulary.hasher.hash_one(vocabulary.at(index));
-            // The capacity suffices, so nothing is ever rehashed.
-            vocabulary.table.insert_unique(hash, index as u32, |_| unreachable!("the table has room"));
-        }
-        vocabulary
+    fn of_parts(text: String, ends: Vec<u64>) -> Self {
+        Vocabulary { text, ends, table: OnceLock::new(), hasher: RandomState::default() }
+    }
+
+    /// The table that finds terms.
+    fn table(&self) -> &HashTable<u32> {
+        self.table.get_or_init(|| {
+            let mut table = HashTable::with_capacity(self.len());
+            for index in 0..self.len() {
+                let hash = self.hasher.hash_one(self.at(index));
+                // The capacity suffices, so nothing is ever rehashed.
+                table.insert_unique(hash, index as u32, |_| unreachable!("the table has room"));
+            }
+            table
+        })
     }
 
     /// The number of terms.
@@ -96,7 +104,7 @@ impl Vocabulary {
     #[inline]
     pub fn find(&self, term: &str) -> Option<TermId> {
         let hash = self.hasher.hash_one(term);
-        self.table.find(hash, |&index| self.at(index as usize) == term).map(|&index| TermId::new(index))
+        self.table().find(hash, |&index| self.at(index as usize) == term).map(|&index| TermId::new(index))
     }
 
     /// All terms, ascending.
@@ -104,9 +112,10 @@ impl Vocabulary {
         (0..self.len()).map(|index| self.at(index))
     }
 
-    /// Bytes of the terms and the table.
+    /// Bytes of the terms and, once a term has been searched, the table.
     pub fn memory_bytes(&self) -> usize {
-        self.text.capacity() + 8 * self.ends.capacity() + self.table.allocation_size()
+        let table = self.table.get().map_or(0, HashTable::allocation_size);
+        self.text.capacity() + 8 * self.ends.capacity() + table
     }
 
     #[inline]
@@ -153,7 +162,7 @@ impl Vocabulary {
             })?;
             (start, last) = (end, Some(term));
         }
-        Ok(Self::indexed(text.to_owned(), ends))
+        Ok(Self::of_parts(text.to_owned(), ends))
     }
 }
 
