@@ -1,5 +1,7 @@
 //! Unit rows in chunks, as threads make them from texts, and their concatenation into a matrix.
 
+use rayon::prelude::*;
+
 use super::rows::SparseRows;
 use super::unit::UnitRows;
 use crate::error::Result;
@@ -22,7 +24,8 @@ pub(super) struct ChunkRows {
     pub(super) values: Vec<u32>,
 }
 
-/// Concatenates chunks of unit rows; each is freed as soon as it is copied.
+/// Concatenates chunks of unit rows; each is freed as soon as it is copied. On all threads, which
+/// are also the first to touch the memory of the matrix.
 ///
 /// # Errors
 /// More rows than a matrix may have; not enough memory.
@@ -35,16 +38,30 @@ pub(super) fn join(
     let nnz: usize = chunks.iter().map(|chunk| chunk.terms.len()).sum();
     // The memory of a freed chunk is reused, but the process may keep holding it.
     memory.check(MATRIX, 8 * nnz as u64 + (8 + size_of::<String>() as u64) * n_rows as u64)?;
-    let mut offsets = Vec::with_capacity(n_rows + 1);
-    let mut ids = Vec::with_capacity(n_rows);
-    let (mut terms, mut values) = (Vec::with_capacity(nnz), Vec::with_capacity(nnz));
-    offsets.push(0);
+    // Zeros come from the system page by page, when a page is touched.
+    let (mut offsets, mut terms, mut values) = (vec![0; n_rows + 1], vec![0; nnz], vec![0.0; nnz]);
+    let mut ids = Vec::new();
+    (0..n_rows).into_par_iter().map(|_| String::new()).collect_into_vec(&mut ids);
+    let mut rest = (&mut offsets[1..], &mut terms[..], &mut values[..], &mut ids[..]);
+    let mut before = 0;
+    let mut places = Vec::with_capacity(chunks.len());
     for chunk in chunks {
-        let before = terms.len();
-        offsets.extend(chunk.row_ends.iter().map(|&end| (before + end) as u64));
-        terms.extend_from_slice(&chunk.terms);
-        values.extend(chunk.values.iter().map(|&bits| f32::from_bits(bits)));
-        ids.extend(chunk.ids);
+        let (n_rows, nnz) = (chunk.row_ends.len(), chunk.terms.len());
+        let place = (
+            rest.0.split_off_mut(..n_rows).expect("room for all rows"),
+            rest.1.split_off_mut(..nnz).expect("room for all terms"),
+            rest.2.split_off_mut(..nnz).expect("room for all values"),
+            rest.3.split_off_mut(..n_rows).expect("room for all ids"),
+        );
+        places.push((place, chunk, before));
+        before += nnz;
     }
+    places.into_par_iter().with_max_len(1).for_each(|(place, chunk, before)| {
+        let (offsets, terms, values, ids) = place;
+        offsets.iter_mut().zip(chunk.row_ends).for_each(|(offset, end)| *offset = (before + end) as u64);
+        terms.copy_from_slice(&chunk.terms);
+        values.iter_mut().zip(chunk.values).for_each(|(value, bits)| *value = f32::from_bits(bits));
+        ids.iter_mut().zip(chunk.ids).for_each(|(place, id)| *place = id);
+    });
     Ok((UnitRows::trusted(SparseRows::trusted(n_terms, offsets, terms, values)?), ids))
 }

@@ -9,8 +9,10 @@
 //! to a file.
 
 use std::borrow::Cow;
+use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 
+use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
 use super::choosing::ChosenTerms;
@@ -288,7 +290,7 @@ impl Vectorizer {
             let model = TextModel::new(tokenizer.clone(), self.tfidf, vocabulary, frequencies, n_docs);
             let model = model.with_split(split);
             let VectorizedPart { rows, ids, stats } = counted.weigh(final_numbers, &model)?;
-            memory.check("the ids of the documents", (size_of::<&str>() * ids.len()) as u64)?;
+            memory.check("the ids of the documents", (size_of::<(u64, u32)>() * ids.len()) as u64)?;
             let n_repeated_ids = count_repeated(&ids);
             Ok(Vectorized { rows, model, ids, n_repeated_ids, stats, losses, languages })
         })?
@@ -338,11 +340,22 @@ fn numbered<S: AsRef<str>>(first_number: u64, index: usize, text: &S) -> (Cow<'_
     (first_number.saturating_add(index as u64).to_string().into(), text.as_ref())
 }
 
-/// The number of ids that occurred before.
+/// The number of ids that occurred before. Ids are sorted by a hash: text is compared only where
+/// hashes are equal.
 fn count_repeated(ids: &[String]) -> u64 {
-    let mut sorted: Vec<&str> = ids.par_iter().map(String::as_str).collect();
-    sorted.par_sort_unstable();
-    sorted.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
+    let hasher = RandomState::default();
+    let hash = |(index, id): (usize, &String)| (hasher.hash_one(id.as_str()), index as u32); // MAX_ROWS
+    let mut hashed: Vec<(u64, u32)> = ids.par_iter().enumerate().map(hash).collect();
+    hashed.par_sort_unstable();
+    let repeated = |group: &[(u64, u32)]| {
+        if group.len() == 1 {
+            return 0;
+        }
+        let mut sorted: Vec<&str> = group.iter().map(|&(_, index)| &*ids[index as usize]).collect();
+        sorted.sort_unstable();
+        sorted.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
+    };
+    hashed.par_chunk_by(|a, b| a.0 == b.0).map(repeated).sum()
 }
 
 #[cfg(test)]
