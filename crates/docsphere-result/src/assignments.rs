@@ -13,6 +13,7 @@ use std::str::FromStr;
 use docsphere::{
     Cell, ColumnReading, ColumnValue, DocId, KeptColumns, KeptRows, Labels, MemoryLimit, Nearest,
 };
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -246,7 +247,7 @@ struct WithColumns<'a> {
     #[serde(flatten)]
     line: Assignment<'a>,
     #[serde(flatten)]
-    kept: Option<serde_json::Map<String, serde_json::Value>>,
+    kept: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 /// A document's line, as it is read.
@@ -264,6 +265,15 @@ pub struct ReadAssignment {
     #[serde(default)]
     pub duplicate_of: Option<String>,
 }
+
+/// Some lines, each with the kept values of its document.
+type Lines<'a, 'v, V> = &'v mut dyn Iterator<Item = (Assignment<'a>, Option<&'v V>)>;
+
+/// Lines that a thread formats at a time.
+const LINES_PER_PIECE: usize = 1 << 10;
+
+/// Pieces per thread that are held before they are written.
+const PIECES_PER_THREAD: usize = 4;
 
 /// The name of the file's content in messages.
 const WHAT: &str = "the assignments";
@@ -448,37 +458,41 @@ impl<'a> Assignments<'a> {
 
     /// All lines, in order.
     pub fn iter(&self) -> impl Iterator<Item = Assignment<'a>> {
-        let (ids, labels, nearest) = (self.ids, self.labels.as_slice(), self.nearest);
-        let silhouettes = self.silhouettes;
-        let (similarities, copies) = (self.similarities, self.copies);
-        let n_lines = copies.map_or(similarities.len(), |copies| copies.ids.len());
-        (0..n_lines).map(move |document| {
-            let doc = copies.map_or(document, |copies| copies.lines[document] as usize);
-            let original = copies.map_or(document, |copies| copies.originals[doc] as usize);
-            let (cluster, similarity) = (labels[doc], similarities[doc]);
-            let other = nearest.map(|nearest| {
-                let found = nearest.of(DocId::new(doc as u32));
-                // A document without a cluster has no second-nearest one.
-                let is_other = |number: u32| cluster >= 0 && number as i32 != cluster;
-                let other = found.iter().find(|neighbour| is_other(neighbour.cluster.number()));
-                other.map_or((-1, 0.0), |n| (n.cluster.number() as i32, rounded(n.similarity)))
-            });
-            Assignment {
-                id: copies.map_or(&ids[doc], |copies| &copies.ids[document]),
-                cluster,
-                similarity,
-                runner_up: other.map(|other| other.0),
-                runner_up_similarity: other.map(|other| other.1),
-                silhouette: silhouettes
-                    .map(|all| Some(all[doc]).filter(|value| !value.is_nan()).map(rounded)),
-                duplicate_of: (original != document).then_some(&ids[doc]),
-            }
-        })
+        let lines = *self;
+        (0..self.n_lines()).map(move |document| lines.line(document))
     }
 
-    fn write_csv(&self, file: impl Write, failed: impl Fn(io::Error) -> Error) -> Result<()> {
-        let failed_csv = |error: csv::Error| failed(error.into());
-        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+    fn n_lines(&self) -> usize {
+        self.copies.map_or(self.similarities.len(), |copies| copies.ids.len())
+    }
+
+    /// The line of a document.
+    fn line(&self, document: usize) -> Assignment<'a> {
+        let (ids, copies) = (self.ids, self.copies);
+        let doc = copies.map_or(document, |copies| copies.lines[document] as usize);
+        let original = copies.map_or(document, |copies| copies.originals[doc] as usize);
+        let (cluster, similarity) = (self.labels.as_slice()[doc], self.similarities[doc]);
+        let other = self.nearest.map(|nearest| {
+            let found = nearest.of(DocId::new(doc as u32));
+            // A document without a cluster has no second-nearest one.
+            let is_other = |number: u32| cluster >= 0 && number as i32 != cluster;
+            let other = found.iter().find(|neighbour| is_other(neighbour.cluster.number()));
+            other.map_or((-1, 0.0), |n| (n.cluster.number() as i32, rounded(n.similarity)))
+        });
+        Assignment {
+            id: copies.map_or(&ids[doc], |copies| &copies.ids[document]),
+            cluster,
+            similarity,
+            runner_up: other.map(|other| other.0),
+            runner_up_similarity: other.map(|other| other.1),
+            silhouette: self
+                .silhouettes
+                .map(|all| Some(all[doc]).filter(|value| !value.is_nan()).map(rounded)),
+            duplicate_of: (original != document).then_some(&ids[doc]),
+        }
+    }
+
+    fn write_csv(&self, mut file: impl Write, failed: impl Fn(io::Error) -> Error) -> Result<()> {
         let mut header = vec!["id", "cluster", "similarity"];
         if self.nearest.is_some() {
             header.extend(["runner_up", "runner_up_similarity"]);
@@ -490,35 +504,84 @@ impl<'a> Assignments<'a> {
             header.push("duplicate_of");
         }
         header.extend(self.columns.iter().flat_map(|columns| columns.names).map(String::as_str));
-        writer.write_record(&header).map_err(failed_csv)?;
+        let mut writer = csv::Writer::from_writer(&mut file);
+        let written = writer.write_record(&header).and_then(|()| Ok(writer.flush()?));
+        written.map_err(|error| failed(error.into()))?;
+        drop(writer);
         let mut values = self.columns.map(AssignedColumns::values);
-        for line in self.iter() {
-            let mut record =
-                vec![line.id.to_owned(), line.cluster.to_string(), format!("{:.6}", line.similarity)];
-            if let (Some(other), Some(similarity)) = (line.runner_up, line.runner_up_similarity) {
-                record.extend([other.to_string(), format!("{similarity:.6}")]);
+        let next_values = || values.as_mut().map(AssignedValues::next_texts).transpose();
+        self.write_lines(file, failed, next_values, |lines, piece| {
+            let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(piece);
+            for (line, values) in lines {
+                self.write_csv_line(&mut writer, &line, values.map_or(&[][..], Vec::as_slice))?;
             }
-            if let Some(silhouette) = line.silhouette {
-                record.push(silhouette.map_or_else(String::new, |value| format!("{value:.6}")));
-            }
-            if self.copies.is_some() {
-                record.push(line.duplicate_of.unwrap_or_default().to_owned());
-            }
-            if let Some(values) = &mut values {
-                record.extend(values.next_texts()?);
-            }
-            writer.write_record(&record).map_err(failed_csv)?;
-        }
-        writer.flush().map_err(failed)
+            writer.flush()
+        })
     }
 
-    fn write_jsonl(&self, mut file: impl Write, failed: impl Fn(io::Error) -> Error) -> Result<()> {
+    fn write_csv_line(
+        &self,
+        writer: &mut csv::Writer<&mut Vec<u8>>,
+        line: &Assignment<'_>,
+        values: &[String],
+    ) -> csv::Result<()> {
+        writer.write_field(line.id)?;
+        writer.write_field(line.cluster.to_string())?;
+        writer.write_field(format!("{:.6}", line.similarity))?;
+        if let (Some(other), Some(similarity)) = (line.runner_up, line.runner_up_similarity) {
+            writer.write_field(other.to_string())?;
+            writer.write_field(format!("{similarity:.6}"))?;
+        }
+        if let Some(silhouette) = line.silhouette {
+            writer.write_field(silhouette.map_or_else(String::new, |value| format!("{value:.6}")))?;
+        }
+        if self.copies.is_some() {
+            writer.write_field(line.duplicate_of.unwrap_or_default())?;
+        }
+        writer.write_record(values)
+    }
+
+    fn write_jsonl(&self, file: impl Write, failed: impl Fn(io::Error) -> Error) -> Result<()> {
         let mut values = self.columns.map(AssignedColumns::values);
-        for line in self.iter() {
-            let kept = values.as_mut().map(AssignedValues::next_json).transpose()?;
-            let line = WithColumns { line, kept };
-            serde_json::to_writer(&mut file, &line).map_err(|error| failed(error.into()))?;
-            file.write_all(b"\n").map_err(&failed)?;
+        let next_values = || values.as_mut().map(AssignedValues::next_json).transpose();
+        self.write_lines(file, failed, next_values, |lines, piece| {
+            for (line, kept) in lines {
+                serde_json::to_writer(&mut *piece, &WithColumns { line, kept })?;
+                piece.push(b'\n');
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes all lines, in order. The threads of the pool, if this is one of them, format pieces;
+    /// `next_values` gives the kept values of one document after the other.
+    fn write_lines<V: Send + Sync>(
+        &self,
+        mut file: impl Write,
+        failed: impl Fn(io::Error) -> Error,
+        mut next_values: impl FnMut() -> Result<Option<V>>,
+        format: impl Fn(Lines<'_, '_, V>, &mut Vec<u8>) -> io::Result<()> + Sync,
+    ) -> Result<()> {
+        let n_threads = rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads());
+        let (n_lines, n_at_a_time) = (self.n_lines(), PIECES_PER_THREAD * n_threads * LINES_PER_PIECE);
+        for start in (0..n_lines).step_by(n_at_a_time) {
+            let end = n_lines.min(start + n_at_a_time);
+            let values = (start..end).map_while(|_| next_values().transpose());
+            let values: Vec<V> = values.collect::<Result<_>>()?;
+            let formatted = |first: usize| {
+                let mut piece = Vec::new();
+                let mut lines = (first..end.min(first + LINES_PER_PIECE))
+                    .map(|document| (self.line(document), values.get(document - start)));
+                format(&mut lines, &mut piece).map(|()| piece)
+            };
+            let firsts: Vec<usize> = (start..end).step_by(LINES_PER_PIECE).collect();
+            let pieces: Vec<io::Result<Vec<u8>>> = match n_threads {
+                1 => firsts.into_iter().map(formatted).collect(),
+                _ => firsts.into_par_iter().map(formatted).collect(),
+            };
+            for piece in pieces {
+                piece.and_then(|piece| file.write_all(&piece)).map_err(&failed)?;
+            }
         }
         file.flush().map_err(failed)
     }
