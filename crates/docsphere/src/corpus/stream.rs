@@ -4,7 +4,7 @@
 //! In text, the last line feed ends the chunk. In CSV, a line feed may be quoted (`records.rs`);
 //! records are counted there, too, since their numbers are ids.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, Read};
 use std::ops::ControlFlow;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, MAX_RECORD_BYTES, SendChunk};
@@ -59,8 +59,8 @@ impl<'a> TextStream<'a> {
         let mut n_records = 0;
         loop {
             self.make_room(&mut buffer)?;
-            let step = self.input.chunk_bytes as u64;
-            let n_read = reader.by_ref().take(step).read_to_end(&mut buffer).map_err(read_error)?;
+            let step = self.input.chunk_bytes;
+            let n_read = read_up_to(&mut *reader, step, &mut buffer).map_err(read_error)?;
             whole = self.ends.last_end(&buffer, scanned, n_read == 0).unwrap_or(whole);
             scanned = buffer.len();
             if n_read == 0 {
@@ -119,6 +119,24 @@ impl<'a> TextStream<'a> {
         let error = Error::malformed(self.format.title(), expected, found);
         Err(error.at_line(self.line + count_lines(&rest[..open])))
     }
+}
+
+/// Appends up to `step` bytes, fewer only at the end. Asks for many at a time, which a decompressor
+/// writes in place.
+fn read_up_to(reader: &mut dyn Read, step: usize, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let start = buffer.len();
+    buffer.resize(start + step, 0);
+    let mut end = start;
+    while end < buffer.len() {
+        match reader.read(&mut buffer[end..]) {
+            Ok(0) => break,
+            Ok(n_read) => end += n_read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    buffer.truncate(end);
+    Ok(end - start)
 }
 
 pub(super) fn count_lines(bytes: &[u8]) -> u64 {
