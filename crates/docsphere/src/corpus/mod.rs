@@ -37,8 +37,8 @@
 //!
 //! One thread decompresses the stream and cuts it into chunks of whole records. The threads of the
 //! pool parse the chunks and pass each document to the caller's code in place. Results come back in
-//! chunk order. So document numbers do not depend on the number of threads, and at most five chunks
-//! per thread (2 MiB each, unless a record is longer) are in memory.
+//! chunk order. So document numbers do not depend on the number of threads, and at most three
+//! chunks per thread (2 MiB each, unless a record is longer) and two more are in memory.
 //!
 //! A record may have up to 1 GiB. The memory for a record of more than 4 MiB is checked before it
 //! is allocated ([`CorpusOptions::memory`]), and so is the memory for the data kept of the
@@ -58,6 +58,7 @@ mod folder;
 mod format;
 mod glob;
 mod html;
+mod in_flight;
 mod input;
 mod json_errors;
 mod json_fields;

@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use rayon::prelude::*;
+use rayon::Scope;
 
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::document::{ChunkTally, Document, NumberedId};
@@ -14,6 +13,7 @@ use super::encoding::Guesses;
 use super::extract::Messages;
 use super::format::CorpusFormat;
 use super::html::{Html, plain};
+use super::in_flight::{InFlight, Next};
 use super::input::{Corpus, Input, Source};
 use super::kept::Kept;
 use super::piece::CorpusPiece;
@@ -23,9 +23,9 @@ use super::{delimited, folder, jsonl, lines, parquet_input, sheet};
 use crate::error::{ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 
-/// Chunks per thread and batch: enough that threads seldom wait for the slowest, few enough to
-/// limit memory.
-const CHUNKS_PER_THREAD: usize = 2;
+/// Chunks per thread that are cut and not yet taken: one that is parsed, one that waits for that,
+/// and one whose result waits for those before it.
+const CHUNKS_PER_THREAD: usize = 3;
 
 /// Copies of a long text that [`plain`] makes at most.
 const HTML_COPIES: u64 = 2;
@@ -75,6 +75,16 @@ struct CutChunk {
     chunk: Box<dyn Chunk>,
 }
 
+/// The result for a chunk, its counts, and the index of its input.
+type Parsed<W> = Result<(<W as ChunkWork>::Output, ChunkTally, usize)>;
+
+/// A reading of a corpus.
+struct Parsing<'a, W: ChunkWork> {
+    work: &'a W,
+    shared: &'a Shared,
+    in_flight: InFlight<Parsed<W>>,
+}
+
 /// Cuts an input into chunks: the only place that maps formats to their files.
 fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
     let text = || input.text(context);
@@ -111,7 +121,7 @@ impl Corpus {
         mut sink: impl FnMut(W::Output) -> Result<ControlFlow<()>>,
     ) -> Result<CorpusStats> {
         let shared = Shared::default();
-        let batch_bytes = CHUNKS_PER_THREAD * rayon::current_num_threads() * self.chunk_bytes;
+        let room = CHUNKS_PER_THREAD * rayon::current_num_threads() * self.chunk_bytes;
         let mut stats = CorpusStats::default();
         for input in &self.inputs {
             if let Source::Folder(list) = &input.source {
@@ -119,75 +129,81 @@ impl Corpus {
             }
         }
         self.options.memory.check(DOCUMENTS, 0)?;
-        thread::scope(|scope| {
-            // One batch is parsed while the next is cut.
-            let (sender, receiver) = sync_channel(0);
-            let cutter = shared.clone();
-            scope.spawn(move || self.cut(batch_bytes, &cutter, &sender));
-            for batch in &receiver {
-                let run = |chunk: Result<CutChunk>| {
-                    let chunk = chunk?;
-                    let (output, tally) = self.run(work, &chunk, &shared)?;
-                    Ok((output, tally, chunk.input))
-                };
-                let results: Vec<Result<(W::Output, ChunkTally, usize)>> =
-                    batch.into_par_iter().map(run).collect();
-                for result in results {
-                    let (output, tally, input) = result?;
-                    stats.add(tally, &self.inputs[input].path);
-                    if sink(output)?.is_break() {
-                        shared.complete(&mut stats);
-                        return Ok(stats);
-                    }
-                }
-                self.options.memory.check(DOCUMENTS, 0)?;
-                let event = Event::Reading {
-                    bytes_read: shared.n_bytes.load(Ordering::Relaxed),
-                    bytes_total: self.bytes_total,
-                    n_documents: stats.n_documents,
-                };
-                if observer.observe(&event).is_break() {
-                    return Err(ErrorKind::Stopped { stage: "reading" }.into());
-                }
-            }
-            shared.complete(&mut stats);
-            // A piece is only a part: whoever has all counts checks them.
-            if self.inputs.iter().all(|input| input.piece().is_none()) {
-                stats.check_encoding(&self.options)?;
-                stats.check_fields(&self.options)?;
-            }
-            Ok(stats)
-        })
+        let parsing = Parsing { work, shared: &shared, in_flight: InFlight::new(room) };
+        let is_whole = rayon::in_place_scope(|pool| {
+            thread::scope(|threads| {
+                // Whatever ends the reading, the cutter must not wait for room any more.
+                let _closing = parsing.in_flight.closes_on_drop();
+                threads.spawn(|| self.cut(&parsing, pool));
+                self.take_all(&parsing, &mut stats, observer, &mut sink)
+            })
+        })?;
+        shared.complete(&mut stats);
+        // A piece is only a part: whoever has all counts checks them.
+        if is_whole && self.inputs.iter().all(|input| input.piece().is_none()) {
+            stats.check_encoding(&self.options)?;
+            stats.check_fields(&self.options)?;
+        }
+        Ok(stats)
     }
 
-    /// Cuts all inputs, in order, and sends the chunks in batches of about `batch_bytes`; a longer
-    /// record has a batch of its own. Ends when the receiver wants no more.
-    fn cut(&self, batch_bytes: usize, shared: &Shared, sender: &SyncSender<Vec<Result<CutChunk>>>) {
-        let (mut batch, mut size) = (Vec::new(), 0);
+    /// Takes all results, in order. Returns whether the sink wanted all of them.
+    fn take_all<W: ChunkWork>(
+        &self,
+        Parsing { shared, in_flight, .. }: &Parsing<'_, W>,
+        stats: &mut CorpusStats,
+        observer: &mut dyn Observer,
+        sink: &mut impl FnMut(W::Output) -> Result<ControlFlow<()>>,
+    ) -> Result<bool> {
+        loop {
+            let (output, tally, input) = match in_flight.next() {
+                Next::Taken(result) => result?,
+                Next::Ended => return Ok(true),
+                // The scope of the tasks passes on the panic.
+                Next::Lost => return Ok(false),
+            };
+            stats.add(tally, &self.inputs[input].path);
+            if sink(output)?.is_break() {
+                return Ok(false);
+            }
+            self.options.memory.check(DOCUMENTS, 0)?;
+            let event = Event::Reading {
+                bytes_read: shared.n_bytes.load(Ordering::Relaxed),
+                bytes_total: self.bytes_total,
+                n_documents: stats.n_documents,
+            };
+            if observer.observe(&event).is_break() {
+                return Err(ErrorKind::Stopped { stage: "reading" }.into());
+            }
+        }
+    }
+
+    /// Cuts all inputs, in order, and has the pool parse each chunk. Ends when the receiver wants
+    /// no more.
+    fn cut<'scope, W: ChunkWork>(&'scope self, parsing: &'scope Parsing<'_, W>, pool: &Scope<'scope>) {
+        let in_flight = &parsing.in_flight;
+        let _ending = in_flight.ends_on_drop();
         for (number, input) in self.inputs.iter().enumerate() {
             let mut send = |chunk: Box<dyn Chunk>| {
-                size += chunk.n_bytes().max(1);
-                batch.push(Ok(CutChunk { input: number, chunk }));
-                if size < batch_bytes {
-                    return ControlFlow::Continue(());
-                }
-                size = 0;
-                match sender.send(std::mem::take(&mut batch)) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(_) => ControlFlow::Break(()), // the receiver wants no more
-                }
+                let Some(place) = in_flight.enter(chunk.n_bytes()) else { return ControlFlow::Break(()) };
+                pool.spawn(move |_| {
+                    if place.is_wanted() {
+                        place.fill(self.run(parsing, CutChunk { input: number, chunk }));
+                    }
+                });
+                in_flight.spawned();
+                ControlFlow::Continue(())
             };
-            match cut_input(input, &self.context(input, shared), &mut send) {
+            match cut_input(input, &self.context(input, parsing.shared), &mut send) {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => return,
                 Err(error) => {
-                    batch.push(Err(error.at_path(&input.path)));
-                    break;
+                    if let Some(place) = in_flight.enter(0) {
+                        place.fill(Err(error.at_path(&input.path)));
+                    }
+                    return;
                 }
             }
-        }
-        if !batch.is_empty() {
-            let _ = sender.send(batch);
         }
     }
 
@@ -203,13 +219,13 @@ impl Corpus {
         }
     }
 
+    /// Parses a chunk, on a thread of the pool.
     fn run<W: ChunkWork>(
         &self,
-        work: &W,
-        CutChunk { input, chunk }: &CutChunk,
-        shared: &Shared,
-    ) -> Result<(W::Output, ChunkTally)> {
-        let input = &self.inputs[*input];
+        &Parsing { work, shared, .. }: &Parsing<'_, W>,
+        CutChunk { input: number, chunk }: CutChunk,
+    ) -> Parsed<W> {
+        let input = &self.inputs[number];
         let mut output = work.start();
         let memory = &self.options.memory;
         let first_line = chunk.first_line();
@@ -253,8 +269,9 @@ impl Corpus {
         });
         let mut tally = tally.map_err(|error| error.at_path(&input.path))?;
         tally.n_passages = n_passages;
+        drop(chunk);
         work.finish(&mut output)?;
-        Ok((output, tally))
+        Ok((output, tally, number))
     }
 
     /// Calls `document` for every document, in order, on this thread; parsing runs on the current
