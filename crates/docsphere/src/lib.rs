@@ -85,7 +85,7 @@
 //! | `drift`, which `auto` uses | 8 | 53 | 72 | 141 | at most 120, on texts far less | 4 per term, and 10 MB (or 36 for each term of the longest row) |
 //! | `inverted` | | | 8 | 8 | 8 | 8 per cluster |
 //! | `baseline`, `ncc` | | | | 88 | 36 | |
-//! | seeding, before the loop begins | 10 | 34 | 5, and 14 per block of 32,768 rows that contains it | | | |
+//! | seeding, before the loop begins | 10 | 35 | 5, and 14 per block of 32,768 rows that contains it | | | |
 //! | [`summarize`] and [`MergeTree`], after it | | | | `2 k` | 24 | 136 per cluster |
 //!
 //! There is never an array of clusters times terms: the tables of `drift` hold one byte per cluster

@@ -19,8 +19,7 @@ use crate::shards::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts
 use crate::summary::source::{ClusterFacts, Extremes, SummarySource, add_counts};
 use crate::update::{Candidate, Delta, Fitting, Refill, Touched, batch_clusters};
 
-/// Documents per bucket of a draw. The rows of a bucket travel with every draw, so there are fewer
-/// than in one process.
+/// Documents per bucket of a draw: few, since the rows of a bucket travel with every draw.
 const BUCKET_DOCS: u64 = 16;
 
 /// Members of a greedy pool that are judged together with others: a round trip costs more.

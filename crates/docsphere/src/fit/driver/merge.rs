@@ -7,9 +7,9 @@
 //!
 //! Up to [`ALL_PAIRS`] clusters, all pairs count. Above, each cluster has *partners*: the
 //! [`PARTNERS`](partners::PARTNERS) others that lose least, as far as the
-//! [`HEAVY_TERMS`](partners::HEAVY_TERMS) heaviest terms of each tell, those of which it is one, and
-//! the next longer and shorter cluster, so that clusters without a common term can merge, too. Dot
-//! products of partners are exact; those of others count as 0.
+//! [`HEAVY_TERMS`](partners::HEAVY_TERMS) heaviest terms of each tell, those of which it is one,
+//! and the next longer and shorter cluster, so that clusters without a common term can merge, too.
+//! Dot products of partners are exact; those of others count as 0.
 //!
 //! **The next pair.** Each cluster has a best pair, and a tournament over the clusters
 //! ([`cheapest`]) has the best of all. A merge changes the pairs of the union, and no others. So a
@@ -259,8 +259,8 @@ impl Merging {
     }
 }
 
-/// Puts a union in the place of its parts into the partners of another cluster: it has the number of
-/// the first, b that of the second.
+/// Puts a union in the place of its parts into the partners of another cluster: it has the number
+/// of the first, b that of the second.
 fn replace(partners: &mut Vec<Partner>, b: u32, union: Partner) {
     let place = |cluster: u32| partners.binary_search_by_key(&cluster, |partner| partner.other);
     match (place(union.other), place(b)) {
