@@ -30,7 +30,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 
 /// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Compression {
+pub(crate) enum Compression {
     None,
     Gzip,
     Zstd,
@@ -38,7 +38,7 @@ enum Compression {
 
 impl Compression {
     /// Detects the compression by magic number.
-    fn sniff(start: &[u8]) -> Self {
+    pub(crate) fn sniff(start: &[u8]) -> Self {
         match start {
             [0x1f, 0x8b, ..] => Compression::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
@@ -80,7 +80,7 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
 /// `n_bytes`.
 pub(crate) fn open_counted(path: &Path, n_bytes: Arc<AtomicU64>) -> Result<Box<dyn BufRead>> {
     let (compression, file) = open_sniffed(path)?;
-    unpack(compression, Counted { file, n_bytes }).map_err(|error| read_error(error).at_path(path))
+    unpack(compression, Counted::new(file, n_bytes)).map_err(|error| read_error(error).at_path(path))
 }
 
 /// Like [`open_counted`], for a source that is already open and can be read only once.
@@ -92,13 +92,19 @@ pub(crate) fn unpack_counted(
     stream.by_ref().take(4).read_to_end(&mut start).map_err(|error| Error::io("read", error))?;
     let compression = Compression::sniff(&start);
     let file = Cursor::new(start).chain(stream);
-    unpack(compression, Counted { file, n_bytes }).map_err(read_error)
+    unpack(compression, Counted::new(file, n_bytes)).map_err(read_error)
 }
 
 /// A reader that counts the bytes read through it.
-struct Counted<R> {
+pub(crate) struct Counted<R> {
     file: R,
     n_bytes: Arc<AtomicU64>,
+}
+
+impl<R: Read> Counted<R> {
+    pub(crate) fn new(file: R, n_bytes: Arc<AtomicU64>) -> Self {
+        Counted { file, n_bytes }
+    }
 }
 
 impl<R: Read> Read for Counted<R> {
@@ -154,7 +160,8 @@ pub(crate) fn is_packed(file: &File) -> Result<bool> {
     Ok(Compression::sniff(&start) != Compression::None)
 }
 
-fn unpack(compression: Compression, file: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
+/// The decompressed file, of which the compression is known.
+pub(crate) fn unpack(compression: Compression, file: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
     let packed = BufReader::with_capacity(BUFFER_BYTES, file);
     Ok(match compression {
         Compression::None => Box::new(packed),

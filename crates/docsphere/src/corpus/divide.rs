@@ -77,7 +77,7 @@ impl Corpus {
         }
         let bytes_total = joined.iter().fold(0, |total: u64, piece| total.saturating_add(piece.n_bytes()));
         let inputs = joined.into_iter().map(input_of).collect();
-        Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES })
+        Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES, n_unpacking: None })
     }
 
     fn divide(&self, input: &Input, n: usize) -> Result<Vec<CorpusPiece>> {

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::threads::on_threads;
 
-    /// Takes the results of tasks that are spawned with these sizes, until `stop` of them are taken.
+    /// Takes the results of tasks of these sizes, until `stop` of them are taken.
     fn taken(sizes: &[usize], room: usize, stop: usize, work: impl Fn(usize) -> usize + Sync) -> Vec<usize> {
         let (in_flight, work) = (InFlight::new(room), &work);
         rayon::in_place_scope(|pool| {

@@ -52,6 +52,9 @@ pub struct Corpus {
     pub(super) bytes_total: u64,
     /// The size of the chunks into which the stream is cut; only tests change it.
     pub(super) chunk_bytes: usize,
+    /// The number of threads that decompress beside the one that cuts, if not by the pool; only
+    /// tests change it.
+    pub(super) n_unpacking: Option<usize>,
 }
 
 /// One input.
@@ -105,9 +108,12 @@ impl fmt::Debug for OnceReader {
 }
 
 impl Input {
-    /// The input as a decompressed stream of UTF-8.
-    pub(super) fn text(&self, context: &InputContext<'_>) -> Result<Box<dyn BufRead>> {
-        let stream = self.bytes(context)?;
+    /// A decompressed stream of the input as UTF-8.
+    pub(super) fn text(
+        &self,
+        stream: Box<dyn BufRead>,
+        context: &InputContext<'_>,
+    ) -> Result<Box<dyn BufRead>> {
         let mut known = Known { encoding: context.options.named_encoding(), is_start: true };
         if let Some((encoding, is_start)) = self.piece().and_then(CorpusPiece::found_encoding) {
             let is_guess = is_start && known.encoding.is_none() && encoding != UTF_8;
@@ -193,7 +199,7 @@ impl Corpus {
         if inputs.iter().any(|input| matches!(input.source, Source::Stream(_))) {
             bytes_total = 0;
         }
-        Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES })
+        Ok(Corpus { inputs, options, bytes_total, chunk_bytes: CHUNK_BYTES, n_unpacking: None })
     }
 
     /// The options passed to [`open`](Self::open) or [`from_pieces`](Self::from_pieces).
@@ -209,6 +215,12 @@ impl Corpus {
     #[cfg(test)]
     pub(crate) fn with_chunk_bytes(mut self, chunk_bytes: usize) -> Self {
         self.chunk_bytes = chunk_bytes;
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_unpacking(mut self, n_threads: usize) -> Self {
+        self.n_unpacking = Some(n_threads);
         self
     }
 }

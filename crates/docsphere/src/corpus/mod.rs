@@ -40,12 +40,17 @@
 //! chunk order. So document numbers do not depend on the number of threads, and at most three
 //! chunks per thread (2 MiB each, unless a record is longer) and two more are in memory.
 //!
+//! From four threads on, compressed files, and parts of one that can be decompressed on their own,
+//! are decompressed side by side before they are cut (`ahead.rs`), with at most two more chunks per
+//! thread in memory. The one stream of an ordinary file of gzip or zstd is sequential.
+//!
 //! A record may have up to 1 GiB. The memory for a record of more than 4 MiB is checked before it
 //! is allocated ([`CorpusOptions::memory`]), and so is the memory for the data kept of the
 //! documents. The expanded size of a compressed file does not matter.
 //!
 //! Several programs can read a corpus together, each some of its [pieces](CorpusPiece).
 
+mod ahead;
 mod chunk;
 mod delimited;
 mod dialect;
@@ -80,6 +85,7 @@ mod parquet_input;
 mod piece;
 mod read;
 mod records;
+mod segments;
 #[cfg(feature = "office")]
 #[path = "sheet_enabled.rs"]
 mod sheet;

@@ -1,5 +1,7 @@
 //! Reading a corpus: one thread cuts, the pool parses, results come back in order.
 
+use std::io::BufRead;
+use std::iter::repeat_n;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +9,7 @@ use std::thread;
 
 use rayon::Scope;
 
+use super::ahead::{Ahead, n_unpacking};
 use super::chunk::{Chunk, InputContext, LONG_BYTES, LONG_RECORD, SendChunk};
 use super::document::{ChunkTally, Document, NumberedId};
 use super::encoding::Guesses;
@@ -26,6 +29,9 @@ use crate::observer::{Event, Observer, Silent};
 /// Chunks per thread that are cut and not yet taken: one that is parsed, one that waits for that,
 /// and one whose result waits for those before it.
 const CHUNKS_PER_THREAD: usize = 3;
+
+/// Chunks per thread that are decompressed and not yet cut, where threads decompress ahead.
+const CHUNKS_AHEAD: usize = 2;
 
 /// Copies of a long text that [`plain`] makes at most.
 const HTML_COPIES: u64 = 2;
@@ -83,15 +89,26 @@ struct Parsing<'a, W: ChunkWork> {
     work: &'a W,
     shared: &'a Shared,
     in_flight: InFlight<Parsed<W>>,
+    /// The files that other threads decompress.
+    ahead: Option<Arc<Ahead>>,
 }
 
-/// Cuts an input into chunks: the only place that maps formats to their files.
-fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> Result<ControlFlow<()>> {
-    let text = || input.text(context);
+/// Cuts an input into chunks: the only place that maps formats to their files. `unpacked` is the
+/// decompressed file, if other threads decompress it.
+fn cut_input(
+    input: &Input,
+    unpacked: Option<Box<dyn BufRead>>,
+    context: &InputContext<'_>,
+    send: SendChunk<'_>,
+) -> Result<ControlFlow<()>> {
+    let bytes = || unpacked.map_or_else(|| input.bytes(context), Ok);
+    let text = |bytes: Result<Box<dyn BufRead>>| input.text(bytes?, context);
     match (input.format, &input.source) {
-        (CorpusFormat::Lines, _) => lines::cut(text()?, context, send),
-        (CorpusFormat::JsonLines, _) => jsonl::cut(text()?, context, send),
-        (CorpusFormat::Csv | CorpusFormat::Tsv, _) => delimited::cut(input.format, text()?, context, send),
+        (CorpusFormat::Lines, _) => lines::cut(text(bytes())?, context, send),
+        (CorpusFormat::JsonLines, _) => jsonl::cut(text(bytes())?, context, send),
+        (CorpusFormat::Csv | CorpusFormat::Tsv, _) => {
+            delimited::cut(input.format, text(bytes())?, context, send)
+        }
         (CorpusFormat::Parquet, _) => {
             let groups = input.piece().and_then(CorpusPiece::row_groups);
             parquet_input::cut(&input.seekable()?, groups, context, send)
@@ -104,7 +121,7 @@ fn cut_input(input: &Input, context: &InputContext<'_>, send: SendChunk<'_>) -> 
             context.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
             Ok(flow)
         }
-        (CorpusFormat::Mbox, _) => Messages::cut(input.bytes(context)?, context, send),
+        (CorpusFormat::Mbox, _) => Messages::cut(bytes()?, context, send),
         (CorpusFormat::Folder, Source::Folder(list)) => folder::cut(&list.files, context, send),
         (CorpusFormat::Folder, Source::Piece { files, .. }) => folder::cut(files, context, send),
         (CorpusFormat::Folder, _) => unreachable!("only a folder has this format"),
@@ -129,12 +146,17 @@ impl Corpus {
             }
         }
         self.options.memory.check(DOCUMENTS, 0)?;
-        let parsing = Parsing { work, shared: &shared, in_flight: InFlight::new(room) };
+        let n_threads = self.n_unpacking.unwrap_or_else(|| n_unpacking(rayon::current_num_threads()));
+        let ahead = (n_threads > 0).then(|| self.ahead(&shared));
+        let parsing = Parsing { work, shared: &shared, in_flight: InFlight::new(room), ahead };
         let is_whole = rayon::in_place_scope(|pool| {
             thread::scope(|threads| {
                 // Whatever ends the reading, the cutter must not wait for room any more.
                 let _closing = parsing.in_flight.closes_on_drop();
                 threads.spawn(|| self.cut(&parsing, pool));
+                for ahead in parsing.ahead.iter().flat_map(|ahead| repeat_n(ahead, n_threads)) {
+                    threads.spawn(move || ahead.unpack());
+                }
                 self.take_all(&parsing, &mut stats, observer, &mut sink)
             })
         })?;
@@ -183,6 +205,7 @@ impl Corpus {
     fn cut<'scope, W: ChunkWork>(&'scope self, parsing: &'scope Parsing<'_, W>, pool: &Scope<'scope>) {
         let in_flight = &parsing.in_flight;
         let _ending = in_flight.ends_on_drop();
+        let _closing = parsing.ahead.as_ref().map(|ahead| ahead.closes_on_drop());
         for (number, input) in self.inputs.iter().enumerate() {
             let mut send = |chunk: Box<dyn Chunk>| {
                 let Some(place) = in_flight.enter(chunk.n_bytes()) else { return ControlFlow::Break(()) };
@@ -194,7 +217,8 @@ impl Corpus {
                 in_flight.spawned();
                 ControlFlow::Continue(())
             };
-            match cut_input(input, &self.context(input, parsing.shared), &mut send) {
+            let unpacked = parsing.ahead.as_ref().and_then(|ahead| ahead.reader(number));
+            match cut_input(input, unpacked, &self.context(input, parsing.shared), &mut send) {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => return,
                 Err(error) => {
@@ -205,6 +229,19 @@ impl Corpus {
                 }
             }
         }
+    }
+
+    /// The files that may be decompressed ahead.
+    fn ahead(&self, shared: &Shared) -> Arc<Ahead> {
+        use CorpusFormat::{Csv, JsonLines, Lines, Mbox, Tsv};
+        let is_stream = |(_, input): &(usize, &Input)| {
+            matches!(input.source, Source::File)
+                && matches!(input.format, Lines | JsonLines | Csv | Tsv | Mbox)
+        };
+        let files = self.inputs.iter().enumerate().filter(is_stream);
+        let files = files.map(|(number, input)| (number, input.path.clone())).collect();
+        let room = CHUNKS_AHEAD * rayon::current_num_threads() * self.chunk_bytes;
+        Ahead::new(files, room, Arc::clone(&shared.n_bytes))
     }
 
     fn context<'a>(&'a self, input: &'a Input, shared: &'a Shared) -> InputContext<'a> {

@@ -5,6 +5,7 @@ mod folders;
 mod json;
 mod parquet_files;
 mod tables;
+mod unpacking;
 
 use std::fs;
 use std::ops::ControlFlow;
