@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use docsphere::{ClusterSummary, Keyword, MemoryLimit, Model, Representative, Split, TermId};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::assignments::rounded;
@@ -294,7 +295,7 @@ pub(crate) fn entries(
             })
             .collect(),
     };
-    summaries.iter().map(entry).collect()
+    summaries.par_iter().map(entry).collect()
 }
 
 /// The share of the documents of a cluster of this size that have a keyword.

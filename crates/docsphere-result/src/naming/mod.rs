@@ -17,8 +17,10 @@ mod unique;
 use std::collections::{BTreeMap, HashMap};
 
 use docsphere::{ClusterSummary, Model, TermId};
+use rayon::prelude::*;
 
 use self::parts::{AllPhrases, NameKeyword, Part};
+use self::sample::Counts;
 pub(crate) use self::sample::{Sample, sample_size};
 pub(crate) use self::stems::Stems;
 use self::unique::{unique_names, varied_names};
@@ -47,9 +49,7 @@ impl Names {
     ) -> Self {
         let counts = sample.into_counts();
         let phrases = AllPhrases::new(&counts, stems);
-        let mut all_parts = Vec::with_capacity(summaries.len());
-        let mut all_written = Vec::with_capacity(summaries.len());
-        for (cluster, (summary, counts)) in summaries.iter().zip(&counts).enumerate() {
+        let named = |(cluster, (summary, counts)): (usize, (&ClusterSummary, &Counts))| {
             let keyword = |keyword: &docsphere::Keyword| NameKeyword {
                 term: term_name(model, keyword.term),
                 score: keyword.score,
@@ -57,13 +57,16 @@ impl Names {
                 share: keyword.n_docs.map(|n_docs| n_docs as f64 / summary.size.max(1) as f64),
             };
             let keywords: Vec<NameKeyword> = summary.keywords.iter().map(keyword).collect();
-            all_parts.push(phrases.parts(cluster, &keywords, counts, stems));
             let written = |keyword: &NameKeyword| {
                 let written = parts::written(&keyword.term, &stems.of_term(&keyword.term), counts, stems);
                 (written != keyword.term).then_some(written)
             };
-            all_written.push(keywords.iter().map(written).collect());
-        }
+            let parts = phrases.parts(cluster, &keywords, counts, stems);
+            (parts, keywords.iter().map(written).collect())
+        };
+        let clusters = summaries.par_iter().zip(&counts).enumerate();
+        let (all_parts, all_written): (Vec<Vec<Part>>, Vec<Vec<Option<String>>>) =
+            clusters.map(named).unzip();
         let of_clusters = unique_names(&all_parts, |cluster| cluster.to_string());
         let sizes = summaries.iter().map(|summary| summary.size);
         let terms = terms(summaries, model, &all_written);
@@ -79,7 +82,8 @@ impl Names {
     /// The names of groups with these keywords, all different, also from those of clusters. The
     /// first in `order` have the first choice.
     pub(crate) fn of_groups(&self, model: &Model, keywords: &[Vec<TermId>], order: &[usize]) -> Vec<String> {
-        let all: Vec<Vec<Part>> = keywords.iter().map(|keywords| self.group_parts(model, keywords)).collect();
+        let all: Vec<Vec<Part>> =
+            keywords.par_iter().map(|keywords| self.group_parts(model, keywords)).collect();
         varied_names(&all, order, &self.of_clusters, |place| format!("group {place}"))
     }
 

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use rayon::prelude::*;
+
 use super::sample::{Counts, Form};
 use super::stems::Stems;
 
@@ -100,7 +102,7 @@ pub(crate) struct AllPhrases {
 
 impl AllPhrases {
     pub(crate) fn new(counts: &[Counts], stems: &Stems) -> Self {
-        let of_clusters: Vec<Phrases> = counts.iter().map(|counts| phrases(counts, stems)).collect();
+        let of_clusters: Vec<Phrases> = counts.par_iter().map(|counts| phrases(counts, stems)).collect();
         let mut totals: HashMap<String, u64> = HashMap::new();
         for (stems, phrase) in of_clusters.iter().flatten() {
             *totals.entry(stems.clone()).or_default() += u64::from(phrase.n_texts);

@@ -9,6 +9,7 @@
 //! integers: no order of texts or number of threads changes them.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 
 use docsphere::{ClusterSummary, Joint, Language, Model, Result, TextOptions, Tokenizer, TokenizerScratch};
 use rayon::prelude::*;
@@ -50,6 +51,17 @@ pub(crate) struct Counts {
     pub(crate) phrases: HashMap<Form, u32>,
 }
 
+impl Counts {
+    /// Counts a text.
+    fn add(&mut self, found: Found) {
+        self.n_texts += 1;
+        let Found { language, words, phrases } = found;
+        let form = |text| Form { language, text };
+        words.into_iter().for_each(|word| *self.words.entry(form(word)).or_default() += 1);
+        phrases.into_iter().for_each(|phrase| *self.phrases.entry(form(phrase)).or_default() += 1);
+    }
+}
+
 /// A word or phrase as written, in texts of a language.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
@@ -67,7 +79,8 @@ pub(crate) struct Sample<'a> {
     members: Vec<(u64, u32)>,
     /// The stems of the keywords of each cluster.
     keyword_stems: Vec<HashSet<String>>,
-    counts: Vec<Counts>,
+    /// Texts of one cluster may be read at the same time.
+    counts: Vec<Mutex<Counts>>,
 }
 
 impl<'a> Sample<'a> {
@@ -87,8 +100,8 @@ impl<'a> Sample<'a> {
             stems,
             tokenizer: Tokenizer::new(&options)?,
             members,
-            keyword_stems: summaries.iter().map(of_cluster).collect(),
-            counts: vec![Counts::default(); summaries.len()],
+            keyword_stems: summaries.par_iter().map(of_cluster).collect(),
+            counts: summaries.iter().map(|_| Mutex::default()).collect(),
         })
     }
 
@@ -98,7 +111,7 @@ impl<'a> Sample<'a> {
     }
 
     /// Counts the texts of these documents; those that are not in the sample are passed over.
-    pub(crate) fn count(&mut self, numbers: &[u64], documents: &[ShownDocument]) {
+    pub(crate) fn count(&self, numbers: &[u64], documents: &[ShownDocument]) {
         let texts: Vec<(u32, &str)> = numbers
             .iter()
             .zip(documents)
@@ -113,25 +126,19 @@ impl<'a> Sample<'a> {
                 scratch: TokenizerScratch::default(),
                 stems: StemCache::new(self.stems),
             };
-            let read = |&(cluster, text): &(u32, &str)| {
-                (cluster, reader.read(text, &self.keyword_stems[cluster as usize]))
-            };
-            texts.iter().map(read).collect::<Vec<(u32, Found)>>()
+            for &(cluster, text) in texts {
+                let found = reader.read(text, &self.keyword_stems[cluster as usize]);
+                let counts = &self.counts[cluster as usize];
+                counts.lock().unwrap_or_else(PoisonError::into_inner).add(found);
+            }
         };
-        let found: Vec<Vec<(u32, Found)>> = texts.par_chunks(TEXTS_PER_TASK).map(of_task).collect();
-        for (cluster, found) in found.into_iter().flatten() {
-            let counts = &mut self.counts[cluster as usize];
-            counts.n_texts += 1;
-            let Found { language, words, phrases } = found;
-            let form = |text| Form { language, text };
-            words.into_iter().for_each(|word| *counts.words.entry(form(word)).or_default() += 1);
-            phrases.into_iter().for_each(|phrase| *counts.phrases.entry(form(phrase)).or_default() += 1);
-        }
+        texts.par_chunks(TEXTS_PER_TASK).for_each(of_task);
     }
 
     /// The counts of each cluster.
     pub(crate) fn into_counts(self) -> Vec<Counts> {
-        self.counts
+        let counts = self.counts.into_iter();
+        counts.map(|counts| counts.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 }
 
@@ -251,7 +258,7 @@ mod tests {
         let options = SummaryOptions::default().n_sample(2);
         let summaries = summarize(&text.rows, &fit.labels, &fit.similarities, &model, options).unwrap();
         let stems = Stems::new(&model).unwrap();
-        let mut sample = Sample::new(&summaries, &model, &stems).unwrap();
+        let sample = Sample::new(&summaries, &model, &stems).unwrap();
         assert_eq!(sample.numbers().collect::<Vec<_>>(), [0, 1, 2, 3]);
         for piece in pieces {
             let document = |&number: &u64| ShownDocument {

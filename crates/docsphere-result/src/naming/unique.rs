@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use rayon::prelude::*;
+
 use super::parts::Part;
 
 /// Separates the parts of a name.
@@ -18,12 +20,16 @@ const ENOUGH_WORDS: usize = 4;
 /// then they get the number that `number` gives them. Names without parts are empty.
 pub(crate) fn unique_names(all: &[Vec<Part>], number: impl Fn(usize) -> String) -> Vec<String> {
     let mut lengths: Vec<usize> = all.iter().map(|parts| first_length(parts)).collect();
+    let key_of = |parts: &[Part]| key(parts.iter().map(|part| part.text.as_str()).collect());
+    let first = |(parts, &length): (&Vec<Part>, &usize)| key_of(&parts[..length]);
+    let mut keys: Vec<String> = all.par_iter().zip(&lengths).map(first).collect();
     let equal = loop {
-        let equal = equal_names(all, &lengths);
+        let equal = equal_names(&keys);
         let mut has_changed = false;
         for &place in equal.iter().flatten() {
             if lengths[place] < all[place].len() {
                 lengths[place] += 1;
+                keys[place] = key_of(&all[place][..lengths[place]]);
                 has_changed = true;
             }
         }
@@ -53,16 +59,31 @@ pub(crate) fn varied_names(
     number: impl Fn(usize) -> String,
 ) -> Vec<String> {
     let mut given: HashSet<String> = taken.iter().cloned().collect();
-    let mut keys: HashSet<String> = taken.iter().map(|name| key(name.split(SEPARATOR).collect())).collect();
+    // Parts as numbers: there are many choices for each name.
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    let mut of_parts: Vec<Vec<u32>> = Vec::with_capacity(all.len());
+    for parts in all {
+        let number = |part| {
+            let next = numbers.len() as u32;
+            *numbers.entry(part).or_insert(next)
+        };
+        of_parts.push(parts.iter().map(|part| part.text.as_str()).map(number).collect());
+    }
+    let of_name = |name: &String| -> Option<[u32; PARTS]> {
+        let found: Option<Vec<u32>> = name.split(SEPARATOR).map(|part| numbers.get(part).copied()).collect();
+        found.filter(|found| found.len() <= PARTS).map(|found| numbers_in_order(found.into_iter()))
+    };
+    let mut keys: HashSet<[u32; PARTS]> = taken.iter().filter_map(of_name).collect();
     let mut names = vec![String::new(); all.len()];
     for &place in order {
-        let parts = &all[place];
-        let texts = |chosen: &[usize]| chosen.iter().map(|&n| parts[n].text.as_str()).collect();
-        let is_new = |chosen: &Vec<usize>| !keys.contains(&key(texts(chosen)));
+        let (parts, own) = (&all[place], &of_parts[place]);
+        let key = |chosen: &[usize]| numbers_in_order(chosen.iter().map(|&n| own[n]));
         let length = first_length(parts);
-        let chosen = choices(parts.len(), length).find(is_new).unwrap_or_else(|| (0..length).collect());
-        keys.insert(key(texts(&chosen)));
-        let texts: Vec<&str> = texts(&chosen);
+        let chosen = choices(parts.len(), length)
+            .find(|chosen| !keys.contains(&key(chosen)))
+            .unwrap_or_else(|| (0..length).collect());
+        keys.insert(key(&chosen));
+        let texts: Vec<&str> = chosen.iter().map(|&n| parts[n].text.as_str()).collect();
         names[place] = texts.join(SEPARATOR);
         make_new(&mut names[place], &mut given, || number(place));
     }
@@ -102,6 +123,14 @@ fn key(mut parts: Vec<&str>) -> String {
     parts.join(SEPARATOR)
 }
 
+/// At most [`PARTS`] numbers in an order that does not depend on theirs.
+fn numbers_in_order(numbers: impl Iterator<Item = u32>) -> [u32; PARTS] {
+    let mut all = [u32::MAX; PARTS];
+    all.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+    all.sort_unstable();
+    all
+}
+
 /// The number of parts of a name that need not differ from others.
 fn first_length(parts: &[Part]) -> usize {
     let mut n_words = 0;
@@ -115,13 +144,11 @@ fn first_length(parts: &[Part]) -> usize {
 }
 
 /// The places of names that are equal to others, name by name, in the order of their first places.
-fn equal_names(all: &[Vec<Part>], lengths: &[usize]) -> Vec<Vec<usize>> {
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    for (place, (parts, &length)) in
-        all.iter().zip(lengths).enumerate().filter(|(_, (_, length))| **length > 0)
-    {
-        let texts = parts[..length].iter().map(|part| part.text.as_str()).collect();
-        places.entry(key(texts)).or_default().push(place);
+/// Names without parts are not compared.
+fn equal_names(keys: &[String]) -> Vec<Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::with_capacity(keys.len());
+    for (place, key) in keys.iter().enumerate().filter(|(_, key)| !key.is_empty()) {
+        places.entry(key).or_default().push(place);
     }
     let mut equal: Vec<Vec<usize>> = places.into_values().filter(|places| places.len() > 1).collect();
     equal.sort_unstable();

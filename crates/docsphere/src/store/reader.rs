@@ -179,7 +179,8 @@ impl TextStore {
                 self.memory.check(DOCUMENTS, asked).and_then(|()| of_block(group))
             })
             .collect();
-        let mut found = found.map_err(|error| error.at_path(&self.path))?.concat();
+        let found = found.map_err(|error| error.at_path(&self.path))?;
+        let mut found: Vec<(usize, DocumentText)> = found.into_iter().flatten().collect();
         found.sort_unstable_by_key(|&(place, _)| place);
         Ok(found.into_iter().map(|(_, text)| text).collect())
     }

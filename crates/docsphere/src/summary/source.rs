@@ -157,6 +157,9 @@ impl Members {
     }
 }
 
+/// Rows copied per task, at least.
+const MIN_ROWS: usize = 64;
+
 /// Consecutive documents in this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalSource<'a> {
@@ -199,7 +202,8 @@ impl SummarySource for LocalSource<'_> {
     }
 
     fn rows(&self, docs: &[u32]) -> Result<Vec<Centroid>> {
-        Ok(docs.iter().map(|&doc| Centroid::from_row(self.rows.row(doc as usize - self.first_doc))).collect())
+        let row = |&doc: &u32| Centroid::from_row(self.rows.row(doc as usize - self.first_doc));
+        Ok(docs.par_iter().with_min_len(MIN_ROWS).map(row).collect())
     }
 
     fn term_counts(&self, first: u32, terms: &[Vec<u32>]) -> Result<Vec<Vec<u64>>> {
