@@ -8,8 +8,10 @@
 use std::path::Path;
 
 use docsphere::{MemoryLimit, Model};
+use rayon::prelude::*;
+use serde::Serialize;
 
-use crate::clusters::ClustersFile;
+use crate::clusters::{ClusterEntry, ClustersFile, DocumentEntry};
 use crate::columns::ColumnsFile;
 use crate::error::{Error, Result};
 use crate::groups::GroupsFile;
@@ -17,7 +19,7 @@ use crate::map::MapFile;
 use crate::map_picture::Picture;
 use crate::names;
 use crate::points::Points;
-use crate::report_data::{ColumnData, Curve};
+use crate::report_data::{ColumnData, Curve, documents};
 use crate::report_points::PointsData;
 use crate::trace::{ReadTrace, Setting};
 
@@ -213,27 +215,37 @@ impl Page<'_> {
             let is_within = is_within(&html);
             Rendered { html, n_chars, n_points, has_fewer_points: n_points < n_sample, is_within }
         };
-        let whole = self.html(limits.max_chars, served, points.as_ref());
-        if is_within(&whole) {
-            return rendered(whole, limits.max_chars, points.as_ref());
-        }
-        let mut html = self.html(0, served, points.as_ref());
-        if !is_within(&html) {
+        let mut bare = self.html(0, served, points.as_ref());
+        if !is_within(&bare) {
             points = None;
-            html = self.html(0, served, None);
+            bare = self.html(0, served, None);
         }
-        // Find the largest number of characters that fits.
+        // The largest number of characters that fits. Texts are all that depends on it.
+        let room = limits.max_bytes.saturating_sub(bare.len() as u64);
+        let has_room = |n_chars| self.text_bytes(n_chars) <= room;
         let (mut fits, mut too_many) = (0, limits.max_chars);
+        if !is_within(&bare) {
+            too_many = 0;
+        } else if has_room(limits.max_chars) {
+            fits = limits.max_chars;
+        }
         while too_many - fits > 1 {
             let middle = fits.midpoint(too_many);
-            let candidate = self.html(middle, served, points.as_ref());
-            if is_within(&candidate) {
-                (fits, html) = (middle, candidate);
-            } else {
-                too_many = middle;
-            }
+            if has_room(middle) { fits = middle } else { too_many = middle }
         }
+        let html = if fits > 0 { self.html(fits, served, points.as_ref()) } else { bare };
         rendered(html, fits, points.as_ref())
+    }
+
+    /// How much longer a page is that shows so many characters of each document than one that shows
+    /// none.
+    fn text_bytes(&self, n_chars: usize) -> u64 {
+        let bytes = |told: &[DocumentEntry], n_chars| in_page(&documents(told, n_chars)).len() as u64;
+        let of_cluster = |cluster: &ClusterEntry| -> u64 {
+            let told = [&cluster.representatives[..], &cluster.least_typical[..]];
+            told.map(|told| bytes(told, n_chars) - bytes(told, 0)).iter().sum()
+        };
+        self.clusters.clusters.par_iter().map(of_cluster).sum()
     }
 
     /// The points of a standalone page, as many as have room: in a quarter of the page, and in half
@@ -250,12 +262,16 @@ impl Page<'_> {
 
     fn html(&self, n_chars: usize, served: bool, points: Option<&PointsData>) -> String {
         let data = self.data(n_chars, served, points);
-        let data = serde_json::to_string(&data).expect("plain numbers and strings");
-        let data = data.replace('<', "\\u003c");
+        let data = in_page(&data);
         let (start, end) = PAGE.split_once(DATA_MARK).expect("the page has a place for data");
         let start = if served { start.replace(CONNECT_MARK, SERVER_ONLY) } else { start.to_owned() };
         [start.as_str(), &data, end].concat()
     }
+}
+
+/// Data as it is in a page.
+fn in_page(data: &impl Serialize) -> String {
+    serde_json::to_string(data).expect("plain numbers and strings").replace('<', "\\u003c")
 }
 
 #[cfg(test)]

@@ -298,7 +298,7 @@ fn keyword(entry: &KeywordEntry) -> KeywordData<'_> {
     (&entry.term, weight, to_decimals(entry.score, 3), entry.written.as_deref(), share)
 }
 
-fn documents(told: &[DocumentEntry], n_chars: usize) -> Vec<DocumentData<'_>> {
+pub(crate) fn documents(told: &[DocumentEntry], n_chars: usize) -> Vec<DocumentData<'_>> {
     let shown = |text: &String| shortened(text, n_chars);
     let parts = told.iter().map(|entry| (entry, entry.text.as_ref().filter(|_| n_chars > 0).map(shown)));
     parts
