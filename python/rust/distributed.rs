@@ -16,8 +16,8 @@ use docsphere::{
     ErrorKind, Event, FitOptions, Html, Init, Params, Quote, ShardView, SummaryOptions, Transport,
 };
 use docsphere_result::{
-    Assignments, AssignmentsFormat, Curve, Description, Page, PageLimits, Seconds, Setting, ShownDocument,
-    Totals, TraceFile, names,
+    Assignments, AssignmentsFormat, Curve, Description, Page, PageLimits, Phases, Seconds, Setting,
+    ShownDocument, Totals, TraceFile, names,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -634,7 +634,7 @@ impl Finished<'_, '_> {
             if let Some(map) = &description.map {
                 let page = Page {
                     clusters: &description.clusters,
-                    groups: description.groups.as_ref(),
+                    groups: Some(&description.groups),
                     map,
                     version: env!("CARGO_PKG_VERSION"),
                     settings: &files.settings(),
@@ -712,6 +712,7 @@ impl Finished<'_, '_> {
             notes: &[],
             changes: &[],
             seconds,
+            after: &Phases::default(),
             peak_memory_bytes: None,
             runs,
             iterations,

@@ -7,7 +7,8 @@ use std::time::Instant;
 use docsphere::{Labels, MemoryLimit, SummaryOptions, Trace};
 use docsphere_result::{
     Assignments, AssignmentsFormat, Clustering, ClustersFile, Curve, Description, GroupsFile, Page,
-    PageLimits, Points, Seconds, Setting, StoredPage, TraceFile, names, read_assignments, write_folder,
+    PageLimits, Phases, Points, Seconds, Setting, StoredPage, TraceFile, names, read_assignments,
+    write_folder,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -144,7 +145,7 @@ impl Input<'_> {
     fn page<'a>(&'a self, description: &'a Description, points: &'a Points) -> Page<'a> {
         Page {
             clusters: &description.clusters,
-            groups: description.groups.as_ref(),
+            groups: Some(&description.groups),
             map: description.map.as_ref().expect("it was asked for"),
             version: env!("CARGO_PKG_VERSION"),
             settings: &self.settings,
@@ -243,6 +244,7 @@ pub(crate) fn write_result(
                 notes: &[],
                 changes: &[],
                 seconds,
+                after: &Phases::default(),
                 peak_memory_bytes: None,
                 runs,
                 iterations,

@@ -129,7 +129,7 @@ impl Forecast {
         let in_table = (16 * rows.max_row_nnz() as u64).min(rows.n_terms() as u64);
         let by_term = (16 + 4 * n_threads as u64) * rows.n_terms() as u64
             + n_threads as u64 * (64 * in_table + rows.n_rows() as u64);
-        let after = MergeTree::forecast_bytes(k, entries, n_threads).max(by_term);
+        let after = MergeTree::forecast_bytes(k, rows.n_terms(), entries, n_threads).max(by_term);
         let silhouette = if silhouette {
             Silhouette::forecast_bytes(rows.n_rows(), rows.n_terms(), k, entries, n_threads)
         } else {

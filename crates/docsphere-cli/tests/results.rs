@@ -126,6 +126,7 @@ fn trace_json_holds_what_is_promised() {
             "version",
             "settings",
             "seconds",
+            "after",
             "peak_memory_bytes",
             "runs",
             "iterations"

@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::groups::{GroupEntry, GroupsFile};
 use crate::map::MapFile;
 use crate::naming::{Names, Sample, Stems, sample_size};
+use crate::trace::{Phases, timed};
 
 /// Documents and their clusters.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +53,8 @@ pub struct Totals {
 pub struct Description {
     /// The clusters.
     pub clusters: ClustersFile,
-    /// The groups. Absent if there are more than [`MergeTree::MAX_CLUSTERS`] clusters.
-    pub groups: Option<GroupsFile>,
+    /// The groups.
+    pub groups: GroupsFile,
     /// The map. Absent if it is not wanted.
     pub map: Option<MapFile>,
 }
@@ -68,11 +69,29 @@ impl Description {
         clustering: &Clustering<'_>,
         options: SummaryOptions,
         wants_map: bool,
+        texts: impl FnMut(&[u64]) -> BTreeMap<u64, String>,
+    ) -> docsphere::Result<Self> {
+        Self::timed(clustering, options, wants_map, texts, &mut Phases::default())
+    }
+
+    /// The same, with the time of its phases.
+    ///
+    /// # Errors
+    /// As [`Description::new`].
+    pub fn timed(
+        clustering: &Clustering<'_>,
+        options: SummaryOptions,
+        wants_map: bool,
         mut texts: impl FnMut(&[u64]) -> BTreeMap<u64, String>,
+        phases: &mut Phases,
     ) -> docsphere::Result<Self> {
         let Clustering { rows, ids, labels, similarities, model, n_copies, objective } = *clustering;
         let options = Self::summary_options(options, model.centroids().n_clusters(), wants_map);
-        let mut summaries = summarize(rows, labels, similarities, model, options)?;
+        let documents_only = options.n_neighbours(0);
+        let mut summaries =
+            phases.time("documents", || summarize(rows, labels, similarities, model, documents_only))?;
+        let neighbours = phases.time("neighbours", || model.neighbours(options.n_neighbours));
+        summaries.iter_mut().zip(neighbours).for_each(|(summary, near)| summary.neighbours = near);
         if let Some(n_copies) = n_copies {
             let documents = summaries
                 .iter_mut()
@@ -91,7 +110,7 @@ impl Description {
             };
             Ok::<_, docsphere::Error>(numbers.iter().map(document).collect())
         };
-        let mut description = Self::from_summaries(&summaries, model, totals, wants_map, documents)?;
+        let mut description = Self::described(&summaries, model, totals, wants_map, documents, phases)?;
         for (&label, &n_copies) in labels.as_slice().iter().zip(n_copies.unwrap_or_default()) {
             if let Ok(cluster) = usize::try_from(label) {
                 description.clusters.clusters[cluster].copies += u64::from(n_copies);
@@ -101,14 +120,20 @@ impl Description {
     }
 
     /// The options of the summaries from which [`Description::from_summaries`] makes a description:
-    /// a map needs more neighbours of each cluster, names need a sample of its documents. There is
+    /// a map needs more neighbours of each cluster, and so does the tree of many clusters; names
+    /// need a sample of its documents. There is
     /// no sample if no documents are shown: then names are made of keywords alone, and no text is
     /// needed.
     #[must_use]
     pub fn summary_options(options: SummaryOptions, n_clusters: usize, wants_map: bool) -> SummaryOptions {
         let shows_documents = options.n_representatives > 0 || options.n_least_typical > 0;
         let options = options.n_sample(if shows_documents { sample_size(n_clusters) } else { 0 });
-        if wants_map { options.n_neighbours(MAP_NEIGHBOURS) } else { options }
+        let of_map = if wants_map { MAP_NEIGHBOURS } else { 0 };
+        let of_tree = if n_clusters > MergeTree::ALL_PAIRS { MergeTree::NEIGHBOURS } else { 0 };
+        match of_map.max(of_tree) {
+            0 => options,
+            n_neighbours => options.n_neighbours(n_neighbours),
+        }
     }
 
     /// Describes a clustering whose documents may be elsewhere. The summaries are those of all
@@ -129,6 +154,17 @@ impl Description {
         wants_map: bool,
         documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
     ) -> Result<Self, E> {
+        Self::described(summaries, model, totals, wants_map, documents, &mut Phases::default())
+    }
+
+    fn described<E: From<docsphere::Error>>(
+        summaries: &[ClusterSummary],
+        model: &Model,
+        totals: Totals,
+        wants_map: bool,
+        documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
+        phases: &mut Phases,
+    ) -> Result<Self, E> {
         let Totals { n_documents, n_without_terms, objective } = totals;
         let (info, n_clusters) = (model.info(), summaries.len());
         check(n_clusters == model.centroids().n_clusters(), "the number of summaries", || {
@@ -140,9 +176,12 @@ impl Description {
             (format!("at least {least}, those in clusters and those without terms"), n_documents)
         })?;
         let stems = Stems::new(model)?;
-        let mut sample = Sample::new(summaries, model, &stems)?;
-        let shown = read_documents(summaries, &mut sample, documents)?;
-        let cluster_names = Names::new(summaries, model, sample, &stems);
+        let (sample, shown) = phases.time("texts", || {
+            let sample = Sample::new(summaries, model, &stems)?;
+            let shown = read_documents(summaries, &sample, documents)?;
+            Ok::<_, E>((sample, shown))
+        })?;
+        let cluster_names = phases.time("names", || Names::new(summaries, model, sample, &stems));
         let clusters = ClustersFile {
             n_documents,
             n_terms: model.centroids().n_terms(),
@@ -161,15 +200,13 @@ impl Description {
             clusters: clusters::entries(summaries, model, &shown, &cluster_names),
         };
         drop(shown);
-        let has_tree = n_clusters <= MergeTree::MAX_CLUSTERS;
-        // The map keeps one thread busy; the tree takes the others.
-        let (map, groups) = rayon::join(
-            || wants_map.then(|| MapFile::new(summaries, info.seed)),
-            || {
-                let groups = || GroupsFile::new(model, summaries, &clusters.clusters, &cluster_names);
-                has_tree.then(groups).transpose()
-            },
+        // Both have parts that take one thread.
+        let ((map, map_seconds), (groups, groups_seconds)) = rayon::join(
+            || timed(|| wants_map.then(|| MapFile::new(summaries, info.seed))),
+            || timed(|| GroupsFile::new(model, summaries, &clusters.clusters, &cluster_names)),
         );
+        phases.note("groups", groups_seconds);
+        phases.note("map", map_seconds);
         Ok(Description { clusters, groups: groups?, map })
     }
 
@@ -217,8 +254,7 @@ impl Description {
         let terms = |entry: &ClusterEntry| -> BTreeSet<String> {
             entry.keywords.iter().map(|keyword| keyword.term.clone()).collect()
         };
-        let groups = self.groups.iter_mut().flat_map(|groups| &mut groups.groups);
-        let mut groups: Vec<&mut GroupEntry> = groups.collect();
+        let mut groups: Vec<&mut GroupEntry> = self.groups.groups.iter_mut().collect();
         let mut taken: BTreeSet<String> =
             self.clusters.clusters.iter().map(|entry| entry.name.clone()).collect();
         taken.extend(groups.iter().map(|group| group.name.clone()));
@@ -242,7 +278,7 @@ impl Description {
     /// If the system cannot write them.
     pub fn write(&self, folder: &Path) -> Result<()> {
         self.clusters.write(folder)?;
-        self.groups.as_ref().map_or(Ok(()), |groups| groups.write(folder))?;
+        self.groups.write(folder)?;
         self.map.as_ref().map_or(Ok(()), |map| map.write(folder))
     }
 }
@@ -272,7 +308,7 @@ const WANTED_BYTES: usize = 8 << 20;
 /// them, so that neither memory nor the number of calls grows.
 fn read_documents<E>(
     summaries: &[ClusterSummary],
-    sample: &mut Sample<'_>,
+    sample: &Sample<'_>,
     mut documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
 ) -> Result<BTreeMap<u64, ShownDocument>, E> {
     let shown_numbers = shown_documents(summaries);

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use docsphere::{ClusterSummary, MemoryLimit, Merge, MergeTree, Model, group_keywords};
+use docsphere::{ClusterSummary, MemoryLimit, Merge, MergeTree, Model, Neighbour, group_keywords};
 use serde::{Deserialize, Serialize};
 
 use crate::assignments::{ReadAssignment, rounded};
@@ -107,7 +107,8 @@ impl GroupsFile {
         clusters: &[ClusterEntry],
         cluster_names: &Names,
     ) -> docsphere::Result<Self> {
-        let tree = MergeTree::new(model)?;
+        let neighbours: Vec<&[Neighbour]> = summaries.iter().map(|summary| &summary.neighbours[..]).collect();
+        let tree = MergeTree::from_neighbours(model, &neighbours);
         let keywords = group_keywords(model, summaries, &tree, NAME_KEYWORDS);
         let keywords = &keywords[tree.n_clusters()..];
         let n_groups = default_groups(&tree, clusters)?;
@@ -190,8 +191,7 @@ impl GroupsFile {
         let path = folder.join(names::GROUPS);
         if let Err(error) = fs::metadata(&path) {
             let problem = format!(
-                "cannot read; a result of docsphere cluster has this file, unless there are more than {} clusters: {error}",
-                MergeTree::MAX_CLUSTERS
+                "cannot read; a result of docsphere cluster has this file, unless an older version made it and it has more than 20,000 clusters: {error}"
             );
             return Err(Error::malformed(problem).at_path(&path));
         }

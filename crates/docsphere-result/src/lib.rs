@@ -127,4 +127,4 @@ pub use report_data::{
 pub use report_points::PointsData;
 pub use sweep::{AgreementEntry, ExampleEntry, Recommendation, StabilityEntry, SweepEntry, SweepFile};
 pub use table::{TableFormat, WrittenTable, kept_values, write_table};
-pub use trace::{ChangeEntry, ReadTrace, Seconds, Setting, TraceFile};
+pub use trace::{ChangeEntry, Phases, ReadTrace, Seconds, Setting, TraceFile, timed};

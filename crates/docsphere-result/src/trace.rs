@@ -1,9 +1,10 @@
 //! `trace.json`: the course of a run, in counts and seconds.
 
 use std::path::Path;
+use std::time::Instant;
 
 use docsphere::{IterationRecord, MemoryLimit, RunRecord, Strategy};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::Result;
 use crate::files;
@@ -30,6 +31,9 @@ pub struct TraceFile<'a> {
     pub changes: &'a [ChangeEntry],
     /// Time by stage.
     pub seconds: Seconds,
+    /// Time of the phases after the iterations, if it was measured.
+    #[serde(skip_serializing_if = "Phases::is_empty")]
+    pub after: &'a Phases,
     /// Peak memory. Absent where the system does not report it.
     pub peak_memory_bytes: Option<u64>,
     /// The runs, of which the best was kept.
@@ -114,6 +118,43 @@ pub struct Seconds {
     pub write: f64,
     /// The whole run.
     pub total: f64,
+}
+
+/// Time of the phases after the iterations, in seconds, in their order: parts of
+/// [`summarize`](Seconds::summarize) and [`write`](Seconds::write). Groups and the map overlap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phases(Vec<(&'static str, f64)>);
+
+impl Phases {
+    /// Does a phase and notes its time.
+    pub fn time<T>(&mut self, phase: &'static str, work: impl FnOnce() -> T) -> T {
+        let (done, seconds) = timed(work);
+        self.note(phase, seconds);
+        done
+    }
+
+    /// Whether nothing was noted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Notes the time of a phase.
+    pub fn note(&mut self, phase: &'static str, seconds: f64) {
+        self.0.push((phase, seconds));
+    }
+}
+
+impl Serialize for Phases {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+/// Does something and returns how long it took.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let done = work();
+    (done, start.elapsed().as_secs_f64())
 }
 
 impl TraceFile<'_> {

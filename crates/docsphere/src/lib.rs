@@ -86,7 +86,7 @@
 //! | `inverted` | | | 8 | 8 | 8 | 8 per cluster |
 //! | `baseline`, `ncc` | | | | 88 | 36 | |
 //! | seeding, before the loop begins | 10 | 35 | 5, and 14 per block of 32,768 rows that contains it | | | |
-//! | [`summarize`] and [`MergeTree`], after it | | | | `2 k` | 24 | 136 per cluster |
+//! | [`summarize`] and [`MergeTree`], after it | | | | `6 k`, or 34,000 from 5,001 on | at most 52 | 136 per cluster, at most 5,000, 40 per term, and 2 MB |
 //!
 //! There is never an array of clusters times terms: the tables of `drift` hold one byte per cluster
 //! only for terms that occur in at least one cluster in 48.

@@ -77,7 +77,8 @@ fn predictions_for_new_rows_are_those_of_the_reference() {
 #[test]
 fn neighbours_of_clusters_are_the_nearest_others_to_the_bit() {
     // More rows than are processed at once, the last batch smaller, and rows with negative values.
-    let mut models = vec![fitted().model, SphericalKMeans::params(77).fit(&text(3)).unwrap().model];
+    let of = |k| SphericalKMeans::params(k).max_iter(1).fit(&text(3)).unwrap().model;
+    let mut models = vec![fitted().model, of(77), of(300)];
     let signed: Vec<Vec<(u32, f32)>> = text(4)
         .iter()
         .map(|row| row.iter().map(|(term, x)| (term, if term % 3 == 0 { -x } else { x })).collect())

@@ -1,6 +1,6 @@
 //! Groups of clusters by definition, and positions on a map.
 
-use docsphere::{ClusterId, MergeTree, Model, Row, SparseRows, SphericalKMeans, UnitRows};
+use docsphere::{ClusterId, Init, MergeTree, Model, Row, SparseRows, SphericalKMeans, UnitRows, on_threads};
 use docsphere_testkit::zipf::ZipfText;
 
 fn id(cluster: usize) -> ClusterId {
@@ -51,7 +51,7 @@ fn by_definition(model: &Model, n_groups: usize) -> Vec<Vec<usize>> {
 #[test]
 fn groups_are_those_of_the_definition() {
     let model = model(600, 25);
-    let tree = MergeTree::new(&model).unwrap();
+    let tree = MergeTree::new(&model);
     assert_eq!(tree.merges().len(), 24);
     for n_groups in [1, 2, 5, 12, 24, 25] {
         let mut groups = vec![Vec::new(); n_groups];
@@ -65,7 +65,7 @@ fn groups_are_those_of_the_definition() {
 
 #[test]
 fn later_merges_join_what_is_further_apart() {
-    let tree = MergeTree::new(&model(600, 40)).unwrap();
+    let tree = MergeTree::new(&model(600, 40));
     assert!(tree.merges().is_sorted_by(|a, b| a.height <= b.height));
     for (position, merge) in tree.merges().iter().enumerate() {
         assert!(merge.left < merge.right && (merge.right as usize) < 40 + position);
@@ -77,7 +77,7 @@ fn empty_clusters_are_in_no_group() {
     // Two distinct rows, three clusters.
     let rows = SparseRows::from_parts(2, vec![0, 1, 2, 3], vec![0, 1, 0], vec![1.0, 1.0, 1.0]).unwrap();
     let model = SphericalKMeans::params(3).fit(&UnitRows::new(rows)).unwrap().model;
-    let tree = MergeTree::new(&model).unwrap();
+    let tree = MergeTree::new(&model);
     assert_eq!((tree.live().len(), tree.merges().len()), (2, 1));
     let groups = tree.cut(2).unwrap().of_clusters;
     assert_eq!(groups.iter().filter(|&&group| group == -1).count(), 1);
@@ -88,13 +88,43 @@ fn empty_clusters_are_in_no_group() {
 
 #[test]
 fn one_cluster_is_one_group() {
-    let tree = MergeTree::new(&model(50, 1)).unwrap();
+    let tree = MergeTree::new(&model(50, 1));
     assert_eq!((tree.merges().len(), tree.cut(1).unwrap().of_clusters), (0, vec![0]));
+}
+
+/// More clusters than have all pairs compared: one for each row.
+#[test]
+fn many_clusters_have_a_tree_too() {
+    let n_rows = MergeTree::ALL_PAIRS + 1000;
+    let rows = ZipfText { n_docs: n_rows, n_terms: 4000, n_topics: 60, mean_terms: 20, seed: 6 }.rows();
+    let fit = SphericalKMeans::params(n_rows).init(Init::Random).max_iter(1).fit(&rows).unwrap();
+    let on = |n_threads| on_threads(Some(n_threads), || MergeTree::new(&fit.model)).unwrap();
+    let tree = on(1);
+    assert!(tree.live().len() > MergeTree::ALL_PAIRS, "{}", tree.live().len());
+    assert_eq!(tree.merges().len(), tree.live().len() - 1);
+    assert!(tree.merges().is_sorted_by(|a, b| a.height <= b.height));
+    assert!([2, 7].iter().all(|&n_threads| on(n_threads) == tree));
+    let neighbours = fit.model.neighbours(MergeTree::NEIGHBOURS);
+    let neighbours: Vec<_> = neighbours.iter().map(Vec::as_slice).collect();
+    assert_eq!(MergeTree::from_neighbours(&fit.model, &neighbours), tree);
+    assert!(MergeTree::from_merges(n_rows, tree.live().to_vec(), tree.merges().to_vec()).is_ok());
+    // Clusters of one row have little in common; those of a group have more.
+    let groups = tree.cut(60).unwrap().of_clusters;
+    let centroid = |cluster| fit.model.centroids().centroid(id(cluster));
+    let (mut within, mut across) = ((0.0, 0.0), (0.0, 0.0));
+    for a in (0..n_rows).step_by(17) {
+        for b in (0..a).step_by(19) {
+            let sum = if groups[a] == groups[b] { &mut within } else { &mut across };
+            *sum = (sum.0 + similarity(&centroid(a), &centroid(b)), sum.1 + 1.0);
+        }
+    }
+    let [within, across] = [within, across].map(|(sum, n)| sum / n);
+    assert!(within > 1.05 * across, "{within} {across}");
 }
 
 #[test]
 fn a_group_is_a_node_of_the_tree() {
-    let tree = MergeTree::new(&model(600, 25)).unwrap();
+    let tree = MergeTree::new(&model(600, 25));
     let groups = tree.cut(5).unwrap();
     // The descendants of each group's node are exactly its clusters.
     for (group, &node) in groups.nodes.iter().enumerate() {
@@ -115,7 +145,7 @@ fn a_group_is_a_node_of_the_tree() {
 
 #[test]
 fn a_tree_that_was_written_down_is_checked() {
-    let tree = MergeTree::new(&model(600, 8)).unwrap();
+    let tree = MergeTree::new(&model(600, 8));
     let (live, merges) = (tree.live().to_vec(), tree.merges().to_vec());
     let again =
         |live: &[u32], merges: &[docsphere::Merge]| MergeTree::from_merges(8, live.to_vec(), merges.to_vec());
@@ -146,14 +176,18 @@ mod map {
 
     #[test]
     fn the_same_seed_gives_the_same_map_on_any_number_of_threads() {
-        let neighbours = neighbours(&model(3000, 40));
-        let on = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| cluster_places(&neighbours, 1))
-        };
-        assert_eq!(on(1), on(3));
-        assert_ne!(on(1), cluster_places(&neighbours, 2));
-        assert!(on(1).iter().flatten().all(|value| (-1.0..=1.0).contains(value)));
+        // Few clusters, and more than one task builds the tree of.
+        for k in [40, 700] {
+            let neighbours = neighbours(&model(3000, k));
+            let on = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| cluster_places(&neighbours, 1))
+            };
+            let places = on(1);
+            assert!([2, 7].iter().all(|&threads| on(threads) == places));
+            assert_ne!(places, cluster_places(&neighbours, 2));
+            assert!(places.iter().flatten().all(|value| (-1.0..=1.0).contains(value)));
+        }
     }
 
     #[test]
@@ -200,7 +234,7 @@ mod map {
 #[test]
 fn no_group_of_a_balanced_cut_has_most_documents_if_it_can_be_split() {
     let model = model(600, 40);
-    let tree = MergeTree::new(&model).unwrap();
+    let tree = MergeTree::new(&model);
     // All documents are in few clusters, which lie under one merge.
     let crowded = tree.cut(2).unwrap().of_clusters;
     let sizes: Vec<usize> = crowded.iter().map(|&group| if group == 1 { 100 } else { 1 }).collect();
@@ -238,7 +272,7 @@ fn clusters_that_are_equally_far_apart_have_no_structure() {
     let terms: Vec<u32> = (0..16).collect();
     let rows = SparseRows::from_parts(16, (0..=16).collect::<Vec<_>>(), terms, vec![1.0; 16]).unwrap();
     let model = SphericalKMeans::params(16).fit(&UnitRows::new(rows)).unwrap().model;
-    let tree = MergeTree::new(&model).unwrap();
+    let tree = MergeTree::new(&model);
     assert!((tree.structure(4) - 1.0).abs() < 1e-6, "{}", tree.structure(4));
     assert_eq!((tree.structure(0), tree.structure(1)), (0.0, 0.0));
     // Four groups of four clusters with a common term.
@@ -246,7 +280,7 @@ fn clusters_that_are_equally_far_apart_have_no_structure() {
     let rows = SparseRows::from_parts(20, (0..=16).map(|n| 2 * n).collect::<Vec<_>>(), terms, vec![1.0; 32])
         .unwrap();
     let model = SphericalKMeans::params(16).fit(&UnitRows::new(rows)).unwrap().model;
-    let tree = MergeTree::new(&model).unwrap();
+    let tree = MergeTree::new(&model);
     assert!(tree.structure(4) > 1.5, "{}", tree.structure(4));
     let groups = tree.cut(4).unwrap().of_clusters;
     assert_eq!(groups.iter().filter(|&&group| group == 0).count(), 4);

@@ -6,12 +6,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use docsphere::{
-    DocId, Fit, MergeTree, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette,
-};
+use docsphere::{DocId, Fit, Model, Silhouette, SummaryOptions, TextModel, fail_point, silhouette};
 use docsphere_result::{
     AssignedColumns, Assignments, ChangeEntry, Clustering, ColumnBins, ColumnsFile, Curve, Description,
-    MapFile, Page, Points, Seconds, Setting, TraceFile, names, set_outliers_apart,
+    MapFile, Page, Phases, Points, Seconds, Setting, TraceFile, names, set_outliers_apart, timed,
 };
 
 use crate::args::{ClusterArgs, OutputArgs, PageArgs, RunConfiguration};
@@ -52,6 +50,8 @@ pub(crate) struct Outcome {
     /// The documents as points on the map, if there is one.
     pub(crate) points: Option<Points>,
     pub(crate) seconds: Seconds,
+    /// The time of the phases after the iterations.
+    pub(crate) phases: Phases,
 }
 
 impl Outcome {
@@ -67,7 +67,8 @@ impl Outcome {
         if let Some(least) = min_similarity {
             set_outliers_apart(&mut fit.labels, &mut fit.similarities, least);
         }
-        let silhouette = silhouette_of(&fit, loaded, output, progress)?;
+        let mut phases = Phases::default();
+        let silhouette = phases.time("silhouettes", || silhouette_of(&fit, loaded, output, progress))?;
         let model = match &loaded.source {
             Source::Documents { model, .. } => fit.model.clone().with_text(TextModel::clone(model))?,
             Source::Matrix { term_names: Some(names) } => fit.model.clone().with_term_names(names.clone())?,
@@ -97,7 +98,8 @@ impl Outcome {
                 BTreeMap::new()
             })
         };
-        let mut description = Description::new(&clustering, options, !output.no_report, texts)?;
+        let mut description =
+            Description::timed(&clustering, options, !output.no_report, texts, &mut phases)?;
         if let Some(least) = min_similarity {
             description = description.with_min_similarity(least);
         }
@@ -110,21 +112,8 @@ impl Outcome {
         if let Some(silhouette) = &silhouette {
             description = description.with_silhouette(silhouette);
         }
-        if description.groups.is_none() && !output.quiet {
-            progress
-                .say(&format!("note: there is no groups.json above {} clusters", MergeTree::MAX_CLUSTERS));
-        }
-        let (columns, bins) = match &loaded.columns {
-            Some(kept) => {
-                let n_clusters = fit.model.centroids().n_clusters();
-                let (ids, labels) = (loaded.document_ids(), loaded.document_labels(&fit.labels));
-                let limit = memory::of_readers();
-                let (file, bins) = ColumnsFile::with_bins(kept, ids, &labels, n_clusters, &limit)?;
-                (Some(file), bins)
-            }
-            None => (None, Vec::new()),
-        };
-        let points = points_of(&clustering, &description, bins, loaded, output)?;
+        let (columns, bins) = phases.time("columns", || columns_of(&fit, loaded))?;
+        let points = phases.time("points", || points_of(&clustering, &description, bins, loaded, output))?;
         let iterations = &fit.trace.iterations;
         let seconds = Seconds {
             read: loaded.seconds.read,
@@ -136,7 +125,7 @@ impl Outcome {
             total: 0.0,
         };
         let silhouettes = silhouette.map(|silhouette| silhouette.of_rows);
-        Ok(Outcome { fit, model, description, silhouettes, columns, points, seconds })
+        Ok(Outcome { fit, model, description, silhouettes, columns, points, seconds, phases })
     }
 
     /// Writes everything into a folder. `run_start` is the time at which the run began.
@@ -164,25 +153,45 @@ impl Outcome {
             columns: loaded.columns.as_ref().map(|kept| AssignedColumns { kept, names: &names }),
             copies: loaded.copies.as_ref().map(FoundCopies::of_lines),
         };
-        assignments.write(folder, options.output.assignments)?;
-        if loaded.passages().is_some() {
-            assignments.write_documents(folder, options.output.assignments)?;
-        }
+        // Each file is written by one thread, except where its parts are not: so several at once.
+        let write_assignments = || -> Result<()> {
+            assignments.write(folder, options.output.assignments)?;
+            if loaded.passages().is_some() {
+                assignments.write_documents(folder, options.output.assignments)?;
+            }
+            Ok(())
+        };
+        let write_description = || -> Result<()> {
+            self.description.write(folder)?;
+            self.columns.as_ref().map_or(Ok(()), |columns| columns.write(folder))?;
+            options.configuration.write(folder)?;
+            Ok(self.points.as_ref().map_or(Ok(()), |points| points.write(folder))?)
+        };
+        let write_page = || -> Result<()> {
+            let Some(map) = &self.description.map else { return Ok(()) };
+            self.write_page(&folder.join(names::REPORT), options, map)
+        };
+        let ((tables, others), (model, page)) = rayon::join(
+            || rayon::join(|| timed(write_assignments), || timed(write_description)),
+            || rayon::join(|| timed(|| self.model.save(folder.join(names::MODEL))), || timed(write_page)),
+        );
+        let mut phases = std::mem::take(&mut self.phases);
+        phases.note("assignments", tables.1);
+        phases.note("description", others.1);
+        phases.note("model", model.1);
+        phases.note("page", page.1);
+        tables.0?;
         fail_point("assignments written");
-        self.model.save(folder.join(names::MODEL))?;
-        self.description.write(folder)?;
-        self.columns.as_ref().map_or(Ok(()), |columns| columns.write(folder))?;
-        options.configuration.write(folder)?;
-        self.points.as_ref().map_or(Ok(()), |points| points.write(folder))?;
+        model.0?;
+        others.0?;
         fail_point("description written");
-        if let Some(map) = &self.description.map {
-            self.write_page(&folder.join(names::REPORT), options, map)?;
-            fail_point("page written");
-        }
+        page.0?;
+        fail_point("page written");
         #[cfg(feature = "serve")]
         if options.output.index {
             let columns = self.columns.as_ref();
-            write_index(&folder.join(names::DOCUMENTS), fit, loaded, columns, options.output.is_silent());
+            let path = folder.join(names::DOCUMENTS);
+            phases.time("index", || write_index(&path, fit, loaded, columns, options.output.is_silent()));
             fail_point("index written");
         }
         self.seconds.write = start.elapsed().as_secs_f64();
@@ -197,6 +206,7 @@ impl Outcome {
             notes: &notes,
             changes: options.changes,
             seconds: self.seconds,
+            after: &phases,
             peak_memory_bytes: memory::peak(),
             runs: &fit.trace.runs,
             iterations: &fit.trace.iterations,
@@ -209,7 +219,7 @@ impl Outcome {
     fn write_page(&self, path: &Path, options: &RunOptions<'_>, map: &MapFile) -> Result<()> {
         let page = Page {
             clusters: &self.description.clusters,
-            groups: self.description.groups.as_ref(),
+            groups: Some(&self.description.groups),
             map,
             version: VERSION,
             settings: options.settings,
@@ -224,6 +234,15 @@ impl Outcome {
         }
         fs::write(path, rendered.html).with_context(|| format!("{}: cannot write", path.display()))
     }
+}
+
+/// The kept columns by cluster, if there are any, and their bins by document.
+fn columns_of(fit: &Fit, loaded: &Loaded) -> Result<(Option<ColumnsFile>, Vec<ColumnBins>)> {
+    let Some(kept) = &loaded.columns else { return Ok((None, Vec::new())) };
+    let n_clusters = fit.model.centroids().n_clusters();
+    let (ids, labels) = (loaded.document_ids(), loaded.document_labels(&fit.labels));
+    let (file, bins) = ColumnsFile::with_bins(kept, ids, &labels, n_clusters, &memory::of_readers())?;
+    Ok((Some(file), bins))
 }
 
 /// The documents of a clustering as points, if there is a map. Without titles if no documents are

@@ -175,7 +175,7 @@ fn a_page_shows_as_many_points_as_it_has_room_for() {
     assert!(points.titles.iter().all(|title| title == "d3" || title.starts_with("text of ")));
     let page = crate::Page {
         clusters: &description.clusters,
-        groups: description.groups.as_ref(),
+        groups: Some(&description.groups),
         map: description.map.as_ref().unwrap(),
         version: "1.2.3",
         settings: &[],

@@ -42,6 +42,7 @@ use crate::simd::Level;
 use crate::vectors::UnitRows;
 
 pub(crate) use choice::greatest;
+pub(crate) use drift::{most_nearest_bytes, nearest};
 pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
 pub(crate) use rivals::{Rival, Rivals, Wanted};

@@ -7,7 +7,7 @@ mod predict;
 use serde::{Deserialize, Serialize};
 
 pub use file::FORMAT_VERSION;
-pub(crate) use pairs::Pairs;
+pub(crate) use pairs::{Pairs, most_bytes as most_neighbours_bytes};
 pub use predict::{Nearest, Neighbour, Prediction, Predictor};
 
 use crate::centroids::Centroids;
@@ -179,10 +179,7 @@ impl Model {
     /// # Ok::<(), docsphere::Error>(())
     /// ```
     pub fn neighbours(&self, m: usize) -> Vec<Vec<Neighbour>> {
-        if m == 0 {
-            return vec![Vec::new(); self.centroids.n_clusters()];
-        }
-        Pairs::new(&self.centroids).neighbours(m)
+        pairs::neighbours(&self.centroids, m)
     }
 
     /// A search structure over the centroids.

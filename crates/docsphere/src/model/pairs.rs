@@ -1,21 +1,32 @@
 //! Similarities between centroids.
 //!
-//! Centroids have many terms, and share many: so several of them are processed together. A posting
-//! list is read once for all of them, and their sums are adjacent in memory, so that the processor
-//! adds to several at once. A centroid without the term adds zero, which changes no bit of a sum;
-//! so every similarity has the summation order of the reference, and is the same in both
-//! directions.
+//! **All pairs.** Centroids have many terms, and share many: so several of them are processed
+//! together. A posting list is read once for all of them, and their sums are adjacent in memory, so
+//! that the processor adds to several at once. A centroid without the term adds zero, which changes
+//! no bit of a sum; so every similarity has the summation order of the reference, and is the same
+//! in both directions.
 //!
-//! **Cost.** For 5,000 centroids of 6 million entries, half the time of processing one centroid
-//! after the other: 5 s on two threads for all neighbours plus each pair once for the merge tree.
-//! Memory: [`Postings`], and `8 * LANES * k` bytes per thread.
+//! **Neighbours.** Most pairs need no exact similarity: the bounds of the strategy `drift` leave
+//! some hundred for each centroid ([`nearest`]). Posting lists serve the centroids for which bounds
+//! leave out nothing, few centroids, and negative values.
+//!
+//! **Cost.** For 5,000 centroids of 6 million entries, all pairs take half the time of processing
+//! one centroid after the other. Memory: [`Postings`], and `8 * LANES * k` bytes per thread;
+//! [`nearest`] says what neighbours take.
 
 use rayon::prelude::*;
 
 use super::Neighbour;
 use super::predict::first;
-use crate::assign::{LANES, Postings};
+use crate::assign::{LANES, Postings, most_nearest_bytes, nearest};
 use crate::centroids::Centroids;
+use crate::ids::ClusterId;
+
+/// From this many centroids on, bounds pay off.
+const BOUNDED_FROM: usize = 256;
+
+/// Bounds do not pay off if more than one in so many centroids is a neighbour.
+const MOST_SHARE: usize = 4;
 
 /// All pairs of nonempty centroids.
 pub(crate) struct Pairs<'a> {
@@ -63,18 +74,53 @@ impl<'a> Pairs<'a> {
         );
     }
 
+    /// Upper bound on the memory of all pairs, without what the caller keeps of them.
+    pub(crate) fn most_bytes(k: u64, n_terms: u64, n_entries: u64, n_threads: u64) -> u64 {
+        8 * n_entries + 8 * n_terms + 24 * k + (8 * (LANES as u64 + 1) * k + 1000) * n_threads
+    }
+
     /// The `m` most similar other clusters of each cluster.
-    pub(super) fn neighbours(&self, m: usize) -> Vec<Vec<Neighbour>> {
-        let m = m.min(self.live.len().saturating_sub(1));
+    fn neighbours(&self, m: usize) -> Vec<Vec<Neighbour>> {
         let mut found = vec![Vec::new(); self.live.len()];
         self.for_each(false, &mut found, |found, position, similarities| {
             similarities[self.live[position] as usize] = f64::NEG_INFINITY;
             *found = first(m, similarities, &mut Vec::new());
         });
-        let mut all = vec![Vec::new(); self.centroids.n_clusters()];
-        for (&cluster, found) in self.live.iter().zip(found) {
-            all[cluster as usize] = found;
-        }
-        all
+        found
     }
+}
+
+/// The `m` most similar other clusters of each cluster; none for empty clusters.
+pub(super) fn neighbours(centroids: &Centroids, m: usize) -> Vec<Vec<Neighbour>> {
+    let live = centroids.live();
+    let m = m.min(live.len().saturating_sub(1));
+    let mut all = vec![Vec::new(); centroids.n_clusters()];
+    if m == 0 {
+        return all;
+    }
+    let is_bounded = live.len() >= BOUNDED_FROM && m <= live.len() / MOST_SHARE;
+    let found = if is_bounded { nearest(centroids, &live, m) } else { vec![None; live.len()] };
+    let mut left = Vec::new();
+    for (&cluster, found) in live.iter().zip(found) {
+        match found {
+            Some(near) => {
+                let near = near.into_iter().map(|(other, x)| Neighbour::new(ClusterId::new(other), x));
+                all[cluster as usize] = near.collect();
+            }
+            None => left.push(cluster),
+        }
+    }
+    if !left.is_empty() {
+        let mut pairs = Pairs::new(centroids);
+        pairs.live = left;
+        let found = pairs.neighbours(m);
+        pairs.live.iter().zip(found).for_each(|(&cluster, found)| all[cluster as usize] = found);
+    }
+    all
+}
+
+/// Upper bound on the memory of [`neighbours`], their result included.
+pub(crate) fn most_bytes(k: u64, n_terms: u64, n_entries: u64, m: u64, n_threads: u64) -> u64 {
+    most_nearest_bytes(k, n_terms, n_entries, m, n_threads)
+        .max(Pairs::most_bytes(k, n_terms, n_entries, n_threads) + (16 * m + 48) * k)
 }

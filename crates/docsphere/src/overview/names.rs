@@ -173,7 +173,7 @@ mod tests {
         let model = fit.model.clone().with_text(text.model).unwrap();
         let options = SummaryOptions::default();
         let summaries = summarize(&text.rows, &fit.labels, &fit.similarities, &model, options).unwrap();
-        let tree = MergeTree::new(&model).unwrap();
+        let tree = MergeTree::new(&model);
         let keywords = group_keywords(&model, &summaries, &tree, 2);
         assert_eq!(keywords.len(), 4 + 3);
         let first = |node: usize| model.term_name(keywords[node][0]).unwrap();

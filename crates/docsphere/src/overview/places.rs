@@ -1,22 +1,19 @@
-//! Positions of clusters on a map, similar ones near each other, by t-SNE (Barnes-Hut, by the crate
-//! bhtsne).
+//! Positions of clusters on a map, similar ones near each other, by t-SNE ([`tsne`]).
 //!
 //! The nearest clusters of each cluster are given, so nothing is compared in a dense space. The
-//! same model and seed give the same map: the initial positions come from our own random numbers,
-//! and a single thread does the rest. (Another processor may differ in the last bits of logarithms,
-//! and so in positions.)
+//! same model and seed give the same map, for every number of threads. (Another processor may
+//! differ in the last bits of logarithms, and so in positions.)
 //!
-//! **Cost.** t-SNE on one thread: 0.2 s for 500 clusters of 200,000 abstracts, 5 s for 5,000.
-//! Memory: 16 bytes for each of at most 60 neighbours per cluster, and the memory of bhtsne.
+//! **Cost.** t-SNE, on the caller's pool. Memory: 8 bytes for each of at most 60 neighbours per
+//! cluster, and what t-SNE takes.
 //!
-//! Reference: van der Maaten, Accelerating t-SNE using tree-based algorithms, JMLR 15, 2014.
+//! [`tsne`]: super::tsne
 
-use bhtsne::{Neighbor, tSNE};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::tsne::{self, Near};
 use crate::model::Neighbour;
-use crate::threads::on_threads;
 
 /// Maximum number of neighbours that attract a cluster: the number to request from
 /// [`summarize`](crate::summarize). The perplexity is a third of it.
@@ -25,11 +22,6 @@ pub const MAP_NEIGHBOURS: usize = 60;
 /// Minimum number of neighbours; a small model uses a quarter of all clusters, but at least this
 /// many.
 const LEAST_NEIGHBOURS: usize = 6;
-
-const EPOCHS: usize = 750;
-
-/// How coarsely distant clusters are aggregated: the usual value.
-const THETA: f32 = 0.5;
 
 /// The share of clusters that keep their distance from the centre of the map.
 const WITHIN: f32 = 0.9;
@@ -77,37 +69,27 @@ fn on_a_line(n: usize) -> Vec<[f32; 2]> {
     (0..n).map(|number| [number as f32, 0.0]).collect()
 }
 
-fn embedded(neighbours: &[Vec<Neighbor<f32>>], seed: u64) -> Vec<[f32; 2]> {
+fn embedded(neighbours: &[Vec<Near>], seed: u64) -> Vec<[f32; 2]> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut start = || (random.next_u32() as f32 / u32::MAX as f32 - 0.5) * 1e-2;
-    let start: Vec<f32> = (0..2 * neighbours.len()).map(|_| start()).collect();
-    let positions: Vec<usize> = (0..neighbours.len()).collect();
-    let run = || {
-        let mut tsne: tSNE<'_, f32, usize> = tSNE::new(&positions);
-        tsne.perplexity((neighbours[0].len() as f32 / 3.0).max(1.0)).epochs(EPOCHS).initial_embedding(start);
-        tsne.barnes_hut_with_neighbors(THETA, neighbours);
-        tsne.embedding()
-    };
-    let flat = on_threads(Some(1), run).expect("a thread can be started");
-    flat.chunks_exact(2).map(|place| [place[0], place[1]]).collect()
+    let start = neighbours.iter().map(|_| [start(), start()]).collect();
+    tsne::embedded(neighbours, (neighbours[0].len() as f32 / 3.0).max(1.0), start)
 }
 
 /// The nearest live clusters of each live cluster, numbered by their positions among the live ones;
 /// the same number for each. The distance is one minus the similarity: with its root, the chord,
 /// which is similar for all pairs, neighbours on the map were nearly twice as far apart.
-fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Neighbor<f32>>> {
+fn among(neighbours: &[Vec<Neighbour>], live: &[usize]) -> Vec<Vec<Near>> {
     let mut positions = vec![None; neighbours.len()];
-    live.iter().enumerate().for_each(|(position, &cluster)| positions[cluster] = Some(position));
-    let of = |&cluster: &usize| -> Vec<Neighbor<f32>> {
+    (0..).zip(live).for_each(|(position, &cluster)| positions[cluster] = Some(position));
+    let of = |&cluster: &usize| -> Vec<Near> {
         let others = neighbours[cluster].iter();
         let live = others.filter_map(|found| Some((positions[found.cluster.index()]?, found.similarity)));
-        let near = |(index, similarity): (usize, f64)| Neighbor {
-            index,
-            distance: (1.0 - similarity).max(0.0) as f32,
-        };
+        let near =
+            |(point, similarity): (u32, f64)| Near { point, distance: (1.0 - similarity).max(0.0) as f32 };
         live.map(near).collect()
     };
-    let mut found: Vec<Vec<Neighbor<f32>>> = live.iter().map(of).collect();
+    let mut found: Vec<Vec<Near>> = live.iter().map(of).collect();
     let fewest = found.iter().map(Vec::len).min().unwrap_or(0);
     let n_neighbours = (live.len() / 4).clamp(LEAST_NEIGHBOURS, MAP_NEIGHBOURS).min(fewest);
     found.iter_mut().for_each(|near| near.truncate(n_neighbours));

@@ -1,24 +1,15 @@
-//! The merge tree: clusters merged into groups, two at a time, the most similar ones first.
+//! The merge tree: clusters merged into groups, two at a time, the most similar ones first
+//! ([`linkage`](super::linkage)), and cuts of it.
 //!
-//! Ward's method on the chords between unit centroids, whose squares are `2 - 2 cos`: each merge is
-//! the one that adds the least to the squared distances of centroids to the mean of their group.
-//! All pairs count, nothing is approximated. The groups are of similar size; with average linkage,
-//! which was tried first, 500 clusters of abstracts gave one group of 496 and four of one. A merge
-//! never costs less than an earlier one, so the first merges give the finest groups. Clusters count
-//! alike, whatever their numbers of documents; a cut may count documents, so that no group has most
-//! of them.
-//!
-//! **Cost.** All pairs of centroids, each once (`model/pairs.rs`); then `O(k^2)` (nearest-neighbour
-//! chains, by the crate kodama). Memory: `2 k^2` bytes.
+//! Clusters count alike, whatever their numbers of documents; a cut may count documents, so that no
+//! group has most of them.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use kodama::{Method, Step, linkage};
-use serde::{Deserialize, Serialize};
-
+use super::linkage::{self, Merge};
 use crate::error::{ErrorKind, Result};
-use crate::model::{Model, Pairs};
+use crate::model::{Model, Neighbour, most_neighbours_bytes};
 
 /// The order in which clusters merge into groups.
 ///
@@ -42,31 +33,23 @@ pub struct Groups {
     pub nodes: Vec<u32>,
 }
 
-/// A merge of two nodes into one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Merge {
-    /// The node with the smaller number.
-    pub left: u32,
-    /// The other node.
-    pub right: u32,
-    /// Their distance: the root of twice the amount that the merge adds to the squared distances.
-    /// For two clusters, the chord between their centroids.
-    pub height: f64,
-}
-
 impl MergeTree {
-    /// Maximum number of clusters of a tree: it takes `2 k^2` bytes, so 800 MB at this size.
-    pub const MAX_CLUSTERS: usize = 20_000;
+    /// Up to this many clusters, all pairs of them count. Above, only neighbours may merge, until
+    /// as many groups are left; then all pairs of groups count.
+    pub const ALL_PAIRS: usize = linkage::ALL_PAIRS;
 
-    /// Upper bound on the bytes for finding the neighbours of all clusters, and a tree if there is
-    /// one: posting lists of the centroids, sums of each thread, and half of all distances.
+    /// Number of neighbours of each cluster that count above [`ALL_PAIRS`](Self::ALL_PAIRS)
+    /// clusters: the number to request from [`summarize`](crate::summarize) for
+    /// [`from_neighbours`](Self::from_neighbours).
+    pub const NEIGHBOURS: usize = linkage::NEIGHBOURS;
+
+    /// Upper bound on the bytes for finding the neighbours of all clusters, and for a tree.
     ///
     /// `n_entries` is the number of entries of all centroids together.
-    pub const fn forecast_bytes(n_clusters: usize, n_entries: u64, n_threads: usize) -> u64 {
-        let k = n_clusters as u64;
-        let tree = if n_clusters <= Self::MAX_CLUSTERS { 2 * k * k } else { 0 };
-        24 * n_entries + 136 * k * n_threads as u64 + tree
+    pub fn forecast_bytes(n_clusters: usize, n_terms: usize, n_entries: u64, n_threads: usize) -> u64 {
+        let (k, n_terms, n_threads) = (n_clusters as u64, n_terms as u64, n_threads as u64);
+        let neighbours = most_neighbours_bytes(k, n_terms, n_entries, Self::NEIGHBOURS as u64, n_threads);
+        neighbours.max(linkage::most_bytes(k, n_terms, n_entries, n_threads))
     }
 
     /// Builds the merge tree of a model's clusters.
@@ -77,38 +60,21 @@ impl MergeTree {
     /// let texts = ["cats purr", "cats sleep", "stocks fall", "stocks rise"];
     /// let rows = Vectorizer::new().fit_texts(&texts)?.rows;
     /// let fit = SphericalKMeans::params(4).fit(&rows)?;
-    /// let groups = MergeTree::new(&fit.model)?.cut(2)?.of_clusters;
+    /// let groups = MergeTree::new(&fit.model).cut(2)?.of_clusters;
     /// let group = |doc: usize| groups[fit.labels.as_slice()[doc] as usize];
     /// assert!(group(0) == group(1) && group(2) == group(3) && group(0) != group(2));
     /// # Ok::<(), docsphere::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// [`ErrorKind::Parameter`] for more than [`MAX_CLUSTERS`](Self::MAX_CLUSTERS) clusters.
-    pub fn new(model: &Model) -> Result<Self> {
-        let centroids = model.centroids();
-        let n_clusters = centroids.n_clusters();
-        if n_clusters > Self::MAX_CLUSTERS {
-            return Err(ErrorKind::Parameter {
-                name: "n_clusters",
-                expected: format!("at most {} for a merge tree", Self::MAX_CLUSTERS),
-                got: n_clusters.to_string(),
-            }
-            .into());
-        }
-        let pairs = Pairs::new(centroids);
-        let mut chords = chords(&pairs);
-        let live = pairs.live().to_vec();
-        let node = |position: usize| match live.get(position) {
-            Some(&cluster) => cluster,
-            None => (n_clusters + position - live.len()) as u32,
-        };
-        let merge = |step: &Step<f32>| {
-            let (a, b) = (node(step.cluster1), node(step.cluster2));
-            Merge { left: a.min(b), right: a.max(b), height: f64::from(step.dissimilarity) }
-        };
-        let merges = linkage(&mut chords, live.len(), Method::Ward).steps().iter().map(merge).collect();
-        Ok(MergeTree { n_clusters, merges, live })
+    pub fn new(model: &Model) -> Self {
+        Self::from_neighbours(model, &[])
+    }
+
+    /// The same with neighbours that are known: the nearest other clusters of each cluster, nearest
+    /// first, at least [`NEIGHBOURS`](Self::NEIGHBOURS) of them if there are as many. They are found
+    /// if they are needed and some are missing, so that the tree is that of [`new`](Self::new).
+    pub fn from_neighbours(model: &Model, neighbours: &[&[Neighbour]]) -> Self {
+        let (live, merges) = linkage::merges(model, neighbours);
+        MergeTree { n_clusters: model.centroids().n_clusters(), live, merges }
     }
 
     /// Rebuilds a stored tree from its leaves, ascending, and its merges, in order.
@@ -319,23 +285,4 @@ impl Leaves {
     pub(super) fn of(&self, position: usize) -> &[u32] {
         &self.order[self.ranges[position].clone()]
     }
-}
-
-/// The chord between the centroids of every pair of live clusters, row by row above the diagonal.
-fn chords(pairs: &Pairs<'_>) -> Vec<f32> {
-    let live = pairs.live();
-    let mut chords = vec![0.0; live.len() * live.len().saturating_sub(1) / 2];
-    let mut rows = Vec::with_capacity(live.len());
-    let mut rest = &mut chords[..];
-    for position in 0..live.len() {
-        let (row, later) = rest.split_at_mut(live.len() - 1 - position);
-        rows.push(row);
-        rest = later;
-    }
-    pairs.for_each(true, &mut rows, |row, position, similarities| {
-        for (chord, &other) in row.iter_mut().zip(&live[position + 1..]) {
-            *chord = (2.0 - 2.0 * similarities[other as usize]).max(0.0).sqrt() as f32;
-        }
-    });
-    chords
 }

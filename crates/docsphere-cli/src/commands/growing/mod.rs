@@ -217,7 +217,7 @@ impl<'a> Growing<'a> {
         let mut outcome = outcome?;
         outcome.description.keep_names(&before.clusters);
         if let Some(groups) = groups_as_before(before, &outcome)? {
-            outcome.description.groups = Some(groups);
+            outcome.description.groups = groups;
         }
         outcome.write(folder.path(), &options, loaded, self.start)?;
         keep_configuration(before, folder)?;
@@ -295,13 +295,13 @@ impl<'a> Growing<'a> {
 
 /// The groups cut to the number of before, if someone has chosen that number with `merge`.
 fn groups_as_before(before: &Before, outcome: &Outcome) -> Result<Option<GroupsFile>> {
-    let Some(groups) = &outcome.description.groups else { return Ok(None) };
     if !before.folder.join(names::GROUP_TABLE).exists() {
         return Ok(None);
     }
     let old = GroupsFile::read(&base_of(&before.folder), &memory::of_readers())?;
     // There may be fewer clusters with documents than groups before.
-    Ok(groups.clone().recut(&outcome.description.clusters.clusters, old.n_groups).ok())
+    let groups = outcome.description.groups.clone();
+    Ok(groups.recut(&outcome.description.clusters.clusters, old.n_groups).ok())
 }
 
 /// Keeps the options of the run that made the result: those of this one repeat neither.
@@ -313,7 +313,6 @@ fn keep_configuration(before: &Before, folder: &ResultFolder) -> Result<()> {
 
 /// Writes the table of `merge` again, if there was one.
 fn write_group_table(before: &Before, folder: &ResultFolder, outcome: &Outcome) -> Result<()> {
-    let Some(groups) = &outcome.description.groups else { return Ok(()) };
     if !before.folder.join(names::GROUP_TABLE).exists() {
         return Ok(());
     }
@@ -321,7 +320,7 @@ fn write_group_table(before: &Before, folder: &ResultFolder, outcome: &Outcome) 
     let path = folder.file(names::GROUP_TABLE);
     let write = || -> Result<()> {
         let mut file = fs::File::create(&path)?;
-        Ok(groups.write_table(&assignments, &mut file)?)
+        Ok(outcome.description.groups.write_table(&assignments, &mut file)?)
     };
     write().with_context(|| format!("{}: cannot write", path.display()))
 }

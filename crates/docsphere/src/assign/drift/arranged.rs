@@ -29,6 +29,12 @@ impl TermRanks {
         TermRanks { rank_of: inverse(&term_of, term_of.len(), 0), term_of }
     }
 
+    /// The terms as they are.
+    pub(super) fn none(n_terms: usize) -> Self {
+        let terms: Vec<u32> = (0..n_terms as u32).collect();
+        TermRanks { rank_of: terms.clone(), term_of: terms }
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(&self.rank_of[..]) + size_of_val(&self.term_of[..])
     }

@@ -147,11 +147,26 @@ impl Table {
 }
 
 impl Columns {
-    /// Builds the columns from these clusters.
+    /// Builds the columns from these clusters, in groups if they are many.
     pub(super) fn build(&mut self, centroids: &Centroids, ranks: &TermRanks, clusters: &[u32]) {
+        self.build_grouped(centroids, ranks, clusters, group_len(clusters.len()));
+    }
+
+    /// Builds the columns from these clusters without groups.
+    pub(super) fn build_plain(&mut self, centroids: &Centroids, ranks: &TermRanks, clusters: &[u32]) {
+        self.build_grouped(centroids, ranks, clusters, 0);
+    }
+
+    fn build_grouped(
+        &mut self,
+        centroids: &Centroids,
+        ranks: &TermRanks,
+        clusters: &[u32],
+        group_len: usize,
+    ) {
         let n_terms = centroids.n_terms();
         self.n_columns = clusters.len();
-        self.group_len = group_len(clusters.len());
+        self.group_len = group_len;
         let columns: Vec<Row<'_>> = clusters.iter().map(|&j| centroids.row(j as usize)).collect();
         let ranges = TermRanges::new(&columns, n_terms);
 
@@ -390,6 +405,12 @@ pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     let table = (MIN_SHARE as u64 * entries).min(MAX_TABLE_ROWS as u64 * sizes.n_clusters);
     let groups = MIN_GROUP_SHARE as u64 * entries;
     table + groups + 4 * entries
+}
+
+/// The same for columns of at most `n_columns` of the centroids, without groups.
+pub(super) fn most_plain_bytes(n_columns: u64, n_entries: u64) -> u64 {
+    (MIN_SHARE as u64 * n_entries).min(MAX_TABLE_ROWS as u64 * n_columns.next_multiple_of(TILE as u64))
+        + 4 * n_entries
 }
 
 /// `255 value / greatest`, rounded up.

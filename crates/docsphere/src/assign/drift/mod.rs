@@ -79,6 +79,7 @@ mod front;
 mod growth;
 mod kept;
 mod look;
+mod nearest;
 mod rivals;
 mod settle;
 mod states;
@@ -91,6 +92,7 @@ use followers::Followers;
 use front::{Front, Plan};
 use growth::Ranking;
 use look::{Need, Pair, Scanned};
+pub(crate) use nearest::{most_bytes as most_nearest_bytes, nearest};
 
 use super::rivals::through_postings;
 use super::{Assigned, Assigner, Rivals, ShardStep, Sizes, Wanted};

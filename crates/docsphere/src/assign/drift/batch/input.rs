@@ -6,7 +6,7 @@ use crate::vectors::Row;
 
 /// See the [module](self).
 #[derive(Default)]
-pub(super) struct Input {
+pub(in crate::assign::drift) struct Input {
     /// The table rows of all documents; for each document, those of columns precede those of groups
     /// only. The first `n_rows` are in use.
     rows: Vec<Weighted>,
@@ -17,14 +17,14 @@ pub(super) struct Input {
     lists: Vec<List>,
     list_ends: Vec<u32>,
     /// The documents and their spans for scanning columns.
-    pub(super) of_columns: Vec<Span>,
+    pub(in crate::assign::drift) of_columns: Vec<Span>,
     /// The documents and their spans for scanning groups.
     pub(super) of_groups: Vec<Span>,
 }
 
 /// A posting list and its weight.
 #[derive(Clone, Copy, Default)]
-pub(super) struct List {
+pub(in crate::assign::drift) struct List {
     start: u32,
     len: u32,
     weight: u16,
@@ -34,7 +34,7 @@ pub(super) struct List {
 
 impl Input {
     /// Removes all documents.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::assign::drift) fn clear(&mut self) {
         self.n_rows = 0;
         self.lists.clear();
         self.list_ends.clear();
@@ -51,12 +51,12 @@ impl Input {
     }
 
     /// The table rows of all documents.
-    pub(super) fn rows(&self) -> &[Weighted] {
+    pub(in crate::assign::drift) fn rows(&self) -> &[Weighted] {
         &self.rows[..self.n_rows]
     }
 
     /// The posting lists of a document.
-    pub(super) fn lists(&self, doc: usize) -> &[List] {
+    pub(in crate::assign::drift) fn lists(&self, doc: usize) -> &[List] {
         let first = if doc == 0 { 0 } else { self.list_ends[doc - 1] };
         &self.lists[first as usize..self.list_ends[doc] as usize]
     }
@@ -73,7 +73,13 @@ impl Input {
 
     /// Adds a document, whose terms are ranks. Returns the sum of its weights.
     #[inline]
-    pub(super) fn add(&mut self, columns: &Columns, level: Level, row: Row<'_>, own_column: u32) -> u32 {
+    pub(in crate::assign::drift) fn add(
+        &mut self,
+        columns: &Columns,
+        level: Level,
+        row: Row<'_>,
+        own_column: u32,
+    ) -> u32 {
         self.make_room(row.nnz());
         let start = self.n_rows as u32;
         let rows = &mut self.rows[self.n_rows..];
@@ -105,7 +111,7 @@ impl List {
     /// Calls `add` with column, counted from the first, and amount for each posting between the
     /// first and the last column. Returns the number of postings.
     #[inline]
-    pub(super) fn add(
+    pub(in crate::assign::drift) fn add(
         &self,
         columns: &Columns,
         first_column: usize,

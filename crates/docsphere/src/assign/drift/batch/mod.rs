@@ -18,7 +18,7 @@ mod tests;
 use std::ops::Range;
 
 use self::doc_bounds::DocBounds;
-use self::input::Input;
+pub(super) use self::input::Input;
 use self::sums::{Layer, Sums};
 use super::columns::Columns;
 use crate::assign::Sizes;
