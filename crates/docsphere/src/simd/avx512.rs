@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::avx2::greatest_of;
-use super::{Lookup, Rest, SPARE, Spans, Tile, TileSums, Weighted, tile::for_each_span};
+use super::{Lookup, Packed, Rest, SPARE, Spans, Tile, TileSums, Weighted, tile::for_each_span};
 
 /// One register for a line, two for its sums.
 #[target_feature(enable = "avx512f,avx512bw,avx2")]
@@ -50,14 +50,17 @@ pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums]
 pub(super) fn weigh(
     lookups: &[Lookup],
     n_rows: u32,
-    terms: &[u32],
-    values: &[f32],
+    row: Packed<'_>,
     rows: &mut [Weighted],
     rest: &mut [Rest],
 ) -> (usize, u32) {
     const LANES: usize = 16;
     const { assert!(SPARE >= LANES && size_of::<Lookup>() == 16 && size_of::<Weighted>() == 4) };
-    assert!(terms.len() == values.len() && rows.len().min(rest.len()) >= terms.len() + SPARE);
+    let Packed { entries, packing } = row;
+    assert!(rows.len().min(rest.len()) >= entries.len() + SPARE);
+    let value_bits = _mm_cvtsi32_si128(packing.value_bits as i32);
+    let of_value = _mm512_set1_epi32((1 << packing.value_bits) - 1);
+    let step = _mm512_set1_ps(packing.step);
     let n_places = _mm512_set1_epi32(lookups.len().min(1 << 30) as i32);
     let n_table = _mm512_set1_epi32(n_rows as i32);
     let (even, odd) = (lanes(|lane| 2 * lane), lanes(|lane| 2 * lane + 1));
@@ -65,16 +68,13 @@ pub(super) fn weigh(
         (lanes(|lane| lane / 2 + 16 * (lane % 2)), lanes(|lane| 8 + lane / 2 + 16 * (lane % 2)));
     let mut total = _mm512_setzero_si512();
     let (mut n_in_rows, mut n_rest) = (0, 0);
-    for start in (0..terms.len()).step_by(LANES) {
-        let n = LANES.min(terms.len() - start);
+    for start in (0..entries.len()).step_by(LANES) {
+        let n = LANES.min(entries.len() - start);
         let used = ((1u32 << n) - 1) as __mmask16;
-        // SAFETY: only the lanes in `used` are read, and these are inside both slices.
-        let (term, value) = unsafe {
-            (
-                _mm512_maskz_loadu_epi32(used, terms.as_ptr().add(start).cast()),
-                _mm512_maskz_loadu_ps(used, values.as_ptr().add(start)),
-            )
-        };
+        // SAFETY: only the lanes in `used` are read, and these are inside the slice.
+        let entry = unsafe { _mm512_maskz_loadu_epi32(used, entries.as_ptr().add(start).cast()) };
+        let term = _mm512_srl_epi32(entry, value_bits);
+        let value = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_and_si512(entry, of_value)), step);
         let placed = _mm512_mask_cmplt_epu32_mask(used, term, n_places);
         assert!(placed == used, "a term has no place");
         let (zero, twice) = (_mm512_setzero_si512(), _mm512_slli_epi32::<1>(term));

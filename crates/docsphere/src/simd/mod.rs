@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 mod level;
+mod packing;
 mod prefetch;
 mod scalar;
 mod tile;
@@ -28,6 +29,7 @@ mod neon;
 
 pub(crate) use level::Level;
 pub use level::Simd;
+pub(crate) use packing::{Packed, Packing};
 pub(crate) use prefetch::prefetch;
 pub(crate) use tile::{
     Line, Lookup, Rest, Span, Spans, TILE, Tile, TileSums, Weighted, byte_of, greatest_of_eights,
@@ -63,7 +65,8 @@ pub(crate) fn accumulate(
 /// Number of entries past the last that [`weigh`] may write.
 pub(crate) const SPARE: usize = 16;
 
-/// Weights the terms of a document: `value * scale`, rounded down, plus 1, must fit into 16 bits.
+/// Weights the terms of a document, whose entries are packed: `value * scale`, rounded down, plus
+/// 1, must fit into 16 bits.
 /// Terms with a table row below `n_rows` go to `rows`, the others to `rest`, both in order. Returns
 /// the number of terms in `rows`, and the sum of all weights.
 ///
@@ -75,16 +78,15 @@ pub(crate) fn weigh(
     level: Level,
     lookups: &[Lookup],
     n_rows: u32,
-    (terms, values): (&[u32], &[f32]),
+    row: Packed<'_>,
     rows: &mut [Weighted],
     rest: &mut [Rest],
 ) -> (usize, u32) {
-    assert!(terms.len() == values.len(), "a value for each term");
-    assert!(rows.len().min(rest.len()) >= terms.len() + SPARE, "room for all terms");
+    assert!(rows.len().min(rest.len()) >= row.nnz() + SPARE, "room for all terms");
     match level.0 {
         // SAFETY: a Level is made only after the machine was found to have the instructions.
         #[cfg(target_arch = "x86_64")]
-        Simd::Avx512 => unsafe { avx512::weigh(lookups, n_rows, terms, values, rows, rest) },
-        _ => scalar::weigh(lookups, n_rows, terms, values, rows, rest),
+        Simd::Avx512 => unsafe { avx512::weigh(lookups, n_rows, row, rows, rest) },
+        _ => scalar::weigh(lookups, n_rows, row, rows, rest),
     }
 }

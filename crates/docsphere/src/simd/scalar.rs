@@ -1,6 +1,6 @@
 //! The definition of every kernel, in plain loops.
 
-use super::{Lookup, Rest, Spans, TILE, Tile, TileSums, Weighted, tile::for_each_span};
+use super::{Lookup, Packed, Rest, Spans, TILE, Tile, TileSums, Weighted, tile::for_each_span};
 
 pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums], greatest: &mut [u16]) {
     for_each_span(tile, spans, sums, greatest, |rows, sums, blank| {
@@ -26,14 +26,14 @@ pub(super) fn accumulate(tile: Tile<'_>, spans: Spans<'_>, sums: &mut [TileSums]
 pub(super) fn weigh(
     lookups: &[Lookup],
     n_rows: u32,
-    terms: &[u32],
-    values: &[f32],
+    row: Packed<'_>,
     rows: &mut [Weighted],
     rest: &mut [Rest],
 ) -> (usize, u32) {
     // The branch is unpredictable, so both are written and one is kept.
     let (mut n_in_rows, mut n_rest, mut total) = (0, 0, 0);
-    for (&term, &value) in terms.iter().zip(values) {
+    for &entry in row.entries {
+        let (term, value) = (row.packing.number_of(entry), row.packing.value_of(entry));
         let Some(&Lookup { row, scale, .. }) = lookups.get(term as usize) else {
             panic!("term {term} has no place")
         };

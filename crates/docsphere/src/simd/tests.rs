@@ -99,9 +99,13 @@ proptest! {
         };
         let lookups: Vec<Lookup> = (0..100).map(|_| place()).collect();
         let terms: Vec<u32> = (0..n_terms).map(|_| random(&mut seed, 100) as u32).collect();
-        let values: Vec<f32> = (0..n_terms).map(|_| random(&mut seed, 1001) as f32 / 1000.0).collect();
-        let expected: Vec<(u32, Weighted)> = terms.iter().zip(&values).map(|(&term, &value)| {
+        let packing = Packing::for_terms(100 << random(&mut seed, 20));
+        let mut value = || random(&mut seed, 1001) as f32 / 1000.0;
+        let entries: Vec<u32> = terms.iter().map(|&term| packing.pack(term, value())).collect();
+        let packed = Packed { entries: &entries, packing };
+        let expected: Vec<(u32, Weighted)> = terms.iter().zip(&entries).map(|(&term, &entry)| {
             let Lookup { row, scale, .. } = lookups[term as usize];
+            let value = packing.value_of(entry);
             (term, Weighted { row: row as u16, weight: (value * scale) as u16 + 1 })
         }).collect();
         let in_table = |&&(term, _): &&(u32, Weighted)| lookups[term as usize].row < n_rows;
@@ -112,7 +116,7 @@ proptest! {
         for level in Simd::ALL.iter().copied().filter_map(Level::of) {
             let mut rows = vec![Weighted::default(); n_terms + SPARE];
             let mut rest = vec![Rest::default(); n_terms + SPARE];
-            let (n, total) = weigh(level, &lookups, n_rows, (&terms, &values), &mut rows, &mut rest);
+            let (n, total) = weigh(level, &lookups, n_rows, packed, &mut rows, &mut rest);
             prop_assert_eq!(&rows[..n], &expected_rows[..]);
             prop_assert_eq!(&rest[..n_terms - n], &expected_rest[..]);
             prop_assert_eq!(total, expected_total);
@@ -124,12 +128,13 @@ proptest! {
 #[should_panic(expected = "no place")]
 fn a_term_without_a_place_is_refused() {
     let lookups = [Lookup { row: 0, scale: 1.0, carried: [0, 0] }; 20];
-    let terms = [1, 2, 20];
+    let packing = Packing::for_terms(21);
+    let entries = [1, 2, 20].map(|term| packing.pack(term, 0.5));
     weigh(
         Level::of(Simd::Auto).unwrap(),
         &lookups,
         1,
-        (&terms, &[0.5; 3]),
+        Packed { entries: &entries, packing },
         &mut [Weighted::default(); 3 + SPARE],
         &mut [Rest::default(); 3 + SPARE],
     );

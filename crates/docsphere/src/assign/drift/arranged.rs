@@ -1,18 +1,21 @@
-//! Rows for scanning: ordered by cluster, with terms numbered by frequency.
+//! Rows for scanning: ordered by cluster, with terms numbered by frequency, 4 bytes per nonzero.
 //!
 //! Documents of one cluster share terms, so the data looked up for one is still in cache for the
 //! next, and the hardware prefetches adjacent rows. Frequent terms have the smallest numbers, so
-//! that their data is adjacent, too. The terms of a row keep their order, so that sums over them
-//! keep their bits.
+//! that their data is adjacent, too.
 //!
-//! **Cost.** 8 bytes per nonzero, 16 per row and 8 per term. Arranging copies the rows once; it is
+//! Scanning only bounds similarities, so each entry is packed: the rank of its term, and its value
+//! rounded up ([`Packing`]). Exact similarities read the rows themselves.
+//!
+//! **Cost.** 4 bytes per nonzero, 16 per row and 8 per term. Arranging reads the rows once; it is
 //! repeated only after many documents have moved.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::vectors::{Row, UnitRows};
+use crate::simd::{Packed, Packing};
+use crate::vectors::UnitRows;
 
 /// Ranks of terms by document frequency, the most frequent first.
 #[derive(Default)]
@@ -48,9 +51,9 @@ pub(super) struct Arranged {
     /// The position of each document; [`NOWHERE`] for a zero row.
     positions: Vec<u32>,
     offsets: Vec<u64>,
-    /// Ranks, in the ascending order of the terms themselves.
-    terms: Vec<u32>,
-    values: Vec<f32>,
+    /// Ranks and values, in the ascending order of the terms themselves.
+    entries: Vec<u32>,
+    packing: Packing,
 }
 
 /// The position of a zero row.
@@ -60,34 +63,30 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 const TASK_ROWS: usize = 4096;
 
 impl Arranged {
-    /// Copies the rows of these documents, in this order.
+    /// Packs the rows of these documents, in this order.
     pub(super) fn new(rows: &UnitRows<'_>, ranks: &TermRanks, docs: Vec<u32>) -> Self {
         let offsets = offsets(rows, &docs);
-        let nnz = offsets[docs.len()];
-        let (mut terms, mut values) = (vec![0u32; nnz as usize], vec![0f32; nnz as usize]);
+        let packing = Packing::for_terms(rows.n_terms());
+        let mut entries = vec![0u32; offsets[docs.len()] as usize];
         let mut tasks = Vec::new();
-        let (mut terms_left, mut values_left) = (&mut terms[..], &mut values[..]);
+        let mut left = &mut entries[..];
         for (task, docs) in docs.chunks(TASK_ROWS).enumerate() {
             let len = (offsets[task * TASK_ROWS + docs.len()] - offsets[task * TASK_ROWS]) as usize;
-            let (terms_here, rest) = terms_left.split_at_mut(len);
-            terms_left = rest;
-            let (values_here, rest) = values_left.split_at_mut(len);
-            values_left = rest;
-            tasks.push((docs, terms_here, values_here));
+            let (here, rest) = left.split_at_mut(len);
+            left = rest;
+            tasks.push((docs, here));
         }
-        tasks.into_par_iter().for_each(|(docs, terms, values)| {
-            let mut place = 0;
+        tasks.into_par_iter().for_each(|(docs, mut entries)| {
             for &doc in docs {
                 let row = rows.row(doc as usize);
-                let to = place..place + row.nnz();
-                place = to.end;
-                values[to.clone()].copy_from_slice(row.values);
-                for (to, &term) in terms[to].iter_mut().zip(row.terms) {
-                    *to = ranks.rank_of[term as usize];
+                let (here, rest) = entries.split_at_mut(row.nnz());
+                entries = rest;
+                for (entry, (term, value)) in here.iter_mut().zip(row.iter()) {
+                    *entry = packing.pack(ranks.rank_of[term as usize], value);
                 }
             }
         });
-        Arranged { positions: inverse(&docs, rows.n_rows(), NOWHERE), docs, offsets, terms, values }
+        Arranged { positions: inverse(&docs, rows.n_rows(), NOWHERE), docs, offsets, entries, packing }
     }
 
     /// The document at each position.
@@ -105,18 +104,18 @@ impl Arranged {
         &self.positions
     }
 
-    /// The row at a position: terms are ranks.
+    /// The row at a position.
     #[inline]
-    pub(super) fn row(&self, position: usize) -> Row<'_> {
+    pub(super) fn row(&self, position: usize) -> Packed<'_> {
         let range = self.offsets[position] as usize..self.offsets[position + 1] as usize;
-        Row { terms: &self.terms[range.clone()], values: &self.values[range] }
+        Packed { entries: &self.entries[range], packing: self.packing }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(&self.docs[..])
             + size_of_val(&self.positions[..])
             + size_of_val(&self.offsets[..])
-            + 8 * self.terms.len()
+            + size_of_val(&self.entries[..])
     }
 }
 

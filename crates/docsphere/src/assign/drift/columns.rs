@@ -34,6 +34,13 @@
 //! other direction `q w / 256 <= S x c (1 + 4e-6) + w / 256 + 2`, so
 //! `sum <= S * similarity * (1 + 4e-6) + E` with `E = sum of (w / 256 + 2)`.
 //!
+//! The row values here are the packed ones (`simd/packing.rs`), which are not less than those of
+//! the row and exceed them by at most a step. So the sums bound the similarities from above as
+//! stated. In the other direction `x . c` grows by at most `step * sum of c`, summed over the n
+//! terms of the row, which is at most `step * sqrt(n) |c|` by Cauchy-Schwarz: `E` is greater by
+//! `S step sqrt(n) (1 + 1e-5)`. Packed values are at most `1 + 3 UNIT_TOLERANCE`, so that weights
+//! still fit.
+//!
 //! A group's byte for a term is at least that of each of its columns, and if a term has a list, the
 //! products of all columns of a group are added to the group's sum: so a group's sum is at least
 //! the sum of each of its columns.
@@ -48,7 +55,7 @@ use super::arranged::TermRanks;
 use crate::assign::Sizes;
 use crate::assign::term_ranges::TermRanges;
 use crate::centroids::Centroids;
-use crate::simd::{self, Line, Lookup, TILE};
+use crate::simd::{self, Line, Lookup, Packed, TILE};
 use crate::vectors::Row;
 
 /// The integer that represents a similarity of 1. Weights, which may exceed this by a part in 200,
@@ -372,10 +379,10 @@ impl Columns {
         });
     }
 
-    /// Prefetches the lookups for the terms of a row, which are ranks.
+    /// Prefetches the lookups for the terms of a row.
     #[inline]
-    pub(super) fn prefetch(&self, row: Row<'_>) {
-        row.terms.iter().for_each(|&rank| simd::prefetch(&self.lookups, rank as usize));
+    pub(super) fn prefetch(&self, row: Packed<'_>) {
+        row.numbers().for_each(|rank| simd::prefetch(&self.lookups, rank as usize));
     }
 
     pub(super) fn n_tiles(&self) -> usize {
@@ -450,6 +457,7 @@ mod tests {
     #[test]
     fn the_greatest_weight_fits() {
         let longest = 1.0 + crate::vectors::UNIT_TOLERANCE as f32;
-        assert!((65_000.0..65_535.0).contains(&(longest * scale_of(longest))));
+        let packed = 1.0 + 3.0 * crate::vectors::UNIT_TOLERANCE as f32;
+        assert!((65_000.0..65_534.0).contains(&(packed * scale_of(longest))));
     }
 }

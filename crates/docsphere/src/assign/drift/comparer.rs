@@ -1,11 +1,20 @@
 //! Exact similarities of many documents to one centroid.
 //!
+//! The rows of these documents lie apart, so each is prefetched while others are compared.
+//!
 //! **Cost.** `4 * n_terms` bytes per thread for the current centroid.
 
-use super::arranged::{Arranged, TermRanks};
 use super::mean_nnz;
 use crate::pool::Pool;
+use crate::simd;
 use crate::vectors::{Row, UnitRows};
+
+/// How many documents ahead to prefetch rows, and how many ahead to find out where they are.
+const ROWS_AHEAD: usize = 8;
+const PLACES_AHEAD: usize = 16;
+
+/// Numbers in a cache line.
+const LINE: usize = 16;
 
 /// Compares documents with one centroid at a time.
 #[derive(Default)]
@@ -15,47 +24,57 @@ pub(super) struct Comparer {
 }
 
 impl Comparer {
-    /// Calls `visit` with the similarity of each document to the centroid, in order:
-    /// ARCHITECTURE.md, definition 2.
+    /// Calls `visit` with the number of each document, in order, and its similarity to the
+    /// centroid: ARCHITECTURE.md, definition 2.
     ///
     /// For many documents the centroid is first expanded into a dense row; for a few its entries
     /// are searched.
     pub(super) fn similarities(
         &self,
         rows: &UnitRows<'_>,
-        arranged: &Arranged,
-        ranks: &TermRanks,
         centroid: Row<'_>,
-        positions: impl ExactSizeIterator<Item = usize>,
+        docs: impl ExactSizeIterator<Item = usize> + Clone,
         mut visit: impl FnMut(usize, f64),
     ) {
-        let search_cost = positions.len() * mean_nnz(rows) * (centroid.nnz().max(1).ilog2() as usize + 1);
+        let search_cost = docs.len() * mean_nnz(rows) * (centroid.nnz().max(1).ilog2() as usize + 1);
         if search_cost < 2 * centroid.nnz() {
-            for position in positions {
-                let doc = arranged.docs()[position] as usize;
-                visit(position, rows.row(doc).dot(centroid));
-            }
+            docs.enumerate().for_each(|(number, doc)| visit(number, rows.row(doc).dot(centroid)));
             return;
         }
         self.dense.with(|dense| {
-            dense.resize(ranks.rank_of.len(), 0.0);
-            for (term, value) in centroid.iter() {
-                dense[ranks.rank_of[term as usize] as usize] = value;
-            }
-            for position in positions {
-                let mut sum = 0.0;
-                for (rank, x) in arranged.row(position).iter() {
-                    sum += f64::from(x) * f64::from(dense[rank as usize]);
+            dense.resize(rows.n_terms(), 0.0);
+            centroid.iter().for_each(|(term, value)| dense[term as usize] = value);
+            let offsets = rows.as_sparse().offsets();
+            let (mut rows_ahead, mut places_ahead) = (docs.clone(), docs.clone());
+            places_ahead.by_ref().take(PLACES_AHEAD).for_each(|doc| simd::prefetch(offsets, doc));
+            rows_ahead.by_ref().take(ROWS_AHEAD).for_each(|doc| prefetch(rows.row(doc)));
+            for (number, doc) in docs.enumerate() {
+                if let Some(ahead) = places_ahead.next() {
+                    simd::prefetch(offsets, ahead);
                 }
-                visit(position, sum);
+                if let Some(ahead) = rows_ahead.next() {
+                    prefetch(rows.row(ahead));
+                }
+                let mut sum = 0.0;
+                for (term, x) in rows.row(doc).iter() {
+                    sum += f64::from(x) * f64::from(dense[term as usize]);
+                }
+                visit(number, sum);
             }
-            for &term in centroid.terms {
-                dense[ranks.rank_of[term as usize] as usize] = 0.0;
-            }
+            centroid.terms.iter().for_each(|&term| dense[term as usize] = 0.0);
         });
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
         self.dense.sum(|dense| size_of_val(&dense[..]))
+    }
+}
+
+/// Prefetches a row.
+#[inline]
+fn prefetch(row: Row<'_>) {
+    for start in (0..row.nnz()).step_by(LINE) {
+        simd::prefetch(row.terms, start);
+        simd::prefetch(row.values, start);
     }
 }

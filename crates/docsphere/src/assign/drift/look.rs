@@ -127,7 +127,7 @@ impl Followers {
         ranking: &Ranking,
     ) -> (Vec<Vec<Need>>, Vec<u32>) {
         let changed_terms = self.changed_terms(ranks, step);
-        let is_changed = |&rank: &u32| changed_terms[rank as usize / 64].load(Relaxed) >> (rank % 64) & 1 > 0;
+        let is_changed = |rank: u32| changed_terms[rank as usize / 64].load(Relaxed) >> (rank % 64) & 1 > 0;
         let n_docs = self.n_docs();
         let found: Vec<(Vec<Need>, Vec<u32>)> = (0..n_docs.div_ceil(TASK_DOCS))
             .into_par_iter()
@@ -136,7 +136,7 @@ impl Followers {
                 for position in task * TASK_DOCS..n_docs.min((task + 1) * TASK_DOCS) {
                     let label = self.states.label(position);
                     if self.states.own(position) == 0.0 {
-                        let mut terms = self.arranged.row(position).terms.iter();
+                        let mut terms = self.arranged.row(position).numbers();
                         if label != Assignment::NO_LABEL || terms.any(is_changed) {
                             open.push(position as u32);
                         } else {

@@ -56,7 +56,7 @@
 //! whose own similarity is 0, and to one without a label that shares a term with a changed
 //! centroid.
 //!
-//! **Cost.** Memory: 8 bytes per nonzero and 16 per document for the arranged rows, 21 per document
+//! **Cost.** Memory: 4 bytes per nonzero and 16 per document for the arranged rows, 21 per document
 //! for its state, 16 more while documents are chosen and scanned; 8 bytes per term, and 4 per term
 //! and thread; 141 per cluster, most of it for the growths of 32 iterations, and 20 per cluster and
 //! thread while they are grouped and cut into ranges of terms; the columns, twice (see there);
@@ -150,7 +150,7 @@ impl Drift {
         clock.lap(|phases| &mut phases.arrange);
         let changed = movement.map_or(&step.live[..], Movement::changed);
         let mut counters = Counters::default();
-        counters.similarities += followers.update_own(front.ranks(), step, changed);
+        counters.similarities += followers.update_own(step, changed);
         clock.lap(|phases| &mut phases.own);
         let ranking = front.rank(step, movement);
         clock.lap(|phases| &mut phases.columns);
@@ -163,7 +163,7 @@ impl Drift {
         let (pairs, mut heavy, of_scan) = taken_apart(scanned);
         counters = counters.plus(of_scan);
         counters.similarities += pairs.len() as u64;
-        followers.settle(front.ranks(), step, &pairs);
+        followers.settle(step, &pairs);
         drop(pairs);
         clock.lap(|phases| &mut phases.settle);
         heavy.extend(open);
@@ -272,7 +272,7 @@ impl Assigner for Drift {
 /// thread.
 pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     let Sizes { n_rows, nnz, n_terms, n_clusters, n_threads, .. } = *sizes;
-    let followers = 8 * nnz + 53 * n_rows;
+    let followers = 4 * nnz + 53 * n_rows;
     let front = 72 * n_terms + 141 * n_clusters + 2 * columns::most_bytes(sizes);
     // An expanded centroid, counts and cuts by cluster, and a batch of documents.
     let by_thread =

@@ -1,10 +1,11 @@
 //! The most similar other centroids of each centroid.
 //!
 //! Centroids are cut into *blocks* of [`BLOCK_COLUMNS`], whose columns are built
-//! ([`columns`](super::columns)), and all centroids scan them as documents do. The sum of a column
-//! bounds its similarity from above. So in the first block of a centroid the exact similarities of
-//! the m columns with the greatest sums give a bound for the m-th best; then only columns whose sums
-//! reach that are compared, there and in all further blocks, while the bound rises.
+//! ([`columns`](super::columns)), and all centroids scan them as documents do, packed like these,
+//! with values rounded up. The sum of a column bounds its similarity from above. So in the first
+//! block of a centroid the exact similarities of the m columns with the greatest sums give a bound
+//! for the m-th best; then only columns whose sums reach that are compared, there and in all
+//! further blocks, while the bound rises.
 //!
 //! A centroid of which that bound leaves out nothing, since hardly any other has a term of it, is
 //! left to the caller: posting lists are best for it.
@@ -15,7 +16,7 @@
 //! **Cost.** For k centroids with n entries: `k n` byte products, 64 at a time, and some hundred
 //! exact similarities of each. Memory: the columns of one block, m neighbours of 16 bytes per
 //! centroid; and per thread 8 kB for each of [`BATCH_ROWS`] rows, up to 36 bytes for each of their
-//! entries, of which there are [`BATCH_ENTRIES`] or those of one row, and 4 per term.
+//! entries, of which there are [`BATCH_ENTRIES`] or those of one row, and 8 per term.
 
 use std::ops::Range;
 
@@ -26,8 +27,8 @@ use super::batch::Input;
 use super::columns::{Columns, UNITS};
 use crate::centroids::Centroids;
 use crate::pool::Pool;
-use crate::simd::{self, Level, Simd, Spans, TILE, Tile, TileSums};
-use crate::vectors::Row;
+use crate::simd::{self, Level, Packed, Packing, Simd, Spans, TILE, Tile, TileSums};
+use crate::vectors::{Row, UNIT_TOLERANCE};
 
 /// Columns per block, at most.
 const BLOCK_COLUMNS: usize = 64 * TILE;
@@ -42,7 +43,8 @@ const BATCH_ENTRIES: usize = 1 << 15;
 pub(crate) type Near = (u32, f64);
 
 /// The m most similar other centroids of each of `live`, most similar first, ties in ascending
-/// order. `None` where posting lists are better, and for all if a value is negative.
+/// order. `None` where posting lists are better, and for all if a value is negative, or greater
+/// than a vector of length one has (centroids may come from a file).
 ///
 /// `live` are the centroids that are not empty; there must be more than `m`.
 pub(crate) fn nearest(centroids: &Centroids, live: &[u32], m: usize) -> Vec<Option<Vec<Near>>> {
@@ -54,7 +56,7 @@ pub(crate) fn most_bytes(k: u64, n_terms: u64, n_entries: u64, m: u64, n_threads
     let columns = super::columns::most_plain_bytes(k.min(BLOCK_COLUMNS as u64), n_entries);
     let sums = (2 * BLOCK_COLUMNS + BLOCK_COLUMNS / 8) as u64;
     let rows = 36 * n_entries.min(BATCH_ENTRIES as u64 + n_terms);
-    columns + 60 * n_terms + (40 * m + 100) * k + n_threads * (BATCH_ROWS as u64 * sums + rows + 4 * n_terms)
+    columns + 60 * n_terms + (40 * m + 100) * k + n_threads * (BATCH_ROWS as u64 * sums + rows + 8 * n_terms)
 }
 
 fn nearest_in_blocks(
@@ -64,10 +66,13 @@ fn nearest_in_blocks(
     block_columns: usize,
 ) -> Vec<Option<Vec<Near>>> {
     assert!(m < live.len(), "fewer neighbours than centroids");
-    let Some(level) = Level::of(Simd::Auto).filter(|_| centroids.is_non_negative()) else {
+    let fits = |value: &f32| (0.0..=1.0 + UNIT_TOLERANCE as f32).contains(value);
+    let all_fit = || live.par_iter().all(|&cluster| centroids.row(cluster as usize).values.iter().all(fits));
+    let Some(level) = Level::of(Simd::Auto).filter(|_| all_fit()) else {
         return vec![None; live.len()];
     };
     let ranks = TermRanks::none(centroids.n_terms());
+    let packing = Packing::for_terms(centroids.n_terms());
     let n_blocks = live.len().div_ceil(block_columns);
     let block_len = live.len().div_ceil(n_blocks).next_multiple_of(TILE);
     let mut columns = Columns::default();
@@ -76,7 +81,7 @@ fn nearest_in_blocks(
     let mut found: Vec<Found> = live.par_iter().map(|_| Found::Some(Vec::new())).collect();
     for (number, block) in live.chunks(block_len).enumerate() {
         columns.build_plain(centroids, &ranks, block);
-        let block = Block { centroids, clusters: block, columns: &columns, level, m };
+        let block = Block { centroids, clusters: block, columns: &columns, level, packing, m };
         let mut tasks = Vec::with_capacity(batches.len());
         let mut rest = &mut found[..];
         for batch in &batches {
@@ -132,6 +137,7 @@ struct Block<'a> {
     clusters: &'a [u32],
     columns: &'a Columns,
     level: Level,
+    packing: Packing,
     m: usize,
 }
 
@@ -139,6 +145,8 @@ struct Block<'a> {
 #[derive(Default)]
 struct Scratch {
     input: Input,
+    /// A centroid as the scan reads it.
+    entries: Vec<u32>,
     sums: Vec<TileSums>,
     greatest: Vec<u16>,
     /// A centroid by term; all zero.
@@ -163,7 +171,11 @@ impl Scratch {
         for (row, &cluster) in clusters.iter().enumerate() {
             // In this block or not: tiles compare it with their columns.
             let own = (first_row + row).checked_sub(first_column).map_or(u32::MAX, |own| own as u32);
-            self.input.add(block.columns, block.level, block.centroids.row(cluster as usize), own);
+            let entries = block.centroids.row(cluster as usize).iter();
+            self.entries.clear();
+            self.entries.extend(entries.map(|(term, value)| block.packing.pack(term, value)));
+            let row = Packed { entries: &self.entries, packing: block.packing };
+            self.input.add(block.columns, block.level, row, own);
         }
         let n_tiles = block.columns.n_tiles();
         self.sums.clear();
@@ -332,15 +344,19 @@ mod tests {
     }
 
     #[test]
-    fn what_has_much_in_common_is_found_by_bounds_and_negative_values_are_left() {
+    fn what_has_much_in_common_is_found_by_bounds_and_other_values_are_left() {
         let of = |sign: f32| {
             let row =
                 |n: u32| (0..20).map(|t| ((n * 7 + t * t) % 50, sign * (1 + (n + t) % 9) as f32)).collect();
             let rows: Vec<std::collections::BTreeMap<u32, f32>> = (0..500).map(row).collect();
-            let centroids = Centroids::from_rows(SparseRows::from_maps(50, &rows));
-            let found = nearest(&centroids, &centroids.live(), 5);
-            found.iter().filter(|found| found.is_some()).count()
+            let rows = SparseRows::from_maps(50, &rows);
+            let count = |rows: SparseRows<'static>| {
+                let centroids = Centroids::from_rows(rows);
+                let found = nearest(&centroids, &centroids.live(), 5);
+                found.iter().filter(|found| found.is_some()).count()
+            };
+            [count(UnitRows::new(rows.clone()).as_sparse().clone()), count(rows)]
         };
-        assert_eq!([of(1.0), of(-1.0)], [500, 0]);
+        assert_eq!([of(1.0), of(-1.0)], [[500, 0], [0, 0]]);
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn rivals(
     each().zip(own).for_each(|(need, own)| states.set_own(need.position as usize, own));
 
     let (pairs, heavy, counters) = taken_apart(scanned);
-    let similarities = followers.pair_similarities(front.ranks(), step, &pairs);
+    let similarities = followers.pair_similarities(step, &pairs);
     let mut found = vec![None; wanted.len()];
     for (number, pair) in pairs.iter().enumerate() {
         let similarity = similarities.get(number);

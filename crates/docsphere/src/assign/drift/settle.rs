@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::arranged::TermRanks;
 use super::followers::Followers;
 use super::look::Pair;
 use super::mean_nnz;
@@ -36,7 +35,7 @@ impl Similarities {
 
 impl Followers {
     /// Updates the own similarities.
-    pub(super) fn update_own(&self, ranks: &TermRanks, step: &ShardStep<'_>, changed: &[u32]) -> u64 {
+    pub(super) fn update_own(&self, step: &ShardStep<'_>, changed: &[u32]) -> u64 {
         let tasks: Vec<(usize, &[AtomicU32])> = changed
             .iter()
             .flat_map(|&cluster| {
@@ -50,15 +49,11 @@ impl Followers {
                 return;
             }
             let empty = step.centroids.is_empty(cluster);
-            self.compare(
-                ranks,
-                step,
-                cluster,
-                members.iter().map(|m| m.load(Relaxed) as usize),
-                |position, own| {
-                    self.states.set_own(position, if empty { f64::NEG_INFINITY } else { own });
-                },
-            );
+            let position = |member: &AtomicU32| member.load(Relaxed) as usize;
+            self.compare(step, cluster, members.iter().map(position), |number, own| {
+                let own = if empty { f64::NEG_INFINITY } else { own };
+                self.states.set_own(position(&members[number]), own);
+            });
         });
         tasks.iter().map(|(_, members)| members.len() as u64).sum()
     }
@@ -68,25 +63,20 @@ impl Followers {
         TASK_DOCS.max(4 * step.centroids.row(cluster).nnz() / mean_nnz(step.rows))
     }
 
+    /// Calls `visit` with the number of each of these positions, and its similarity.
     fn compare(
         &self,
-        ranks: &TermRanks,
         step: &ShardStep<'_>,
         cluster: usize,
-        positions: impl ExactSizeIterator<Item = usize>,
+        positions: impl ExactSizeIterator<Item = usize> + Clone,
         visit: impl FnMut(usize, f64),
     ) {
-        let centroid = step.centroids.row(cluster);
-        self.comparer.similarities(step.rows, &self.arranged, ranks, centroid, positions, visit);
+        let docs = positions.map(|position| self.arranged.docs()[position] as usize);
+        self.comparer.similarities(step.rows, step.centroids.row(cluster), docs, visit);
     }
 
     /// The similarities of all pairs, in their order.
-    pub(super) fn pair_similarities(
-        &self,
-        ranks: &TermRanks,
-        step: &ShardStep<'_>,
-        pairs: &[Pair],
-    ) -> Similarities {
+    pub(super) fn pair_similarities(&self, step: &ShardStep<'_>, pairs: &[Pair]) -> Similarities {
         let mut by_cluster = NumbersByKey::default();
         by_cluster.group(step.centroids.n_clusters(), pairs.len(), |number| Some(pairs[number].cluster));
         let tasks: Vec<(usize, &[AtomicU32])> = (0..step.centroids.n_clusters())
@@ -103,10 +93,9 @@ impl Followers {
             }
             let positions =
                 numbers.iter().map(|number| pairs[number.load(Relaxed) as usize].position as usize);
-            let mut next = numbers.iter();
-            self.compare(ranks, step, cluster, positions, |_, similarity| {
-                let number = next.next().expect("one for each position");
-                similarities[number.load(Relaxed) as usize].store(similarity.to_bits(), Relaxed);
+            self.compare(step, cluster, positions, |number, similarity| {
+                let pair = numbers[number].load(Relaxed) as usize;
+                similarities[pair].store(similarity.to_bits(), Relaxed);
             });
         });
         Similarities(similarities)
@@ -114,8 +103,8 @@ impl Followers {
 
     /// Computes the similarities of all pairs, and settles the labels of their documents. The pairs
     /// of a document are neighbours.
-    pub(super) fn settle(&mut self, ranks: &TermRanks, step: &ShardStep<'_>, pairs: &[Pair]) {
-        let similarities = self.pair_similarities(ranks, step, pairs);
+    pub(super) fn settle(&mut self, step: &ShardStep<'_>, pairs: &[Pair]) {
+        let similarities = self.pair_similarities(step, pairs);
         let is_same = |a: &Pair, b: &Pair| a.position == b.position;
         let n_moved = (0..n_tasks(pairs, TASK_PAIRS)).into_par_iter().map(|task| {
             let range = task_range(pairs, task, TASK_PAIRS, is_same);

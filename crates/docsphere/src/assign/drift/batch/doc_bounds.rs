@@ -1,6 +1,7 @@
 //! Bounds on the sums of one document.
 
 use crate::assign::drift::columns::UNITS;
+use crate::simd::Packed;
 
 /// A document with more candidates than this gets all its similarities through posting lists.
 const MAX_CANDIDATES: u32 = 32;
@@ -24,15 +25,17 @@ pub(in crate::assign::drift) struct DocBounds {
 }
 
 impl DocBounds {
-    /// Bounds for a document with `n_terms` terms, whose weights have the sum `total`, that scans
-    /// the first tiles for columns that reach the similarity `own`.
-    pub(super) fn new(n_tiles: usize, n_terms: usize, total: u32, own: f64) -> Self {
-        let below = n_terms as i32;
+    /// Bounds for a document whose weights have the sum `total`, that scans the first tiles for
+    /// columns that reach the similarity `own`.
+    pub(super) fn new(n_tiles: usize, row: Packed<'_>, total: u32, own: f64) -> Self {
+        let below = row.nnz() as i32;
+        // By as much packed values may add.
+        let packing = UNITS * f64::from(row.packing.step) * (row.nnz() as f64).sqrt() * (1.0 + 1e-5);
         DocBounds {
             n_tiles: n_tiles as u32,
             reaches_own: (own * UNITS).floor().max(-1.0) as i32 - below - 1,
             below,
-            above: (total / 256) as i32 + 1 + 2 * below,
+            above: (total / 256) as i32 + 1 + 2 * below + packing.ceil() as i32,
             best: 0,
             best_loser: 0,
             n_candidates: 0,

@@ -1,8 +1,7 @@
 //! The documents of a batch, as the scan reads them: table rows and posting lists.
 
 use crate::assign::drift::columns::{Columns, NO_ROW};
-use crate::simd::{self, Level, Lookup, Rest, SPARE, Span, Weighted};
-use crate::vectors::Row;
+use crate::simd::{self, Level, Lookup, Packed, Rest, SPARE, Span, Weighted};
 
 /// See the [module](self).
 #[derive(Default)]
@@ -77,16 +76,14 @@ impl Input {
         &mut self,
         columns: &Columns,
         level: Level,
-        row: Row<'_>,
+        row: Packed<'_>,
         own_column: u32,
     ) -> u32 {
         self.make_room(row.nnz());
         let start = self.n_rows as u32;
         let rows = &mut self.rows[self.n_rows..];
         let n_table_rows = columns.table.n_rows as u32;
-        let entries = (row.terms, row.values);
-        let (n_rows, total) =
-            simd::weigh(level, &columns.lookups, n_table_rows, entries, rows, &mut self.rest);
+        let (n_rows, total) = simd::weigh(level, &columns.lookups, n_table_rows, row, rows, &mut self.rest);
         self.n_rows += n_rows;
         self.of_columns.push(Span { start, end: self.n_rows as u32, blank: own_column });
         for &Rest { term, weight } in &self.rest[..row.nnz() - n_rows] {

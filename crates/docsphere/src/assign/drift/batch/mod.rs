@@ -22,8 +22,7 @@ pub(super) use self::input::Input;
 use self::sums::{Layer, Sums};
 use super::columns::Columns;
 use crate::assign::Sizes;
-use crate::simd::{Level, Span, TILE, Tile, TileSums};
-use crate::vectors::Row;
+use crate::simd::{Level, Packed, Span, TILE, Tile, TileSums};
 
 /// Tiles processed together, so that the sums of a batch in them stay in cache.
 const BLOCK_TILES: usize = 40;
@@ -84,13 +83,13 @@ impl Batch {
         &mut self,
         columns: &Columns,
         level: Level,
-        row: Row<'_>,
+        row: Packed<'_>,
         n_tiles: usize,
         own_column: u32,
         own: f64,
     ) {
         let total = self.input.add(columns, level, row, own_column);
-        self.docs.push(DocBounds::new(n_tiles, row.nnz(), total, own));
+        self.docs.push(DocBounds::new(n_tiles, row, total, own));
     }
 
     /// Bounds the similarities of all documents to all columns that they scan. Calls `found` with

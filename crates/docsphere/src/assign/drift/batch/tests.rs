@@ -3,8 +3,8 @@ use crate::assign::drift::arranged::TermRanks;
 use crate::assign::drift::columns::UNITS;
 use crate::assign::reference_similarity;
 use crate::centroids::Centroids;
-use crate::simd::Simd;
-use crate::vectors::{SparseRows, UnitRows};
+use crate::simd::{Packing, Simd};
+use crate::vectors::{Row, SparseRows, UnitRows};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ fn entries(n_terms: u32, most: usize) -> impl Strategy<Value = BTreeMap<u32, f32
     prop::collection::btree_map(0..n_terms, value, 1..most)
 }
 
-/// A row with ranks as terms.
-fn ranked(row: Row<'_>, ranks: &TermRanks) -> (Vec<u32>, Vec<f32>) {
-    (row.terms.iter().map(|&term| ranks.rank_of[term as usize]).collect(), row.values.to_vec())
+/// A row as it is scanned.
+fn packed(row: Row<'_>, ranks: &TermRanks, packing: Packing) -> Vec<u32> {
+    row.iter().map(|(term, value)| packing.pack(ranks.rank_of[term as usize], value)).collect()
 }
 
 proptest! {
@@ -34,7 +34,10 @@ proptest! {
         docs in prop::collection::vec(entries(300, 30), 1..5),
         own in prop_oneof![Just(f64::NEG_INFINITY), 0.0..0.7],
         masks in prop_oneof![Just(Vec::new()), prop::collection::vec(any::<u64>(), 7)],
+        // As if there were more terms, which leave fewer bits to values.
+        n_terms in prop_oneof![Just(300usize), Just(1 << 20), Just(1 << 24), Just(1 << 28)],
     ) {
+        let packing = Packing::for_terms(n_terms);
         let docs = rows(300, &docs);
         let centroids = Centroids::from_rows(rows(300, &centroids).as_sparse().clone());
         let ranks = TermRanks::new(&docs);
@@ -48,9 +51,10 @@ proptest! {
             }
             let mut batch = Batch::default();
             batch.clear();
-            let ranked: Vec<_> = (0..docs.n_rows()).map(|doc| ranked(docs.row(doc), &ranks)).collect();
-            for (terms, values) in &ranked {
-                batch.add(&columns, level, Row { terms, values }, n_tiles, u32::MAX, own);
+            for doc in 0..docs.n_rows() {
+                let entries = packed(docs.row(doc), &ranks, packing);
+                let row = Packed { entries: &entries, packing };
+                batch.add(&columns, level, row, n_tiles, u32::MAX, own);
             }
             let mut candidates = Vec::new();
             if grouped {
