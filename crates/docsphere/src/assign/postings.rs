@@ -39,6 +39,11 @@ struct Posting {
 impl Postings {
     /// Transposes the centroids, reusing the memory of the previous call.
     pub(crate) fn build(&mut self, centroids: &Centroids) {
+        self.build_some(centroids, |_| true);
+    }
+
+    /// Like [`build`](Self::build), but the other terms have no postings.
+    pub(crate) fn build_some(&mut self, centroids: &Centroids, wanted: impl Fn(u32) -> bool + Sync) {
         let n_clusters = centroids.n_clusters();
         self.start.clear();
         self.start
@@ -47,7 +52,7 @@ impl Postings {
         let rows: Vec<Row<'_>> = (0..n_clusters).map(|cluster| centroids.row(cluster)).collect();
         let n_terms = centroids.n_terms();
         let ranges = TermRanges::new(&rows, n_terms);
-        let n_postings = self.place(&rows, &ranges, n_terms);
+        let n_postings = self.place(&rows, &ranges, n_terms, &wanted);
         if self.postings.len() < n_postings {
             let all = (0..n_postings).into_par_iter().with_min_len(1 << 13);
             self.postings = all.map(|_| Posting::default()).collect();
@@ -68,7 +73,8 @@ impl Postings {
             // Where the next posting of each term goes.
             let mut places = ends[first..ends.len().min(first + ranges.width)].to_vec();
             for (cluster, row) in rows.iter().enumerate() {
-                for (term, value) in ranges.part(row, cluster, range).iter() {
+                for (term, value) in ranges.part(row, cluster, range).iter().filter(|&(term, _)| wanted(term))
+                {
                     let place = &mut places[term as usize - first];
                     postings[*place - start] = Posting { cluster: cluster as u32, value };
                     *place += 1;
@@ -78,7 +84,13 @@ impl Postings {
     }
 
     /// Finds the end of each list. Returns the number of postings.
-    fn place(&mut self, rows: &[Row<'_>], ranges: &TermRanges, n_terms: usize) -> usize {
+    fn place(
+        &mut self,
+        rows: &[Row<'_>],
+        ranges: &TermRanges,
+        n_terms: usize,
+        wanted: impl Fn(u32) -> bool + Sync,
+    ) -> usize {
         self.ends.clear();
         self.ends.resize(n_terms + 1, 0);
         let parts = self.ends[1..].par_chunks_mut(ranges.width).enumerate();
@@ -86,7 +98,10 @@ impl Postings {
             let first = range * ranges.width;
             for (cluster, row) in rows.iter().enumerate() {
                 let part = ranges.part(row, cluster, range);
-                part.terms.iter().for_each(|&term| ends[term as usize - first] += 1);
+                part.terms
+                    .iter()
+                    .filter(|&&term| wanted(term))
+                    .for_each(|&term| ends[term as usize - first] += 1);
             }
             let mut sum = 0;
             for end in ends {
