@@ -273,7 +273,8 @@ impl Assigner for Drift {
 pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     let Sizes { n_rows, nnz, n_terms, n_clusters, n_threads, .. } = *sizes;
     let followers = 4 * nnz + 53 * n_rows;
-    let front = 72 * n_terms + 141 * n_clusters + 2 * columns::most_bytes(sizes);
+    // Ranks, and the lookups of two sets of columns, of which one is being built.
+    let front = 56 * n_terms + 141 * n_clusters + 2 * columns::most_bytes(sizes);
     // An expanded centroid, counts and cuts by cluster, and a batch of documents.
     let by_thread =
         4 * n_terms + 20 * n_clusters + batch::most_bytes(sizes, look::SCAN_DOCS, look::SCAN_TERMS);
