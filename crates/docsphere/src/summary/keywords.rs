@@ -90,7 +90,8 @@ impl TermShares {
         // Stable: on a tie the smaller term stays first.
         keywords.sort_by(|a, b| b.0.total_cmp(&a.0));
         keywords.truncate(n_keywords);
-        keywords.into_iter().map(|(_, keyword)| keyword).collect()
+        // By reference: a list made in place would keep the memory of all terms.
+        keywords.iter().map(|&(_, keyword)| keyword).collect()
     }
 }
 

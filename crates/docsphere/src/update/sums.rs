@@ -256,7 +256,8 @@ impl Sum {
             entries.truncate(n);
             entries.sort_unstable_by_key(|entry| entry.0);
         }
-        entries.into_iter().map(|(term, value)| (term, value as f64 / ONE)).collect()
+        // By reference: a list made in place would keep the memory of all entries.
+        entries.iter().map(|&(term, value)| (term, value as f64 / ONE)).collect()
     }
 
     fn length(&self) -> f64 {
