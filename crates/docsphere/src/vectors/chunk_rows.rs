@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::id_list::IdList;
 use super::rows::SparseRows;
 use super::unit::UnitRows;
 use crate::error::Result;
@@ -17,7 +18,7 @@ pub(super) const TEXTS_PER_CHUNK: usize = 1024;
 /// ascend, values are above zero.
 #[derive(Default)]
 pub(super) struct ChunkRows {
-    pub(super) ids: Vec<String>,
+    pub(super) ids: IdList,
     pub(super) row_ends: Vec<usize>,
     pub(super) terms: Vec<u32>,
     /// The values, as bits.
@@ -40,9 +41,7 @@ pub(super) fn join(
     memory.check(MATRIX, 8 * nnz as u64 + (8 + size_of::<String>() as u64) * n_rows as u64)?;
     // Zeros come from the system page by page, when a page is touched.
     let (mut offsets, mut terms, mut values) = (vec![0; n_rows + 1], vec![0; nnz], vec![0.0; nnz]);
-    let mut ids = Vec::new();
-    (0..n_rows).into_par_iter().map(|_| String::new()).collect_into_vec(&mut ids);
-    let mut rest = (&mut offsets[1..], &mut terms[..], &mut values[..], &mut ids[..]);
+    let mut rest = (&mut offsets[1..], &mut terms[..], &mut values[..]);
     let mut before = 0;
     let mut places = Vec::with_capacity(chunks.len());
     for chunk in chunks {
@@ -51,17 +50,27 @@ pub(super) fn join(
             rest.0.split_off_mut(..n_rows).expect("room for all rows"),
             rest.1.split_off_mut(..nnz).expect("room for all terms"),
             rest.2.split_off_mut(..nnz).expect("room for all values"),
-            rest.3.split_off_mut(..n_rows).expect("room for all ids"),
         );
         places.push((place, chunk, before));
         before += nnz;
     }
-    places.into_par_iter().with_max_len(1).for_each(|(place, chunk, before)| {
-        let (offsets, terms, values, ids) = place;
+    let copied = places.into_par_iter().with_max_len(1).map(|(place, chunk, before)| {
+        let (offsets, terms, values) = place;
         offsets.iter_mut().zip(chunk.row_ends).for_each(|(offset, end)| *offset = (before + end) as u64);
         terms.copy_from_slice(&chunk.terms);
         values.iter_mut().zip(chunk.values).for_each(|(value, bits)| *value = f32::from_bits(bits));
-        ids.iter_mut().zip(chunk.ids).for_each(|(place, id)| *place = id);
+        chunk.ids
+    });
+    let lists: Vec<IdList> = copied.collect();
+    // Strings come after the chunks have gone: in between, they would keep the memory from the
+    // system.
+    let mut ids: Vec<String> = Vec::new();
+    (0..n_rows).into_par_iter().map(|_| String::new()).collect_into_vec(&mut ids);
+    let mut rest = &mut ids[..];
+    let place_of = |list: IdList| (rest.split_off_mut(..list.len()).expect("room for all ids"), list);
+    let places: Vec<_> = lists.into_iter().map(place_of).collect();
+    places.into_par_iter().with_max_len(1).for_each(|(ids, list)| {
+        ids.iter_mut().zip(list.iter()).for_each(|(place, id)| *place = id.to_owned());
     });
     Ok((UnitRows::trusted(SparseRows::trusted(n_terms, offsets, terms, values)?), ids))
 }

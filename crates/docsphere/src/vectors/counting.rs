@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use super::id_list::IdList;
 use super::rows::MAX_TERMS;
 use crate::corpus::{ChunkWork, Document};
 use crate::error::{ErrorKind, Result};
@@ -59,7 +60,7 @@ pub(super) struct Counting<'a> {
 /// The counts of a chunk: unsorted rows of (provisional) terms.
 #[derive(Default)]
 pub(super) struct ChunkCounts {
-    pub(super) ids: Vec<String>,
+    pub(super) ids: IdList,
     /// End of each row.
     pub(super) row_ends: Vec<usize>,
     pub(super) terms: Vec<u32>,
@@ -326,7 +327,7 @@ impl ChunkWork for Counting<'_> {
             let text = &document.text[..end];
             chunk.letters += self.tokenizer.count_letters_by(rules, text, &mut local.scratch);
         }
-        chunk.ids.push(document.id.to_owned());
+        chunk.ids.push(document.id);
         chunk.row_ends.push(local.row_terms.len());
         Ok(())
     }
@@ -340,6 +341,8 @@ impl ChunkWork for Counting<'_> {
         // Allocated at exact size: these stay until the end.
         chunk.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
         chunk.counts = local.row_counts.as_slice().to_vec();
+        chunk.ids.shrink_to_fit();
+        chunk.row_ends.shrink_to_fit();
         local.clear();
         lock(&self.idle).push(local);
         Ok(())

@@ -16,6 +16,8 @@ mod duplicates;
 #[cfg(feature = "formats")]
 pub mod formats;
 #[cfg(feature = "text")]
+mod id_list;
+#[cfg(feature = "text")]
 mod losses;
 mod rows;
 #[cfg(feature = "compression")]

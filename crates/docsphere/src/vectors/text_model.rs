@@ -342,7 +342,7 @@ impl ChunkWork for Transforming<'_> {
             rows.values.push(value.to_bits());
         });
         rows.row_ends.push(rows.terms.len());
-        rows.ids.push(document.id.to_owned());
+        rows.ids.push(document.id);
         let n_found = found.len() as u64;
         unknown_shares.push((n_unknown as f64 / (n_unknown + n_found).max(1) as f64) as f32);
         Ok(())
