@@ -38,42 +38,57 @@ impl LocalShard<'_> {
     /// Lets documents move to their rivals; see
     /// [`Shards::contest`](crate::shards::Shards::contest).
     pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
-        let contestants = self.contestants(step, contest);
-        let wanted: Vec<Wanted> = contestants.par_iter().map(|(wanted, _)| *wanted).collect();
+        let wanted = self.contestants(step, contest);
         let of_shard = ShardStep::new(step, &self.rows, &[]);
         let Rivals { found, counters } = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
         let n_given = self.given.len();
-        let winner = |((wanted, mark), rival): (&(Wanted, Mark), Option<Rival>)| {
+        let (marks, weights) = (self.marks(step, contest), &self.weights);
+        let winner = |(wanted, rival): (&Wanted, Option<Rival>)| {
             let (rival, position) = (rival?, wanted.doc as usize);
-            let weight = self.weights.single(position);
-            let wins = contest.wins(*mark, weight, rival.cluster, rival.similarity);
+            // Once more: few have a rival, and the marks of all would take much memory.
+            let mark = marks(position)?;
+            let wins = contest.wins(mark, weights.single(position), rival.cluster, rival.similarity);
             wins.then_some((position, rival.cluster))
         };
         let winners: Vec<(usize, u32)> =
-            contestants.par_iter().zip(found).with_min_len(1 << 10).filter_map(winner).collect();
+            wanted.par_iter().zip(found).with_min_len(1 << 10).filter_map(winner).collect();
+        drop(marks);
         winners.into_iter().for_each(|(position, cluster)| self.give(position, cluster));
         let n_docs = (self.given.len() - n_given) as u64;
         Contested { touched: self.touched_by_given(), n_docs, counters }
     }
 
     /// The documents that take part in a contest, ascending.
-    fn contestants(&self, step: &Step<'_>, contest: &Contest) -> Vec<(Wanted, Mark)> {
+    fn contestants(&self, step: &Step<'_>, contest: &Contest) -> Vec<Wanted> {
         let mut has_moved = vec![false; self.rows.n_rows()];
         if contest.rule == Rule::LeaveOneOut {
             self.changes.docs().for_each(|doc| has_moved[doc as usize] = true);
         }
+        let marks = self.marks(step, contest);
+        let docs = has_moved.into_par_iter().enumerate().with_min_len(1 << 10);
+        docs.filter_map(|(doc, has_moved)| {
+            let mark = if has_moved { None } else { marks(doc) }?;
+            Some(Wanted { doc: doc as u32, at_least: mark.at_least })
+        })
+        .collect()
+    }
+
+    /// What a rival of each document must reach; `None` for one that takes no part.
+    fn marks<'b>(
+        &'b self,
+        step: &'b Step<'_>,
+        contest: &'b Contest,
+    ) -> impl Fn(usize) -> Option<Mark> + Sync + 'b {
         let (Assignment { labels, similarities }, rows, weights) =
             (&self.assignment, &self.rows, &self.weights);
-        let docs = labels.par_iter().zip(similarities).zip(has_moved).enumerate().with_min_len(1 << 10);
-        docs.filter_map(|(doc, ((&cluster, &similarity), has_moved))| {
-            if has_moved || cluster == Assignment::NO_LABEL || weights.weight(doc) == 0.0 {
+        move |doc| {
+            let (cluster, similarity) = (labels[doc], similarities[doc]);
+            if cluster == Assignment::NO_LABEL || weights.weight(doc) == 0.0 {
                 return None;
             }
             let (row, weight) = (rows.row(doc), weights.single(doc));
             let centroid = step.centroids.row(cluster as usize);
-            let mark = contest.mark(&Member { row, weight, cluster, similarity, centroid })?;
-            Some((Wanted { doc: doc as u32, at_least: mark.at_least }, mark))
-        })
-        .collect()
+            contest.mark(&Member { row, weight, cluster, similarity, centroid })
+        }
     }
 }
