@@ -113,7 +113,6 @@
 #![deny(clippy::dbg_macro, clippy::exit, clippy::print_stderr, clippy::print_stdout)]
 
 pub(crate) mod atomic_file;
-pub(crate) mod between_steps;
 pub(crate) mod by_key;
 pub(crate) mod clock;
 #[cfg(feature = "compression")]

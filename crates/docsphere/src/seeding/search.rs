@@ -44,7 +44,6 @@ use super::sample::Sample;
 use super::seed_table::SeedTable;
 use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
 use super::source::{Drawable, Joined, Lowered};
-use crate::between_steps::{BetweenSteps, Busy};
 use crate::pool::Pool;
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
@@ -71,9 +70,6 @@ pub(crate) struct Search<'a> {
     index: Option<Index>,
     weights: SeedWeights<'a>,
     pooled: Pooled,
-    between_steps: BetweenSteps,
-    /// From the end of a parallel step to the beginning of the next.
-    busy: Option<Busy>,
 }
 
 struct Index {
@@ -90,8 +86,7 @@ impl<'a> Search<'a> {
         let search = search && rows.n_nonzero_rows() > 0;
         let (index, weights) =
             rayon::join(|| search.then(|| Index::new(rows)), || SeedWeights::new(rows, weights, buckets));
-        let pooled = Pooled::for_nonzeros(rows.nnz());
-        Search { index, weights, pooled, between_steps: BetweenSteps::new(), busy: None }
+        Search { index, weights, pooled: Pooled::for_nonzeros(rows.nnz()) }
     }
 
     /// The total weight of each bucket.
@@ -111,7 +106,6 @@ impl<'a> Search<'a> {
 
     /// Records a new seed from any shard; returns the weights that it lowers.
     pub(crate) fn absorb(&mut self, rows: &UnitRows<'_>, seed: Row<'_>) -> Vec<Lowered> {
-        self.busy = None;
         let Some(index) = &self.index else { return Vec::new() };
         let candidate = index.candidate(rows, seed);
         let (scratch, blocks) = (&index.scratch, index.docs.blocks());
@@ -124,7 +118,6 @@ impl<'a> Search<'a> {
             improved.into_iter().map(raise).collect()
         });
         self.count_seed();
-        self.busy = self.between_steps.busy();
         lowered
     }
 
@@ -138,7 +131,6 @@ impl<'a> Search<'a> {
         seeds: &[Row<'_>],
         again: &[u32],
     ) -> Joined {
-        self.busy = None;
         let lists = self.pooled.take(again);
         let this = &*self;
         let (found, judged) = rayon::join(|| this.improved(rows, seeds), || this.judged(lists));
@@ -148,7 +140,6 @@ impl<'a> Search<'a> {
             self.pooled.insert(member, improved, gain);
         }
         self.pooled.make_room(first_member);
-        self.busy = self.between_steps.busy();
         Joined { gains, judged }
     }
 
@@ -472,8 +463,8 @@ mod tests {
         }
     }
 
-    /// Lists that are long enough to be judged, and to become seeds, on all threads; few enough that
-    /// none is dropped.
+    /// Lists that are long enough to be judged, and to become seeds, on all threads; few enough
+    /// that none is dropped.
     #[test]
     fn members_of_a_pool_are_seeds_like_others() {
         let rows = rows(40_000, false);
