@@ -154,10 +154,15 @@ fn one_run(
     Ok((Run { n_clusters, n_threads, seconds: seconds(&trace), peak_bytes }, files))
 }
 
-/// All seconds of a trace: of stages, and of the parts of iterations, added up.
+/// All seconds of a trace: of stages, of the parts of seeding and of iterations, added up, and of
+/// the phases after the loop.
 fn seconds(trace: &Value) -> Seconds {
     let mut all = Seconds::new();
     add("", &trace["seconds"], &mut all);
+    add("after", &trace["after"], &mut all);
+    for run in trace["runs"].as_array().into_iter().flatten() {
+        add("seed", &run["seeding_phases"], &mut all);
+    }
     for record in trace["iterations"].as_array().into_iter().flatten() {
         add("cluster", &record["seconds"], &mut all);
     }
@@ -278,12 +283,19 @@ mod tests {
     fn seconds_of_iterations_and_of_their_parts_add_up() {
         let trace: Value = serde_json::from_str(
             r#"{"seconds": {"read": 1.5, "seed": {"draws": 2.0}},
+                "after": {"names": 0.25}, "runs": [{"seeding_phases": {"index": 0.5}}],
                 "iterations": [{"seconds": {"assign": 1.0, "phases": {"scan": 0.5}}},
                                {"seconds": {"assign": 2.0, "phases": {"scan": 0.25}}}]}"#,
         )
         .unwrap();
-        let expected =
-            [("cluster assign", 3.0), ("cluster phases scan", 0.75), ("read", 1.5), ("seed draws", 2.0)];
+        let expected = [
+            ("after names", 0.25),
+            ("cluster assign", 3.0),
+            ("cluster phases scan", 0.75),
+            ("read", 1.5),
+            ("seed draws", 2.0),
+            ("seed index", 0.5),
+        ];
         let found = seconds(&trace);
         assert_eq!(found.iter().map(|(name, &s)| (name.as_str(), s)).collect::<Vec<_>>(), expected);
     }

@@ -70,8 +70,9 @@ impl MergeTree {
     }
 
     /// The same with neighbours that are known: the nearest other clusters of each cluster, nearest
-    /// first, at least [`NEIGHBOURS`](Self::NEIGHBOURS) of them if there are as many. They are found
-    /// if they are needed and some are missing, so that the tree is that of [`new`](Self::new).
+    /// first, at least [`NEIGHBOURS`](Self::NEIGHBOURS) of them if there are as many. They are
+    /// found if they are needed and some are missing, so that the tree is that of
+    /// [`new`](Self::new).
     pub fn from_neighbours(model: &Model, neighbours: &[&[Neighbour]]) -> Self {
         let (live, merges) = linkage::merges(model, neighbours);
         MergeTree { n_clusters: model.centroids().n_clusters(), live, merges }

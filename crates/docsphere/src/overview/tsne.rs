@@ -13,8 +13,8 @@
 //! alone. Memory: 8 bytes per pair of neighbours, in both directions, and about 150 per point.
 //!
 //! References: van der Maaten, "Accelerating t-SNE using tree-based algorithms", JMLR 15, 2014;
-//! Belkina et al., "Automated optimized parameters for t-distributed stochastic neighbor embedding",
-//! Nature Communications 10, 2019, doi:10.1038/s41467-019-13055-y (the learning rate).
+//! Belkina et al., "Automated optimized parameters for t-distributed stochastic neighbor
+//! embedding", Nature Communications 10, 2019, doi:10.1038/s41467-019-13055-y (the learning rate).
 
 use rayon::prelude::*;
 

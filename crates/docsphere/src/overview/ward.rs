@@ -236,7 +236,8 @@ mod tests {
             for (step, (expected, square)) in steps.iter().zip(expected) {
                 let mut union = [&members[step.left as usize][..], &members[step.right as usize]].concat();
                 union.sort_unstable();
-                // Random points have no ties; rounding may still swap merges that cost nearly the same.
+                // Random points have no ties; rounding may still swap merges that cost nearly the
+                // same.
                 let is_near = (f64::from(step.square) - square).abs() < 1e-3 * square + 1e-4;
                 prop_assert!(union == expected || is_near, "{union:?} {expected:?}");
                 prop_assert!(is_near, "{} {square}", step.square);

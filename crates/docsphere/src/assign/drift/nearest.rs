@@ -253,7 +253,8 @@ impl Scratch {
             least = lowest(near);
         }
         let is_bounded = least.is_some_and(|least| least > 0);
-        // Without a bound every column counts: fewer than m were seen, or there is nothing in common.
+        // Without a bound every column counts: fewer than m were seen, or there is nothing in
+        // common.
         if is_bounded || near.len() < block.m {
             let least = least.unwrap_or(0).max(0) as u32;
             for tile in 0..n_tiles {
