@@ -1,5 +1,5 @@
 //! The merge tree: clusters merged into groups, two at a time, the most similar ones first
-//! ([`linkage`](super::linkage)), and cuts of it.
+//! ([`linkage`]), and cuts of it.
 //!
 //! Clusters count alike, whatever their numbers of documents; a cut may count documents, so that no
 //! group has most of them.

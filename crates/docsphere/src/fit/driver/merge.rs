@@ -18,7 +18,8 @@
 //! bound wins the tournament. Most never do.
 //!
 //! **Cost.** For n clusters: all pairs of centroids once, or `n * PARTNERS` sparse dot products, on
-//! all threads; then for each merge a search in the list of each partner of the union, on one.
+//! all threads; then for each merge a search in the list of each partner of the union, on all
+//! threads if they are many.
 //! Memory: 8 bytes per pair, in both directions: at most 75 MB for all pairs, 1 kB per cluster for
 //! partners.
 //!
@@ -42,6 +43,12 @@ use crate::update::Sums;
 
 /// The most clusters for which all pairs are compared.
 pub(super) const ALL_PAIRS: usize = 3072;
+
+/// Fewer lists of partners are changed on one thread: each takes about 100 ns.
+const SIDE_BY_SIDE: usize = 512;
+
+/// Lists of partners per task.
+const TASK_LISTS: usize = 64;
 
 /// Upper bound on the memory of the merges of n clusters: pairs in both directions, or partners and
 /// their posting lists, which threads group by term.
@@ -146,6 +153,8 @@ struct Merging {
     is_bound: Vec<bool>,
     /// The cluster into which each has merged.
     merged_into: Vec<u32>,
+    /// The least number of partners of a union whose lists are changed on all threads.
+    side_by_side: usize,
 }
 
 impl Merging {
@@ -169,6 +178,7 @@ impl Merging {
             best: Cheapest::new(Vec::new()),
             is_bound: vec![false; n],
             merged_into: (0..n as u32).collect(),
+            side_by_side: if rayon::current_num_threads() > 1 { SIDE_BY_SIDE } else { usize::MAX },
         };
         let best = (0..n as u32).into_par_iter().map(|cluster| merging.best_of(cluster)).collect();
         merging.best = Cheapest::new(best);
@@ -213,11 +223,9 @@ impl Merging {
         let theirs = std::mem::take(&mut self.partners[right]);
         let own = std::mem::take(&mut self.partners[left]);
         let joined = joined(&own, &theirs, |other| other != a && other != b);
+        let pairs = self.put_union(a, b, &joined);
         let mut best: Option<Pair> = None;
-        for &Partner { other, dot } in &joined {
-            let partner = Partner { other: a, dot };
-            replace(&mut self.partners[other as usize], b, partner);
-            let pair = self.pair(other, partner);
+        for (&Partner { other, .. }, pair) in joined.iter().zip(pairs) {
             if best.is_none_or(|best| pair.compare(&best).is_lt()) {
                 best = Some(pair);
             }
@@ -237,6 +245,29 @@ impl Merging {
         (self.is_bound[left], self.is_bound[right]) = (false, false);
         self.best.set(b, None);
         self.best.set(a, best);
+    }
+
+    /// Puts the union of a and b in their place into the lists of its partners. Its pairs with
+    /// them.
+    fn put_union(&mut self, a: u32, b: u32, joined: &[Partner]) -> Vec<Pair> {
+        if joined.len() < self.side_by_side {
+            for &Partner { other, dot } in joined {
+                replace(&mut self.partners[other as usize], b, Partner { other: a, dot });
+            }
+            return joined.iter().map(|&partner| self.pair(a, partner)).collect();
+        }
+        let mut lists: Vec<Vec<Partner>> =
+            joined.iter().map(|partner| std::mem::take(&mut self.partners[partner.other as usize])).collect();
+        let this = &*self;
+        let put = |(list, &partner): (&mut Vec<Partner>, &Partner)| {
+            replace(list, b, Partner { other: a, ..partner });
+            this.pair(a, partner)
+        };
+        let pairs = lists.par_iter_mut().zip(joined).with_min_len(TASK_LISTS).map(put).collect();
+        for (list, partner) in lists.into_iter().zip(joined) {
+            self.partners[partner.other as usize] = list;
+        }
+        pairs
     }
 
     /// The group of each cluster, numbered in the order of their first clusters; `None` for empty
@@ -332,6 +363,7 @@ mod tests {
             docs in prop::collection::vec(prop::collection::btree_map(0u32..11, 1i8..4, 1..6), 2..30),
             n_groups in 1usize..8,
             by_partners in any::<bool>(),
+            side_by_side in any::<bool>(),
         ) {
             let mut docs = docs;
             docs.iter_mut().for_each(|doc| {
@@ -349,6 +381,7 @@ mod tests {
             let mut live: Vec<usize> = (0..n_clusters).collect();
             let all_pairs = if by_partners { 0 } else { usize::MAX };
             let mut merging = Merging::new(&sums, &centroids, all_pairs, n_groups);
+            merging.side_by_side = if side_by_side { 0 } else { usize::MAX };
             while merging.n_live > n_groups {
                 let loss = |a: usize, b: usize| {
                     let union: Vec<f64> = plain[a].iter().zip(&plain[b]).map(|(a, b)| a + b).collect();

@@ -2,7 +2,7 @@
 //!
 //! No pass over clusters, their heavy terms or their partners runs on one thread. Posting lists and
 //! the partners by which a cluster was chosen are grouped by
-//! [`NumbersByKey`](crate::numbers_by_key::NumbersByKey), so the number of threads changes nothing.
+//! [`NumbersByKey`], so the number of threads changes nothing.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
