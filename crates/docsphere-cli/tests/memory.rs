@@ -283,3 +283,25 @@ fn the_forecast_covers_long_rows() {
         "however few rows are taken at a time"
     );
 }
+
+/// While one large file is parsed, chunks of small files wait, and are decompressed ahead.
+#[test]
+fn many_small_files_behind_a_large_one_take_little() {
+    let place = Place::new();
+    let folder = place.path("texts");
+    fs::create_dir(&folder).unwrap();
+    let words = ["alpha", "beta", "gamma", "delta"];
+    let line = |n: usize| (0..30).map(|i| words[(n * 7 + i * i) % 4]).collect::<Vec<_>>().join(" ") + "\n";
+    fs::write(folder.join("0.txt"), (0..8_000).map(line).collect::<String>()).unwrap();
+    for n in 1..1_500 {
+        write_gzip(&folder.join(format!("{n}.txt.gz")), line(n).as_bytes(), 2);
+    }
+    for threads in [1, 4] {
+        let words = format!(
+            "vectorize texts --format lines --glob * -o out{threads} --ngrams 1..3 --threads {threads}"
+        );
+        let (done, peak) = run_watched(&place, &words);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(peak < 150_000_000, "{threads} threads: {peak} bytes were held");
+    }
+}

@@ -3,7 +3,8 @@
 //! One stream is decompressed by one thread. Several files, and segments of one that can be
 //! decompressed on their own, are decompressed side by side. The thread that cuts reads the blocks
 //! of all segments in the order of the files, so it gets the bytes that it would get from one
-//! thread, and documents, errors and their order are the same.
+//! thread, and documents are the same. So are errors, but for a file with two faults near each
+//! other, a bad record and damage to its compression: either may be told.
 //!
 //! **Threads.** One for every four of the pool, up to four: a thread decompresses about as much as
 //! eight parse. With fewer, the thread that cuts decompresses, as before.
@@ -22,6 +23,9 @@ use super::segments::{Segment, Segments};
 
 /// Bytes that are passed on at a time.
 const BLOCK_BYTES: usize = 1 << 19;
+
+/// What a block counts at least, so that many small ones are limited, too.
+const LEAST_BYTES: usize = 1 << 12;
 
 /// The greatest number of threads that decompress.
 const MAX_THREADS: usize = 4;
@@ -203,6 +207,9 @@ impl Ahead {
                 self.end_file(number);
             }
             let is_full = block.len() == BLOCK_BYTES;
+            if block.len() < BLOCK_BYTES / 2 {
+                block.shrink_to_fit();
+            }
             if !block.is_empty() && !self.put(block, number) {
                 return Ok(());
             }
@@ -220,7 +227,7 @@ impl Ahead {
             let Some(place) = line.place(number).filter(|_| !line.is_closed) else { return false };
             let is_next = place == 0 && line.segments[0].blocks.is_empty();
             if is_next || line.n_bytes < self.room {
-                line.n_bytes += block.len();
+                line.n_bytes += held(&block);
                 line.segments[place].blocks.push_back(block);
                 self.has_block.notify_one();
                 return true;
@@ -232,12 +239,14 @@ impl Ahead {
     /// The next block of a file, in place of one that was read; empty at the end.
     fn next_block(&self, file: usize, read: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut line = self.line();
-        line.idle.push(read);
+        if read.capacity() >= BLOCK_BYTES && line.idle.len() <= self.room / BLOCK_BYTES {
+            line.idle.push(read);
+        }
         loop {
             match line.segments.front_mut().filter(|segment| segment.file == file) {
                 Some(segment) => {
                     if let Some(block) = segment.blocks.pop_front() {
-                        line.n_bytes -= block.len();
+                        line.n_bytes -= held(&block);
                         self.has_room.notify_all();
                         return Ok(block);
                     }
@@ -275,7 +284,7 @@ impl Line {
 
     fn leave(&mut self) {
         let left = self.segments.pop_front();
-        self.n_bytes -= left.iter().flat_map(|segment| &segment.blocks).map(Vec::len).sum::<usize>();
+        self.n_bytes -= left.iter().flat_map(|segment| &segment.blocks).map(held).sum::<usize>();
         self.n_left += 1;
     }
 }
@@ -293,6 +302,11 @@ impl Drop for Ending<'_> {
         let panicked = || Err(io::Error::other("the thread that decompresses has panicked"));
         self.ahead.end(self.number, self.end.take().unwrap_or_else(panicked));
     }
+}
+
+/// The bytes that a block in the line holds, with what belongs to it.
+fn held(block: &Vec<u8>) -> usize {
+    block.capacity() + LEAST_BYTES
 }
 
 /// Fills a block, as far as there are bytes.

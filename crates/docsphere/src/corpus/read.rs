@@ -30,6 +30,9 @@ use crate::observer::{Event, Observer, Silent};
 /// and one whose result waits for those before it.
 const CHUNKS_PER_THREAD: usize = 3;
 
+/// What a chunk counts at least, so that many small ones are limited, too.
+const LEAST_BYTES: usize = 1 << 12;
+
 /// Chunks per thread that are decompressed and not yet cut, where threads decompress ahead.
 const CHUNKS_AHEAD: usize = 2;
 
@@ -208,7 +211,8 @@ impl Corpus {
         let _closing = parsing.ahead.as_ref().map(|ahead| ahead.closes_on_drop());
         for (number, input) in self.inputs.iter().enumerate() {
             let mut send = |chunk: Box<dyn Chunk>| {
-                let Some(place) = in_flight.enter(chunk.n_bytes()) else { return ControlFlow::Break(()) };
+                let n_bytes = chunk.n_bytes().max(LEAST_BYTES);
+                let Some(place) = in_flight.enter(n_bytes) else { return ControlFlow::Break(()) };
                 pool.spawn(move |_| {
                     if place.is_wanted() {
                         place.fill(self.run(parsing, CutChunk { input: number, chunk }));

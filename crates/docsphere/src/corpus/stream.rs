@@ -75,7 +75,11 @@ impl<'a> TextStream<'a> {
                 }
                 scanned = rest.len();
                 whole = 0;
-                let records = std::mem::replace(&mut buffer, rest);
+                let mut records = std::mem::replace(&mut buffer, rest);
+                // The chunk of a small file would keep room for a large one while it waits.
+                if records.capacity() > 2 * records.len() {
+                    records.shrink_to_fit();
+                }
                 let start = Start { line: self.line, record: n_records };
                 self.line += count_lines(&records);
                 n_records = self.ends.n_records();
@@ -121,13 +125,22 @@ impl<'a> TextStream<'a> {
     }
 }
 
-/// Appends up to `step` bytes, fewer only at the end. Asks for many at a time, which a decompressor
-/// writes in place.
+/// Bytes that are asked for first.
+const FIRST_BYTES: usize = 1 << 16;
+
+/// Appends up to `step` bytes, fewer only at the end. Asks for more and more at a time, which a
+/// decompressor writes in place; so a small file touches little memory.
 fn read_up_to(reader: &mut dyn Read, step: usize, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let start = buffer.len();
-    buffer.resize(start + step, 0);
     let mut end = start;
-    while end < buffer.len() {
+    loop {
+        if end == buffer.len() {
+            let n_read = end - start;
+            if n_read == step {
+                break;
+            }
+            buffer.resize(start + step.min(n_read + n_read.max(FIRST_BYTES)), 0);
+        }
         match reader.read(&mut buffer[end..]) {
             Ok(0) => break,
             Ok(n_read) => end += n_read,
