@@ -1,6 +1,6 @@
 //! No strategy holds more memory than forecast.
 
-use docsphere::{Init, SphericalKMeans, Strategy, UnitRows};
+use docsphere::{Centroids, Init, SparseRows, SphericalKMeans, Strategy, UnitRows};
 use docsphere_testkit::random_rows::{RandomRows, random_rows};
 use docsphere_testkit::zipf::ZipfText;
 
@@ -52,4 +52,24 @@ fn every_part_grows_with_what_it_depends_on() {
     let varied = SphericalKMeans::params(10).n_threads(1).check().unwrap().memory_forecast(&small);
     assert!(varied.documents > base.documents, "first variation keeps a result, and needs rivals");
     assert_eq!(base.total(), base.documents + base.seeding.max(base.centroids + base.strategy));
+}
+
+/// Centroids that the caller gives may have many more entries than the rows.
+#[test]
+fn given_centroids_are_counted() {
+    let rows = ZipfText { n_docs: 100, n_terms: 3_000, n_topics: 5, mean_terms: 5, seed: 1 }.rows();
+    let dense = |n: usize| {
+        let offsets = (0..=20).map(|row| row * n as u64).collect::<Vec<_>>();
+        let terms = (0..20).flat_map(|_| 0..n as u32).collect::<Vec<_>>();
+        SparseRows::from_parts(3_000, offsets, terms, vec![1.0; 20 * n]).unwrap()
+    };
+    let given = Init::Given(Centroids::from_rows(dense(2_500)));
+    for &strategy in Strategy::ALL {
+        let params = SphericalKMeans::params(20).init(given.clone()).strategy(strategy).n_threads(1);
+        let params = params.max_iter(1).check().unwrap();
+        let fit = params.fit(&rows).unwrap();
+        let held = fit.trace.iterations[0].strategy_bytes;
+        let forecast = params.memory_forecast(&rows).strategy;
+        assert!(held <= forecast, "{strategy}: {held} held, {forecast} forecast");
+    }
 }

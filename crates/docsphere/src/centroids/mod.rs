@@ -15,6 +15,10 @@ use crate::error::Result;
 use crate::ids::ClusterId;
 use crate::vectors::{Row, SparseRows, UnitRows};
 
+/// The greatest number of clusters, also of small ones before merges: `drift` packs the number of a
+/// column into 24 bits of a posting.
+pub(crate) const MAX_CLUSTERS: usize = 1 << 24;
+
 /// The centroids of all clusters: sparse vectors of length one, or without entries for an empty
 /// cluster.
 ///

@@ -103,6 +103,10 @@ fn sizes(params: &Params, rows: &UnitRows<'_>) -> Sizes {
         n_clusters: params.n_clusters as u64,
         n_threads: params.n_threads.unwrap_or_else(all_cores) as u64,
         n_lambdas: params.lambdas.len() as u64,
+        given_entries: match &params.init {
+            Init::Given(centroids) => centroids.nnz() as u64,
+            _ => 0,
+        },
     }
 }
 

@@ -21,9 +21,8 @@ use continued::Continued;
 use driver::Outcome;
 #[cfg(feature = "distributed")]
 pub(crate) use driver::{LoopOptions, restore, run_all};
-use params::MAX_CLUSTERS;
 
-use crate::centroids::Centroids;
+use crate::centroids::{Centroids, MAX_CLUSTERS};
 use crate::error::{Error, Result};
 use crate::labels::{Assignment, Labels};
 use crate::model::{Model, ModelInfo};

@@ -1,6 +1,7 @@
 //! Options of a fit: the only place for their names, defaults and ranges.
 
 use crate::assign::AssignerSettings;
+use crate::centroids::MAX_CLUSTERS;
 use crate::error::{Error, Result};
 use crate::fit::{Fit, FitOptions};
 use crate::record::{Effort, Refine, Strategy};
@@ -96,9 +97,6 @@ pub struct Params {
 /// Checked options: only these can fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidParams(pub(super) Params);
-
-/// `drift` packs the number of a column into 24 bits of a posting.
-pub(super) const MAX_CLUSTERS: usize = 1 << 24;
 
 impl Params {
     fn new(n_clusters: usize) -> Self {

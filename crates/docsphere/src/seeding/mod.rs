@@ -34,7 +34,7 @@ pub(crate) use sampled::{sample_of, sampled};
 pub(crate) use search::Search;
 pub(crate) use source::{Draw, Drawable, Joined, Lowered, Placed, Seed, SeedSource, add_judged};
 
-use crate::centroids::{Centroid, Centroids};
+use crate::centroids::{Centroid, Centroids, MAX_CLUSTERS};
 use crate::error::{Error, Result};
 use crate::names;
 use crate::record::SeedingSeconds;
@@ -85,7 +85,7 @@ impl Init {
             _ if n_clusters <= 1000 => 5,
             _ => 2,
         };
-        n_clusters.saturating_mul(fine)
+        n_clusters.saturating_mul(fine).min(MAX_CLUSTERS)
     }
 
     /// Candidates per step, for the greedy form.

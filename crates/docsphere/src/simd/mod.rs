@@ -29,7 +29,7 @@ mod neon;
 
 pub(crate) use level::Level;
 pub use level::Simd;
-pub(crate) use packing::{Packed, Packing};
+pub(crate) use packing::{GREATEST, Packed, Packing};
 pub(crate) use prefetch::prefetch;
 pub(crate) use tile::{
     Line, Lookup, Rest, Span, Spans, TILE, Tile, TileSums, Weighted, byte_of, greatest_of_eights,

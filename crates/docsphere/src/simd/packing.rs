@@ -1,15 +1,13 @@
 //! Entries of rows in 4 bytes: the number of the term, and the value rounded up.
 //!
 //! The low bits are the value in equal steps, the high bits the number: as many bits as the numbers
-//! need, the rest (16 at most) for values. A value `x` up to `1 + UNIT_TOLERANCE` becomes the
-//! smallest number of steps `u` for which the computed `u * step` is at least `x`, so what is
+//! need, the rest (16 at most) for values. A value `x` up to [`GREATEST`] becomes the smallest
+//! number of steps `u` for which the computed `u * step` is at least `x`, so what is
 //! unpacked is never less than what was packed, whatever the rounding. It is greater by at most
 //! [`Packing::step`]: `step` is rounded once and the product once, both of relative 2^-24.
 //!
 //! A vocabulary of 500,000 terms leaves 13 bits: steps of 1/8191. The greatest possible vocabulary,
 //! of 2^28 terms, leaves 4.
-
-use crate::vectors::UNIT_TOLERANCE;
 
 /// How entries are packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +25,9 @@ pub(crate) struct Packed<'a> {
     pub(crate) packing: Packing,
 }
 
+/// The greatest value that can be packed: that of a row of length one, within a tolerance.
+pub(crate) const GREATEST: f64 = 1.0 + 5e-7;
+
 /// Values have at most this many bits: all of them are exact in an f32.
 const MOST_VALUE_BITS: u32 = 16;
 
@@ -37,8 +38,8 @@ impl Packing {
         assert!(number_bits <= 28, "more terms than a matrix may have");
         let value_bits = (u32::BITS - number_bits).min(MOST_VALUE_BITS);
         let most = f64::from((1u32 << value_bits) - 1);
-        // More than the longest row by so much that rounding cannot take it back.
-        Packing { value_bits, step: ((1.0 + 2.0 * UNIT_TOLERANCE) / most) as f32 }
+        // Beyond the greatest value by so much that rounding cannot take it back.
+        Packing { value_bits, step: ((2.0 * GREATEST - 1.0) / most) as f32 }
     }
 
     /// An entry. A value below zero becomes zero.
@@ -87,6 +88,8 @@ impl<'a> Packed<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TOLERANCE: f64 = GREATEST - 1.0;
     use proptest::prelude::*;
 
     proptest! {
@@ -95,7 +98,7 @@ mod tests {
             n_terms in prop_oneof![1usize..100, 1usize..=1 << 28],
             share in 0.0f64..1.0,
             value in prop_oneof![
-                0.0f32..=1.0, 1e-38f32..1e-3, Just(1.0 + UNIT_TOLERANCE as f32),
+                0.0f32..=1.0, 1e-38f32..1e-3, Just(1.0 + TOLERANCE as f32),
                 (0u32..=1 << 16).prop_map(|steps| steps as f32 / 65_535.0),
             ],
         ) {
@@ -109,7 +112,7 @@ mod tests {
                 let (packed, value) = (f64::from(packing.value_of(entry)), f64::from(value));
                 prop_assert!(value <= packed, "{} is below {}", packed, value);
                 prop_assert!(packed <= value + f64::from(packing.step) * (1.0 + 1e-6));
-                prop_assert!(packed <= 1.0 + 3.0 * UNIT_TOLERANCE);
+                prop_assert!(packed <= 1.0 + 3.0 * TOLERANCE);
             }
         }
     }

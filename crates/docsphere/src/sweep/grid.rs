@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::centroids::MAX_CLUSTERS;
 use crate::error::{Error, Result};
 
 /// Values of a range without a number of values.
@@ -10,9 +11,6 @@ const DEFAULT_VALUES: usize = 10;
 
 /// The most values of a grid.
 const MAX_VALUES: usize = 100;
-
-/// The greatest number of clusters, as of a fit.
-const MAX_CLUSTERS: usize = 1 << 24;
 
 /// First digits of numbers that people like, and the end of the decade.
 const ROUND: [f64; 12] = [1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0];

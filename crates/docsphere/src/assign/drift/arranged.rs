@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::simd::{Packed, Packing};
-use crate::vectors::UnitRows;
+use crate::simd::{GREATEST, Packed, Packing};
+use crate::vectors::{UNIT_TOLERANCE, UnitRows};
 
 /// Ranks of terms by document frequency, the most frequent first.
 #[derive(Default)]
@@ -66,6 +66,7 @@ impl Arranged {
     /// Packs the rows of these documents, in this order.
     pub(super) fn new(rows: &UnitRows<'_>, ranks: &TermRanks, docs: Vec<u32>) -> Self {
         let offsets = offsets(rows, &docs);
+        const { assert!(1.0 + UNIT_TOLERANCE <= GREATEST, "every value of a unit row can be packed") };
         let packing = Packing::for_terms(rows.n_terms());
         let mut entries = vec![0u32; offsets[docs.len()] as usize];
         let mut tasks = Vec::new();

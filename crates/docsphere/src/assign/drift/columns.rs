@@ -55,7 +55,7 @@ use rayon::prelude::*;
 use super::arranged::TermRanks;
 use crate::assign::Sizes;
 use crate::assign::term_ranges::TermRanges;
-use crate::centroids::Centroids;
+use crate::centroids::{Centroids, MAX_CLUSTERS};
 use crate::simd::{self, Line, Lookup, Packed, TILE};
 use crate::vectors::Row;
 
@@ -172,6 +172,7 @@ impl Columns {
         clusters: &[u32],
         group_len: usize,
     ) {
+        assert!(clusters.len() <= MAX_CLUSTERS, "a posting has no room for the number of a column");
         let n_terms = centroids.n_terms();
         self.n_columns = clusters.len();
         self.group_len = group_len;

@@ -227,7 +227,9 @@ impl Scratch {
         // The sum that a column as similar as the m-th has at least, if that is known.
         let lowest = |near: &[Near]| {
             let (_, similarity) = near.get(block.m - 1)?;
-            Some((similarity * UNITS).floor() as i64 - centroid.nnz() as i64 - 1)
+            let sum = (similarity * UNITS).floor() as i64 - centroid.nnz() as i64 - 1;
+            // Sums end there.
+            Some(sum.min(i64::from(u16::MAX)))
         };
         centroid.iter().for_each(|(term, value)| self.dense[term as usize] = value);
         self.similar.clear();

@@ -6,7 +6,7 @@
 
 use super::merge::{ALL_PAIRS, cut, merged};
 use super::{Driver, History, Params, Run, is_set};
-use crate::centroids::{Centroid, Centroids};
+use crate::centroids::{Centroid, Centroids, MAX_CLUSTERS};
 use crate::clock::Clock;
 use crate::error::{ErrorKind, Result};
 use crate::fit::starts::Starts;
@@ -33,8 +33,8 @@ impl Driver<'_> {
 
     /// The clusters of the best run, with new small clusters beside them, merged again.
     pub(super) fn perturbed(&mut self, number: usize, best: Centroids) -> Result<Centroids> {
-        let n_new = self.params.n_clusters.div_ceil(NEW_SHARE);
         let mut list = best.without_empty().into_list();
+        let n_new = self.params.n_clusters.div_ceil(NEW_SHARE).min(MAX_CLUSTERS - list.len());
         list.extend(sampled(self.shards, n_new, self.params.seed, number)?.into_iter().flatten());
         self.merged_again(number, Centroids::new(self.facts.n_terms, list))
     }
