@@ -15,7 +15,8 @@ pub(crate) fn listen() {
     if let Ok(file) = env::var("DOCSPHERE_FAIL_LIST") {
         docsphere::watch_fail_points(move |name| {
             let list = OpenOptions::new().create(true).append(true).open(&file);
-            let _ = list.and_then(|mut list| writeln!(list, "{name}"));
+            // In one piece: several threads pass points at the same time.
+            let _ = list.and_then(|mut list| list.write_all(format!("{name}\n").as_bytes()));
         });
     } else if let Ok(wanted) = env::var("DOCSPHERE_FAIL_AT") {
         let (name, number) = wanted.rsplit_once(':').expect("DOCSPHERE_FAIL_AT=NAME:N");

@@ -145,15 +145,16 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     trace_ : dict
         The record of `fit`. ``runs`` has an item per run, with ``run``,
-        ``objective``, ``n_iter``, ``stop`` (why it ended) and
-        ``seeding_seconds``; ``best_run`` is the one that was kept, ``iterations``
-        are its iterations. Number 0 is the assignment to the seeds. Each has
+        ``objective``, ``n_iter``, ``stop`` (why it ended),
+        ``seeding_seconds`` and ``seeding_phases`` (where these went); ``best_run``
+        is the one that was kept, ``iterations`` are its iterations. Number 0 is
+        the assignment to the seeds. Each has
         ``iteration``, ``strategy``, ``filters_off``, ``moved_docs``,
         ``changed_clusters``, ``unsettled_docs``, ``refilled_clusters``,
         ``similarities``, ``postings``, ``skipped_docs``, ``objective``,
         ``max_squared_movement``, ``seconds`` (of ``update``, ``prepare`` and
-        ``assign``) and ``strategy_bytes``; with "index" and "ncc-index" also
-        ``index``.
+        ``assign``; where "drift" is used, ``phases`` has the parts of the last two)
+        and ``strategy_bytes``; with "index" and "ncc-index" also ``index``.
 
     n_features_in_ : int
         The number of columns seen by `fit`.
