@@ -22,8 +22,10 @@ use crate::assign::{LANES, Postings, most_nearest_bytes, nearest};
 use crate::centroids::Centroids;
 use crate::ids::ClusterId;
 
-/// From this many centroids on, bounds pay off.
-const BOUNDED_FROM: usize = 256;
+/// From this many centroids on, bounds are used. For 5,000 of abstracts they gain little, and for
+/// 5,000 of a million tweets the summary took 11.6 s with them and 7.4 s without; they pay for
+/// 20,000 of abstracts. In between nothing was measured.
+const BOUNDED_FROM: usize = 8192;
 
 /// Bounds do not pay off if more than one in so many centroids is a neighbour.
 const MOST_SHARE: usize = 4;
