@@ -14,6 +14,8 @@
 //! [`plain_words`] adds to these rules what people take for words: names with signs (`C++`,
 //! `AT&T`), and words of scripts without spaces, of which Unicode's rules make single characters.
 
+use std::ops::Range;
+
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -32,7 +34,7 @@ pub(super) fn unicode_words<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
 #[inline]
 pub(super) fn plain_words<'a>(text: &'a str, unspaced: Unspaced, mut word: impl FnMut(&'a str)) {
     stretches(text, &mut word, ascii_words::<true, _>, |text, word| {
-        general_plain_words(text, unspaced, word)
+        general_plain_words(text, 0..text.len(), unspaced, word);
     });
 }
 
@@ -64,8 +66,14 @@ fn general_words(text: &str) -> impl Iterator<Item = &str> {
     text.unicode_words().filter(|word| !word.starts_with(char::is_whitespace))
 }
 
-/// [`plain_words`] of any text.
-fn general_plain_words<'a, F: FnMut(&'a str)>(text: &'a str, unspaced: Unspaced, word: &mut F) {
+/// [`plain_words`] of a part of any text. Signs after a word count even if the part ends with the
+/// word. Returns where the last word ends.
+fn general_plain_words<'a, F: FnMut(&'a str)>(
+    text: &'a str,
+    part: Range<usize>,
+    unspaced: Unspaced,
+    word: &mut F,
+) -> usize {
     // Where the characters of a run without spaces begin, and where it ends.
     let mut run: Vec<usize> = Vec::new();
     let finish = |run: &mut Vec<usize>, word: &mut F| {
@@ -77,15 +85,15 @@ fn general_plain_words<'a, F: FnMut(&'a str)>(text: &'a str, unspaced: Unspaced,
             run.clear();
         }
     };
-    let mut from = 0;
-    for found in general_words(text) {
+    let mut from = part.start;
+    for found in general_words(&text[part]) {
         // Words are slices of the text.
         let start = found.as_ptr() as usize - text.as_ptr() as usize;
         let end = start + found.len();
         if start < from {
             // Belongs to a name with a sign, all of it or its beginning (`AT&T's`).
             if from < end {
-                general_plain_words(&text[from..end], unspaced, word);
+                from = general_plain_words(text, from..end, unspaced, word);
             }
             continue;
         }
@@ -103,6 +111,7 @@ fn general_plain_words<'a, F: FnMut(&'a str)>(text: &'a str, unspaced: Unspaced,
         word(&text[start..from]);
     }
     finish(&mut run, word);
+    from
 }
 
 /// The number of bytes that belong to the word from `start` to `end` in addition: the signs of
@@ -274,6 +283,8 @@ mod tests {
             ("AT&T R&D, Q&A: B&B AT&Town cats&dogs a&b; x&", "AT&T|R&D|Q&A|B&B|AT|Town|cats|dogs|a|b|x"),
             ("AT&T's a&a.Z.b", "AT&T|s|a&a|Z.b"),
             ("“AT&T's” “a&a.Z.b”", "AT&T|s|a&a|Z.b"),
+            ("a&Z.c#1 a&Z.c&d a&Z.c&d.g++", "a&Z|c#|1|a&Z|c&d|a&Z|c&d|g++"),
+            ("“a&Z.c#1” “a&Z.c&d” “a&Z.c&d.g++”", "a&Z|c#|1|a&Z|c&d|a&Z|c&d|g++"),
             ("“C++” “R&D” “C#”é c#é é&a", "C++|R&D|C#|é|c|é|é|a"),
         ] {
             assert_eq!(plain(text, Unspaced::Bigrams).join("|"), expected, "{text}");
@@ -346,7 +357,9 @@ mod tests {
             }
             prop_assert_eq!(words(&text), general_words(&text).collect::<Vec<_>>());
             let mut expected = Vec::new();
-            general_plain_words(&text, Unspaced::Bigrams, &mut |word: &str| expected.push(word.to_owned()));
+            general_plain_words(&text, 0..text.len(), Unspaced::Bigrams, &mut |word: &str| {
+                expected.push(word.to_owned());
+            });
             prop_assert_eq!(plain(&text, Unspaced::Bigrams), expected);
         }
     }
