@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use docsphere::{
-    ClusterSummary, ErrorKind, Labels, MAP_NEIGHBOURS, MergeTree, Model, Silhouette, SummaryOptions,
-    UnitRows, summarize,
+    ClusterSummary, ErrorKind, Ids, Labels, MAP_NEIGHBOURS, MergeTree, Model, Neighbour, Silhouette,
+    SummaryOptions, UnitRows, summarize,
 };
 
 use crate::assignments::rounded;
@@ -22,7 +22,7 @@ pub struct Clustering<'a> {
     /// The documents.
     pub rows: &'a UnitRows<'a>,
     /// Their ids, one per row.
-    pub ids: &'a [String],
+    pub ids: &'a Ids,
     /// Their clusters, one per row.
     pub labels: &'a Labels,
     /// Their similarities to their centroids, one per row.
@@ -86,31 +86,52 @@ impl Description {
         phases: &mut Phases,
     ) -> docsphere::Result<Self> {
         let Clustering { rows, ids, labels, similarities, model, n_copies, objective } = *clustering;
-        let options = Self::summary_options(options, model.centroids().n_clusters(), wants_map);
+        let n_clusters = model.centroids().n_clusters();
+        let options = Self::summary_options(options, n_clusters, wants_map);
         let documents_only = options.n_neighbours(0);
-        let mut summaries =
-            phases.time("documents", || summarize(rows, labels, similarities, model, documents_only))?;
-        let neighbours = phases.time("neighbours", || model.neighbours(options.n_neighbours));
-        summaries.iter_mut().zip(neighbours).for_each(|(summary, near)| summary.neighbours = near);
-        if let Some(n_copies) = n_copies {
-            let documents = summaries
-                .iter_mut()
-                .flat_map(|summary| summary.representatives.iter_mut().chain(&mut summary.least_typical));
-            for document in documents {
-                document.n_duplicates += u64::from(n_copies[document.doc.index()]);
-            }
-        }
         let totals =
             Totals { n_documents: rows.n_rows(), n_without_terms: rows.zero_rows().len(), objective };
         let documents = |numbers: &[u64]| {
             let mut texts = texts(numbers);
             let document = |number: &u64| ShownDocument {
-                id: ids[*number as usize].clone(),
+                id: ids[*number as usize].to_owned(),
                 text: texts.remove(number),
             };
             Ok::<_, docsphere::Error>(numbers.iter().map(document).collect())
         };
-        let mut description = Self::described(&summaries, model, totals, wants_map, documents, phases)?;
+        let neighbours = phases.time("neighbours", || model.neighbours(options.n_neighbours));
+        let mut is_used = vec![false; n_clusters];
+        for &label in labels.as_slice() {
+            if let Some(used) = usize::try_from(label).ok().and_then(|label| is_used.get_mut(label)) {
+                *used = true;
+            }
+        }
+        let near: Vec<&[Neighbour]> = neighbours.iter().map(Vec::as_slice).collect();
+        let map_seed = wants_map.then_some(model.info().seed);
+        let (told, shape) = Shape::beside(
+            model,
+            &near,
+            |cluster| !is_used[cluster],
+            map_seed,
+            || {
+                let mut summaries = phases
+                    .time("documents", || summarize(rows, labels, similarities, model, documents_only))?;
+                if let Some(n_copies) = n_copies {
+                    let documents = summaries.iter_mut().flat_map(|summary| {
+                        summary.representatives.iter_mut().chain(&mut summary.least_typical)
+                    });
+                    for document in documents {
+                        document.n_duplicates += u64::from(n_copies[document.doc.index()]);
+                    }
+                }
+                check_numbers(&summaries, model, totals)?;
+                let told = Told::new(&summaries, model, documents, phases)?;
+                Ok::<_, docsphere::Error>((summaries, told))
+            },
+        );
+        let (mut summaries, told) = told?;
+        summaries.iter_mut().zip(neighbours).for_each(|(summary, near)| summary.neighbours = near);
+        let mut description = Self::put_together(&summaries, model, totals, &told, shape, phases)?;
         for (&label, &n_copies) in labels.as_slice().iter().zip(n_copies.unwrap_or_default()) {
             if let Ok(cluster) = usize::try_from(label) {
                 description.clusters.clusters[cluster].copies += u64::from(n_copies);
@@ -154,34 +175,28 @@ impl Description {
         wants_map: bool,
         documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
     ) -> Result<Self, E> {
-        Self::described(summaries, model, totals, wants_map, documents, &mut Phases::default())
+        check_numbers(summaries, model, totals)?;
+        let phases = &mut Phases::default();
+        let near: Vec<&[Neighbour]> = summaries.iter().map(|summary| &summary.neighbours[..]).collect();
+        let is_empty = |cluster: usize| summaries[cluster].size == 0;
+        let map_seed = wants_map.then_some(model.info().seed);
+        let (told, shape) = Shape::beside(model, &near, is_empty, map_seed, || {
+            Told::new(summaries, model, documents, phases)
+        });
+        Ok(Self::put_together(summaries, model, totals, &told?, shape, phases)?)
     }
 
-    fn described<E: From<docsphere::Error>>(
+    fn put_together(
         summaries: &[ClusterSummary],
         model: &Model,
         totals: Totals,
-        wants_map: bool,
-        documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
+        told: &Told,
+        shape: Shape,
         phases: &mut Phases,
-    ) -> Result<Self, E> {
+    ) -> docsphere::Result<Self> {
         let Totals { n_documents, n_without_terms, objective } = totals;
         let (info, n_clusters) = (model.info(), summaries.len());
-        check(n_clusters == model.centroids().n_clusters(), "the number of summaries", || {
-            (format!("{}, one for each cluster", model.centroids().n_clusters()), n_clusters)
-        })?;
         let n_labelled: usize = summaries.iter().map(|summary| summary.size).sum();
-        check(n_labelled + n_without_terms <= n_documents, "the number of documents", || {
-            let least = n_labelled + n_without_terms;
-            (format!("at least {least}, those in clusters and those without terms"), n_documents)
-        })?;
-        let stems = Stems::new(model)?;
-        let (sample, shown) = phases.time("texts", || {
-            let sample = Sample::new(summaries, model, &stems)?;
-            let shown = read_documents(summaries, &sample, documents)?;
-            Ok::<_, E>((sample, shown))
-        })?;
-        let cluster_names = phases.time("names", || Names::new(summaries, model, sample, &stems));
         let clusters = ClustersFile {
             n_documents,
             n_terms: model.centroids().n_terms(),
@@ -197,17 +212,17 @@ impl Description {
             n_empty_clusters: summaries.iter().filter(|summary| summary.size == 0).count(),
             passages: None,
             duplicates: None,
-            clusters: clusters::entries(summaries, model, &shown, &cluster_names),
+            clusters: clusters::entries(summaries, model, &told.shown, &told.names),
         };
-        drop(shown);
-        // Both have parts that take one thread.
-        let ((map, map_seconds), (groups, groups_seconds)) = rayon::join(
-            || timed(|| wants_map.then(|| MapFile::new(summaries, info.seed))),
-            || timed(|| GroupsFile::new(model, summaries, &clusters.clusters, &cluster_names)),
-        );
-        phases.note("groups", groups_seconds);
-        phases.note("map", map_seconds);
-        Ok(Description { clusters, groups: groups?, map })
+        phases.note("tree", shape.tree.1);
+        let groups = phases.time("groups", || {
+            GroupsFile::new(model, summaries, &shape.tree.0, &clusters.clusters, &told.names)
+        })?;
+        let map = shape.map.map(|(map, seconds)| {
+            phases.note("map", seconds);
+            map
+        });
+        Ok(Description { clusters, groups, map })
     }
 
     /// Adds the similarity below which documents were [set apart](crate::set_outliers_apart) as
@@ -283,6 +298,76 @@ impl Description {
     }
 }
 
+/// What only depends on the neighbours of clusters, with its seconds: much of it takes few threads,
+/// so it is found beside what is read of the documents.
+struct Shape {
+    tree: (MergeTree, f64),
+    map: Option<(MapFile, f64)>,
+}
+
+impl Shape {
+    /// Does some work on this thread, and finds the shape on the others. A map is wanted if it has
+    /// a seed; `is_empty` says which clusters have no documents.
+    fn beside<T>(
+        model: &Model,
+        neighbours: &[&[Neighbour]],
+        is_empty: impl Fn(usize) -> bool + Sync,
+        map_seed: Option<u64>,
+        work: impl FnOnce() -> T,
+    ) -> (T, Self) {
+        let (mut tree, mut map) = (None, None);
+        let done = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| tree = Some(timed(|| MergeTree::from_neighbours(model, neighbours))));
+            if let Some(seed) = map_seed {
+                let (map, is_empty) = (&mut map, &is_empty);
+                scope.spawn(move |_| {
+                    *map = Some(timed(|| MapFile::of_neighbours(neighbours, is_empty, seed)));
+                });
+            }
+            work()
+        });
+        (done, Shape { tree: tree.expect("the scope has ended"), map })
+    }
+}
+
+/// What is known of the documents that are shown or in the sample.
+struct Told {
+    shown: BTreeMap<u64, ShownDocument>,
+    names: Names,
+}
+
+impl Told {
+    fn new<E: From<docsphere::Error>>(
+        summaries: &[ClusterSummary],
+        model: &Model,
+        documents: impl FnMut(&[u64]) -> Result<Vec<ShownDocument>, E>,
+        phases: &mut Phases,
+    ) -> Result<Self, E> {
+        let stems = Stems::new(model)?;
+        let (sample, shown) = phases.time("texts", || {
+            let sample = Sample::new(summaries, model, &stems)?;
+            let shown = read_documents(summaries, &sample, documents)?;
+            Ok::<_, E>((sample, shown))
+        })?;
+        let names = phases.time("names", || Names::new(summaries, model, sample, &stems));
+        Ok(Told { shown, names })
+    }
+}
+
+/// Refuses summaries of another number of clusters, or of more documents than there are.
+fn check_numbers(summaries: &[ClusterSummary], model: &Model, totals: Totals) -> docsphere::Result<()> {
+    let Totals { n_documents, n_without_terms, .. } = totals;
+    let n_clusters = summaries.len();
+    check(n_clusters == model.centroids().n_clusters(), "the number of summaries", || {
+        (format!("{}, one for each cluster", model.centroids().n_clusters()), n_clusters)
+    })?;
+    let n_labelled: usize = summaries.iter().map(|summary| summary.size).sum();
+    check(n_labelled + n_without_terms <= n_documents, "the number of documents", || {
+        let least = n_labelled + n_without_terms;
+        (format!("at least {least}, those in clusters and those without terms"), n_documents)
+    })
+}
+
 /// Refuses parts that do not belong together; `found` says what is expected, and what there is.
 fn check(is_fit: bool, what: &'static str, found: impl FnOnce() -> (String, usize)) -> docsphere::Result<()> {
     if is_fit {
@@ -354,7 +439,7 @@ mod tests {
             (vec![0, 2, 4, 6, 7, 7], vec![0, 1, 0, 2, 3, 4, 3], vec![1.0, 2.0, 3.0, 1.0, 1.0, 1.0, 1.0]);
         let rows = UnitRows::new(SparseRows::from_parts(5, parts.0, parts.1, parts.2).unwrap());
         let fit = SphericalKMeans::params(2).fit(&rows).unwrap();
-        let ids: Vec<String> = (0..5).map(|number| format!("d{number}")).collect();
+        let ids: Ids = (0..5).map(|number| format!("d{number}")).collect();
         let clustering = Clustering {
             rows: &rows,
             ids: &ids,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use docsphere::{ClusterSummary, MemoryLimit, Merge, MergeTree, Model, Neighbour, group_keywords};
+use docsphere::{ClusterSummary, MemoryLimit, Merge, MergeTree, Model, group_keywords};
 use serde::{Deserialize, Serialize};
 
 use crate::assignments::{ReadAssignment, rounded};
@@ -98,21 +98,20 @@ impl MergeEntry {
 }
 
 impl GroupsFile {
-    /// Joins the clusters of a model, and cuts the tree at the default level: as many groups as a
+    /// Names the nodes of the tree, and cuts it at the default level: as many groups as a
     /// group has clusters on average; more, up to twice as many, if a group of several clusters
     /// would have more than half of the documents; one if the tree has no structure.
     pub(crate) fn new(
         model: &Model,
         summaries: &[ClusterSummary],
+        tree: &MergeTree,
         clusters: &[ClusterEntry],
         cluster_names: &Names,
     ) -> docsphere::Result<Self> {
-        let neighbours: Vec<&[Neighbour]> = summaries.iter().map(|summary| &summary.neighbours[..]).collect();
-        let tree = MergeTree::from_neighbours(model, &neighbours);
-        let keywords = group_keywords(model, summaries, &tree, NAME_KEYWORDS);
+        let keywords = group_keywords(model, summaries, tree, NAME_KEYWORDS);
         let keywords = &keywords[tree.n_clusters()..];
-        let n_groups = default_groups(&tree, clusters)?;
-        let order = naming_order(&tree, &tree.cut_balanced(n_groups, &sizes(clusters))?.nodes);
+        let n_groups = default_groups(tree, clusters)?;
+        let order = naming_order(tree, &tree.cut_balanced(n_groups, &sizes(clusters))?.nodes);
         let names = cluster_names.of_groups(model, keywords, &order);
         let merges = tree.merges().iter().zip(names).zip(keywords);
         let merges = merges.map(|((&merge, name), terms)| MergeEntry {
@@ -125,8 +124,8 @@ impl GroupsFile {
                 .collect(),
         });
         let merges = merges.collect();
-        let mut groups = Self::cut(&tree, merges, clusters, n_groups)?;
-        groups.structure = Some(rounded(tree.structure(square_root(&tree))));
+        let mut groups = Self::cut(tree, merges, clusters, n_groups)?;
+        groups.structure = Some(rounded(tree.structure(square_root(tree))));
         Ok(groups)
     }
 

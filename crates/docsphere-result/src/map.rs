@@ -21,10 +21,18 @@ pub struct MapFile {
 impl MapFile {
     /// Computes the positions from summaries with [`MAP_NEIGHBOURS`] neighbours.
     pub fn new(summaries: &[ClusterSummary], seed: u64) -> Self {
-        let of = |summary: &ClusterSummary| {
-            if summary.size > 0 { summary.neighbours.clone() } else { Vec::new() }
-        };
-        let neighbours: Vec<Vec<Neighbour>> = summaries.iter().map(of).collect();
+        let neighbours: Vec<&[Neighbour]> = summaries.iter().map(|summary| &summary.neighbours[..]).collect();
+        Self::of_neighbours(&neighbours, |cluster| summaries[cluster].size == 0, seed)
+    }
+
+    /// The same from the nearest clusters of each cluster. `is_empty` says which have no documents.
+    pub(crate) fn of_neighbours(
+        neighbours: &[&[Neighbour]],
+        is_empty: impl Fn(usize) -> bool,
+        seed: u64,
+    ) -> Self {
+        let of = |cluster: usize| if is_empty(cluster) { Vec::new() } else { neighbours[cluster].to_vec() };
+        let neighbours: Vec<Vec<Neighbour>> = (0..neighbours.len()).map(of).collect();
         MapFile { seed, places: cluster_places(&neighbours, seed) }
     }
 

@@ -121,7 +121,8 @@ pub struct Seconds {
 }
 
 /// Time of the phases after the iterations, in seconds, in their order: parts of
-/// [`summarize`](Seconds::summarize) and [`write`](Seconds::write). Groups and the map overlap.
+/// [`summarize`](Seconds::summarize) and [`write`](Seconds::write). The tree and the map overlap
+/// with documents, texts and names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Phases(Vec<(&'static str, f64)>);
 

@@ -13,8 +13,8 @@
 //! that costs less than an earlier one, since its groups were no neighbours, gets the height of the
 //! earlier one: heights never fall.
 //!
-//! **Cost.** All pairs of centroids, or of means, each once (`model/pairs.rs`), on all threads; the
-//! merges on one: about a second for 20,000 clusters of abstracts.
+//! **Cost.** All pairs of centroids, or of means, each once (`model/pairs.rs`), and merges with
+//! neighbours on all threads; the merges of all pairs on one: 0.3 seconds for 5,000.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

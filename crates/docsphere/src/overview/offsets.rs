@@ -21,8 +21,10 @@
 //!
 //! **Cost.** One dot product of each row with at most [`MAX_DISC_NEIGHBOURS`] centroids: they are
 //! merged into one table per cluster, so that a row is read once. A sort of each cluster. Memory:
-//! 12 bytes per document, and for each thread 4 bytes per term and 36 per term of the neighbours of
+//! 16 bytes per document, and for each thread 4 bytes per term and 36 per term of the neighbours of
 //! one cluster.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
@@ -66,7 +68,7 @@ impl Discs<'_> {
     /// is the number of entries of all centroids together.
     pub fn forecast_bytes(n_docs: usize, n_terms: usize, n_entries: u64, n_threads: usize) -> u64 {
         let lanes = 4 * MAX_DISC_NEIGHBOURS as u64 + 4;
-        12 * n_docs as u64 + n_threads as u64 * (4 * n_terms as u64 + lanes * n_entries.min(n_terms as u64))
+        16 * n_docs as u64 + n_threads as u64 * (4 * n_terms as u64 + lanes * n_entries.min(n_terms as u64))
     }
 }
 
@@ -110,39 +112,47 @@ pub fn document_offsets(
         let similarity = |doc: u32| similarities[doc as usize];
         members.sort_unstable_by(|&a, &b| similarity(b).total_cmp(&similarity(a)).then(a.cmp(&b)));
     });
-    // In the same order as the documents.
-    let mut placed = vec![[0i16; 2]; order.len()];
-    let mut tasks = Vec::new();
-    let own = split_by(&mut placed, &sizes);
-    let mut start = 0;
-    for (cluster, own) in own.into_iter().enumerate() {
-        let docs = &order[start..start + own.len()];
-        start += own.len();
-        let n_docs = docs.len();
-        for (number, (docs, places)) in docs.chunks(TASK_DOCS).zip(own.chunks_mut(TASK_DOCS)).enumerate() {
-            tasks.push(Task { cluster, n_docs, first_rank: number * TASK_DOCS, docs, places });
-        }
-    }
+    let docs = (0..rows.n_rows()).into_par_iter().with_min_len(TASK_DOCS);
+    let ranks: Vec<AtomicU32> = docs.map(|_| AtomicU32::new(0)).collect();
+    split_by(&mut order, &sizes).into_par_iter().for_each(|members| {
+        (0..).zip(members).for_each(|(rank, doc)| ranks[*doc as usize].store(rank, Relaxed));
+    });
+    drop(order);
     let place = |tables: &mut Tables, task: Task<'_>| {
         let pulls = tables.prepare(task.cluster, centroids, discs);
-        for (position, (&doc, place)) in task.docs.iter().zip(task.places).enumerate() {
+        for (&doc, place) in task.docs.iter().zip(task.places) {
             let pull = tables.pull(rows.row(doc as usize), similarities[doc as usize], &pulls);
-            let rank = (task.first_rank + position) as f64;
-            *place = placed_at(direction(pull, doc), ((rank + 0.5) / task.n_docs as f64).sqrt());
+            let rank = f64::from(ranks[doc as usize].load(Relaxed));
+            *place = placed_at(direction(pull, doc), ((rank + 0.5) / sizes[task.cluster] as f64).sqrt());
         }
     };
-    tasks.into_par_iter().for_each_init(|| Tables::new(centroids.n_terms()), place);
     let mut offsets = vec![[0; 2]; rows.n_rows()];
-    order.iter().zip(placed).for_each(|(&doc, place)| offsets[doc as usize] = place);
+    for block in rows.blocks() {
+        let labelled = block.clone().map(|doc| (labels.as_slice()[doc], doc as u32));
+        let labelled = labelled.filter(|&(label, _)| label >= 0).map(|(label, doc)| (label as u32, doc));
+        let members = ByKey::new(n_clusters, labelled);
+        let sizes: Vec<usize> = (0..n_clusters as u32).map(|cluster| members.of(cluster).len()).collect();
+        let order = members.into_values();
+        // In the same order as the documents.
+        let mut placed = vec![[0i16; 2]; order.len()];
+        let mut tasks = Vec::new();
+        let mut start = 0;
+        for (cluster, own) in split_by(&mut placed, &sizes).into_iter().enumerate() {
+            let docs = &order[start..start + own.len()];
+            start += own.len();
+            for (docs, places) in docs.chunks(TASK_DOCS).zip(own.chunks_mut(TASK_DOCS)) {
+                tasks.push(Task { cluster, docs, places });
+            }
+        }
+        tasks.into_par_iter().for_each_init(|| Tables::new(centroids.n_terms()), place);
+        order.iter().zip(placed).for_each(|(&doc, place)| offsets[doc as usize] = place);
+    }
     Ok(offsets)
 }
 
-/// Some documents of a cluster, in the order of their ranks.
+/// Some documents of a cluster.
 struct Task<'a> {
     cluster: usize,
-    /// The number of all documents of the cluster.
-    n_docs: usize,
-    first_rank: usize,
     docs: &'a [u32],
     places: &'a mut [[i16; 2]],
 }

@@ -18,11 +18,17 @@
 //! If the neighbours leave too many groups without any other, the smallest groups merge, on a tie
 //! the first. (It takes more than `61 * ALL_PAIRS` clusters.)
 //!
-//! Everything that one thread does is of the size of one merge; which merges come in which order
-//! does not depend on threads.
+//! Merges come in rounds, whose work is done on all threads: two groups that are each other's
+//! nearest merge, whatever the others do. A union is hardly ever nearer to a third group than its
+//! parts were, so this gives the groups that one merge after the other gives. Of a round only the
+//! nearest pairs merge, at most a quarter of the merges that are left, so that none merges that
+//! would not before few enough groups are left. Which merges come in which order does not depend
+//! on threads: each list is changed by one task, and dot products are added up in an order that is
+//! the same seen from either group.
 //!
-//! **Cost.** For k clusters with m neighbours: `k m` numbers to begin with, then for each merge the
-//! partners of two groups and a path in a tournament of all groups, on one thread.
+//! **Cost.** For k clusters with m neighbours: `k m` numbers to begin with, then dozens of rounds.
+//! In each every list is read once, and those with a group that has merged are changed. One thread
+//! alone only moves the lists of groups that merge.
 //! Memory: 8 bytes per neighbour, in both directions, and about 100 per cluster.
 
 use std::cmp::{Ordering, Reverse};
@@ -34,6 +40,15 @@ use crate::by_key::ByKey;
 
 /// Neighbours of a cluster.
 pub(super) const NEIGHBOURS: usize = 60;
+
+/// Of the merges that are left, at most one in so many is in the next round.
+const PART_OF_LEFT: usize = 4;
+
+/// Of the groups that are each other's nearest, the same.
+const PART_OF_MUTUAL: usize = 2;
+
+/// Groups per task, at least.
+const MIN_GROUPS: usize = 64;
 
 /// A merge of two groups. A group has the number of its first cluster, as a place in the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,14 +72,32 @@ struct Partner {
 pub(super) fn unions(neighbours: &[Vec<(u32, f32)>], n_groups: usize) -> Vec<Union> {
     let mut groups = Groups::new(neighbours);
     let mut unions = Vec::new();
-    let mut n_left = neighbours.len();
-    while n_left > n_groups.max(1) {
-        let Some(union) = groups.nearest().or_else(|| groups.smallest()) else { break };
-        groups.merge(union);
-        unions.push(union);
-        n_left -= 1;
+    let n_merges = neighbours.len().saturating_sub(n_groups.max(1));
+    while unions.len() < n_merges {
+        let round = groups.round(n_merges - unions.len());
+        if round.is_empty() {
+            break;
+        }
+        groups.merge(&round);
+        unions.extend(round);
     }
+    let mut unions = in_order(unions, neighbours.len());
+    groups.merge_smallest(n_merges, &mut unions);
     unions
+}
+
+/// The same unions, the nearest first; each after those of its parts.
+fn in_order(unions: Vec<Union>, n_clusters: usize) -> Vec<Union> {
+    let mut heights = vec![0.0f64; n_clusters];
+    let with_height = |union: Union| {
+        let height = union.square.max(heights[union.a as usize]).max(heights[union.b as usize]);
+        heights[union.a as usize] = height;
+        (height, union)
+    };
+    let mut unions: Vec<(f64, Union)> = unions.into_iter().map(with_height).collect();
+    // Stable: of equal heights the earlier one stays first.
+    unions.sort_by(|x, y| x.0.total_cmp(&y.0));
+    unions.into_iter().map(|(_, union)| union).collect()
 }
 
 /// The state of the merges.
@@ -73,41 +106,135 @@ struct Groups {
     sizes: Vec<u32>,
     /// The squared length of the sum of each.
     squares: Vec<f64>,
-    /// Ascending. If a has b, then b has a.
+    /// Ascending. If a has b, then b has a, with the same bits.
     partners: Vec<Vec<Partner>>,
     /// The nearest partner of each.
     best: Vec<Option<Union>>,
-    /// The groups whose nearest partners are nearest: from the place `first_leaf` on the groups
-    /// themselves, before that the better one of the places `2 i` and `2 i + 1`.
-    winners: Vec<u32>,
-    first_leaf: usize,
-    /// The groups by size, once nobody has a partner.
-    alone: Option<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// What each group does in this round.
+    roles: Vec<Role>,
+    /// The union of each group: itself, or the smaller part.
+    into: Vec<u32>,
+}
+
+/// What a group does in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Role {
+    #[default]
+    Stays,
+    /// Merges, and names the union.
+    First,
+    /// Merges with a smaller number.
+    Second,
 }
 
 impl Groups {
     fn new(neighbours: &[Vec<(u32, f32)>]) -> Self {
         let n = neighbours.len();
-        let first_leaf = n.next_power_of_two();
         let mut groups = Groups {
             sizes: vec![1; n],
             squares: vec![1.0; n],
             partners: in_both_directions(neighbours),
             best: Vec::new(),
-            winners: vec![0; 2 * first_leaf],
-            first_leaf,
-            alone: None,
+            roles: vec![Role::Stays; n],
+            into: (0..n as u32).collect(),
         };
-        groups.best = (0..n as u32).into_par_iter().map(|group| groups.best_of(group)).collect();
-        for leaf in 0..first_leaf {
-            groups.winners[first_leaf + leaf] = leaf.min(n.max(1) - 1) as u32;
-        }
-        (1..first_leaf).rev().for_each(|place| groups.play(place));
+        let sums = groups.sums();
+        let best =
+            (0..n as u32).into_par_iter().map(|group| sums.best_of(group, &groups.partners[group as usize]));
+        groups.best = best.collect();
         groups
     }
 
+    fn sums(&self) -> Sums<'_> {
+        Sums { sizes: &self.sizes, squares: &self.squares }
+    }
+
+    /// The unions of the next round, the nearest first, if so many merges are left.
+    fn round(&self, n_left: usize) -> Vec<Union> {
+        let mutual = |group: usize| {
+            let union = self.best[group].filter(|union| union.a as usize == group)?;
+            let theirs = self.best[union.b as usize]?;
+            ((theirs.a, theirs.b) == (union.a, union.b)).then_some(union)
+        };
+        let groups = (0..self.best.len()).into_par_iter().with_min_len(16 * MIN_GROUPS);
+        let mut mutual: Vec<Union> = groups.filter_map(mutual).collect();
+        mutual.par_sort_unstable_by(Union::compare);
+        mutual.truncate(n_left.div_ceil(PART_OF_LEFT).min(mutual.len().div_ceil(PART_OF_MUTUAL)));
+        mutual
+    }
+
+    /// Merges groups, each in at most one union.
+    fn merge(&mut self, round: &[Union]) {
+        let mut parts = Vec::with_capacity(round.len());
+        for union in round {
+            let (a, b) = (union.a as usize, union.b as usize);
+            (self.roles[a], self.roles[b]) = (Role::First, Role::Second);
+            self.into[b] = union.a;
+            self.best[b] = None;
+            parts.push([a, b].map(|part| std::mem::take(&mut self.partners[part])));
+        }
+        let (roles, into) = (&self.roles, &self.into);
+        let joined = |(union, parts): (&Union, [Vec<Partner>; 2])| joined(union, &parts, roles, into);
+        let joined: Vec<(f64, Vec<Partner>)> =
+            round.par_iter().zip(parts).with_min_len(MIN_GROUPS / 8).map(joined).collect();
+        for (union, (dot, partners)) in round.iter().zip(joined) {
+            let (a, b) = (union.a as usize, union.b as usize);
+            self.squares[a] += self.squares[b] + 2.0 * dot;
+            self.sizes[a] += std::mem::take(&mut self.sizes[b]);
+            self.partners[a] = partners;
+        }
+        let sums = Sums { sizes: &self.sizes, squares: &self.squares };
+        let lists = self.partners.par_iter_mut().zip(&mut self.best).enumerate().with_min_len(MIN_GROUPS);
+        lists.for_each_init(Vec::new, |renamed, (group, (partners, best))| {
+            let has_merged = |other: u32| roles[other as usize] != Role::Stays;
+            if has_merged(group as u32) {
+                *best = sums.best_of(group as u32, partners);
+                return;
+            }
+            rename(partners, roles, into, renamed);
+            let is_lost = best.is_some_and(|best| has_merged(best.a) || has_merged(best.b));
+            if is_lost {
+                *best = sums.best_of(group as u32, partners);
+            } else if !renamed.is_empty() {
+                let found = best.iter().copied().chain(sums.best_of(group as u32, renamed));
+                *best = found.min_by(Union::compare);
+            }
+        });
+        for union in round {
+            for part in [union.a, union.b] {
+                self.roles[part as usize] = Role::Stays;
+            }
+        }
+    }
+
+    /// Merges the two smallest groups, once no two may merge, until there are so many unions.
+    fn merge_smallest(&self, n_merges: usize, unions: &mut Vec<Union>) {
+        let live = (0..).zip(&self.sizes).filter(|(_, size)| **size > 0);
+        let mut sizes = self.sizes.clone();
+        let mut squares = self.squares.clone();
+        let mut alone: BinaryHeap<_> = live.map(|(group, &size)| Reverse((size, group))).collect();
+        while unions.len() < n_merges {
+            let Some((Reverse(x), Reverse(y))) = alone.pop().zip(alone.pop()) else { break };
+            let union = Sums { sizes: &sizes, squares: &squares }.union(x.1, y.1, 0.0);
+            let (a, b) = (union.a as usize, union.b as usize);
+            sizes[a] += sizes[b];
+            squares[a] += squares[b];
+            alone.push(Reverse((x.0 + y.0, union.a)));
+            unions.push(union);
+        }
+    }
+}
+
+/// The sums of the centroids of all groups.
+#[derive(Clone, Copy)]
+struct Sums<'a> {
+    sizes: &'a [u32],
+    squares: &'a [f64],
+}
+
+impl Sums<'_> {
     /// The union of two groups whose sums have this dot product.
-    fn union(&self, x: u32, y: u32, dot: f64) -> Union {
+    fn union(self, x: u32, y: u32, dot: f64) -> Union {
         let (a, b) = (x.min(y), x.max(y));
         let [size_a, size_b] = [a, b].map(|group| f64::from(self.sizes[group as usize]));
         let [of_a, of_b] = [a, b].map(|group| self.squares[group as usize]);
@@ -115,82 +242,10 @@ impl Groups {
         Union { a, b, square: (2.0 * size_a * size_b / (size_a + size_b) * apart).max(0.0) }
     }
 
-    fn best_of(&self, group: u32) -> Option<Union> {
-        let partners = self.partners[group as usize].iter();
-        partners
-            .map(|partner| self.union(group, partner.other, f64::from(partner.dot)))
-            .min_by(Union::compare)
-    }
-
-    /// The nearest two groups that may merge.
-    fn nearest(&self) -> Option<Union> {
-        self.best.get(self.winners[1] as usize).copied().flatten()
-    }
-
-    /// The two smallest groups, once no two may merge.
-    fn smallest(&mut self) -> Option<Union> {
-        let sizes = &self.sizes;
-        let live = || (0..).zip(sizes).filter(|(_, size)| **size > 0).map(|(group, &size)| (size, group));
-        let alone = self.alone.get_or_insert_with(|| live().map(Reverse).collect());
-        let (Reverse(x), Reverse(y)) = alone.pop().zip(alone.pop())?;
-        alone.push(Reverse((x.0 + y.0, x.1.min(y.1))));
-        Some(self.union(x.1, y.1, 0.0))
-    }
-
-    fn merge(&mut self, union: Union) {
-        let (a, b) = (union.a as usize, union.b as usize);
-        let theirs = std::mem::take(&mut self.partners[b]);
-        let own = std::mem::take(&mut self.partners[a]);
-        let dot = own.binary_search_by_key(&union.b, |partner| partner.other);
-        let dot = dot.map_or(0.0, |place| f64::from(own[place].dot));
-        self.squares[a] += self.squares[b] + 2.0 * dot;
-        self.sizes[a] += std::mem::take(&mut self.sizes[b]);
-        self.partners[a] = joined(&own, &theirs, union);
-        (self.best[b], self.best[a]) = (None, self.best_of(union.a));
-        self.replay(union.b);
-        self.replay(union.a);
-        for place in 0..self.partners[a].len() {
-            let Partner { other, dot } = self.partners[a][place];
-            let list = &mut self.partners[other as usize];
-            if let Ok(place) = list.binary_search_by_key(&union.b, |partner| partner.other) {
-                list.remove(place);
-            }
-            let partner = Partner { other: union.a, dot };
-            match list.binary_search_by_key(&union.a, |partner| partner.other) {
-                Ok(place) => list[place] = partner,
-                Err(place) => list.insert(place, partner),
-            }
-            let found = self.union(other, union.a, f64::from(dot));
-            let best = self.best[other as usize];
-            let has_lost =
-                best.is_none_or(|best| [best.a, best.b].iter().any(|&x| x == union.a || x == union.b));
-            if has_lost {
-                self.best[other as usize] = self.best_of(other);
-            } else if best.is_some_and(|best| found.compare(&best).is_lt()) {
-                self.best[other as usize] = Some(found);
-            } else {
-                continue;
-            }
-            self.replay(other);
-        }
-    }
-
-    /// Finds the winners again after a group's best has changed.
-    fn replay(&mut self, group: u32) {
-        let mut place = (self.first_leaf + group as usize) / 2;
-        while place > 0 {
-            self.play(place);
-            place /= 2;
-        }
-    }
-
-    fn play(&mut self, place: usize) {
-        let [x, y] = [self.winners[2 * place], self.winners[2 * place + 1]];
-        let is_second = match (self.best[x as usize], self.best[y as usize]) {
-            (Some(x), Some(y)) => y.compare(&x).is_lt(),
-            (x, y) => x.is_none() && y.is_some(),
-        };
-        self.winners[place] = if is_second { y } else { x };
+    /// The nearest of these partners.
+    fn best_of(self, group: u32, partners: &[Partner]) -> Option<Union> {
+        let unions = partners.iter().map(|partner| self.union(group, partner.other, f64::from(partner.dot)));
+        unions.min_by(Union::compare)
     }
 }
 
@@ -217,34 +272,55 @@ fn in_both_directions(neighbours: &[Vec<(u32, f32)>]) -> Vec<Vec<Partner>> {
     all.collect()
 }
 
-/// The partners of a union: those of either part, with the sums of the dot products.
-fn joined(own: &[Partner], theirs: &[Partner], union: Union) -> Vec<Partner> {
-    let mut all = Vec::with_capacity(own.len().max(theirs.len()));
-    let (mut own, mut theirs) = (own.iter().peekable(), theirs.iter().peekable());
-    loop {
-        let next = match (own.peek(), theirs.peek()) {
-            (Some(x), Some(y)) if x.other == y.other => {
-                let next = Partner { other: x.other, dot: x.dot + y.dot };
-                own.next();
-                theirs.next();
-                next
+/// The dot product of the parts of a union, and its partners: those of either part, by their names
+/// after the round, with the sums of the dot products.
+///
+/// Between two unions these are up to four: those of both first and of both second parts are added
+/// first, then the two others. That is the same seen from the other union.
+fn joined(union: &Union, parts: &[Vec<Partner>; 2], roles: &[Role], into: &[u32]) -> (f64, Vec<Partner>) {
+    let [own, theirs] = parts;
+    let dot = own.binary_search_by_key(&union.b, |partner| partner.other);
+    let dot = dot.map_or(0.0, |place| f64::from(own[place].dot));
+    let mut all: Vec<(u32, [f32; 2])> = Vec::with_capacity(own.len() + theirs.len());
+    for (is_second, list) in [own, theirs].into_iter().enumerate() {
+        for partner in list {
+            let other = into[partner.other as usize];
+            if other != union.a {
+                let is_crossed = (roles[partner.other as usize] == Role::Second) != (is_second == 1);
+                all.push((other, if is_crossed { [0.0, partner.dot] } else { [partner.dot, 0.0] }));
             }
-            (Some(x), y) if y.is_none_or(|y| x.other < y.other) => {
-                let next = **x;
-                own.next();
-                next
-            }
-            (_, Some(y)) => {
-                let next = **y;
-                theirs.next();
-                next
-            }
-            _ => return all,
-        };
-        if next.other != union.a && next.other != union.b {
-            all.push(next);
         }
     }
+    all.sort_unstable_by_key(|entry| entry.0);
+    let partner = |same: &[(u32, [f32; 2])]| {
+        let sums = same.iter().fold([0.0; 2], |sums, entry| [sums[0] + entry.1[0], sums[1] + entry.1[1]]);
+        Partner { other: same[0].0, dot: sums[0] + sums[1] }
+    };
+    (dot, all.chunk_by(|x, y| x.0 == y.0).map(partner).collect())
+}
+
+/// Gives the partners of a group that does not merge their names after the round, and adds those of
+/// a union up. `renamed` becomes those that have merged.
+fn rename(partners: &mut Vec<Partner>, roles: &[Role], into: &[u32], renamed: &mut Vec<Partner>) {
+    renamed.clear();
+    let has_merged = |partner: &Partner| roles[partner.other as usize] != Role::Stays;
+    let merged = partners.iter().filter(|partner| has_merged(partner));
+    renamed.extend(merged.map(|&Partner { other, dot }| Partner { other: into[other as usize], dot }));
+    if renamed.is_empty() {
+        return;
+    }
+    renamed.sort_unstable_by_key(|partner| partner.other);
+    renamed.dedup_by(|second, first| {
+        let is_same = first.other == second.other;
+        if is_same {
+            first.dot += second.dot;
+        }
+        is_same
+    });
+    partners.retain(|partner| !has_merged(partner));
+    partners.extend_from_slice(renamed);
+    // Two ascending runs, which a stable sort merges.
+    partners.sort_by_key(|partner| partner.other);
 }
 
 #[cfg(test)]
