@@ -10,6 +10,8 @@
 //! | `threads` | how much faster is the whole job on more threads, stage by stage? |
 //! | `workers` | what do messages cost, and how does a job scale with the number of workers? |
 //!
+//! `recombine` makes corpora of any size for such questions.
+//!
 //! The stages of a measurement: [`args`] (options), [`input`] (a corpus, a matrix or generated
 //! rows), [`measure`] (seeds, loops, repeats in turn, proof that results are identical),
 //! [`statistics`], [`report`] (tables, figures, the machine). [`commands`] has one file per

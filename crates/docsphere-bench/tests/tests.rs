@@ -357,3 +357,39 @@ fn threads_fails_if_results_differ() {
     assert!(done.stderr.contains("the result with 2 threads is another than with 1"), "{}", done.stderr);
     assert_eq!(done.column("threads-runs.csv", "threads").len(), 7, "what was measured is kept");
 }
+
+#[test]
+fn recombine_makes_documents_of_the_words_of_others_by_number_and_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = |n: u32, group: &str| -> String {
+        (0..n)
+            .map(|doc| {
+                format!("{{\"id\":\"{group}/{doc}\",\"text\":\"{group}a{doc} {group}b{doc} {group}c\"}}\n")
+            })
+            .collect()
+    };
+    fs::write(folder.path().join("some.jsonl"), lines(9, "x") + &lines(5, "y")).unwrap();
+    let made = |words: &str, out: &str| -> Vec<String> {
+        let output = Command::new(env!("CARGO_BIN_EXE_docsphere-bench"))
+            .args(["recombine", "--corpus", "some.jsonl", "--out", out])
+            .args(words.split_whitespace())
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let packed = fs::File::open(folder.path().join(out)).unwrap();
+        let text = std::io::read_to_string(zstd::Decoder::new(packed).unwrap()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    };
+    let (many, few) = (made("--documents 300", "many.jsonl.zst"), made("--documents 40", "few.jsonl.zst"));
+    assert_eq!((many.len(), &many[..40]), (300, &few[..]));
+    assert_ne!(made("--documents 40 --seed 2", "other.jsonl.zst"), few);
+    assert!(many.iter().collect::<BTreeSet<_>>().len() > 200);
+    for line in &many {
+        let document: serde_json::Value = serde_json::from_str(line).unwrap();
+        let text = document["text"].as_str().unwrap();
+        // Of one group, and each word from a place that it has in a document.
+        assert!(!(text.contains('x') && text.contains('y')), "{text}");
+        assert!(text.split(' ').filter(|word| word.ends_with('c')).count() <= 2, "{text}");
+    }
+}

@@ -4,6 +4,7 @@
 mod grid;
 mod growth;
 mod paper;
+mod recombine;
 mod runs;
 mod seeding;
 mod speed;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Paper(paper::Args),
     Threads(threads::Args),
     Workers(workers::Args),
+    Recombine(recombine::Args),
 }
 
 impl Command {
@@ -35,6 +37,7 @@ impl Command {
             Command::Paper(args) => paper::run(args),
             Command::Threads(args) => threads::run(args),
             Command::Workers(args) => workers::run(args),
+            Command::Recombine(args) => recombine::run(args),
         }
     }
 }
