@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use docsphere::{
     Checkpoint, Coordinator, Corpus, CorpusFormat, CorpusOptions, DistributedFit, DistributedText, DocId,
-    ErrorKind, Event, FitOptions, Html, Init, Params, Quote, ShardView, SummaryOptions, Transport,
+    ErrorKind, Event, FitOptions, Html, Ids, Init, Params, Quote, ShardView, SummaryOptions, Transport,
 };
 use docsphere_result::{
     Assignments, AssignmentsFormat, Curve, Description, Page, PageLimits, Phases, Seconds, Setting,
@@ -89,10 +89,10 @@ fn extended(view: ShardView<'_>, task: &[u8]) -> Result<Vec<u8>, String> {
         Task::Similarities => Ok(view.similarities.iter().flat_map(|value| value.to_le_bytes()).collect()),
         Task::Write { folder, format, part, model } => {
             let numbers = (view.first_doc + 1..).take(view.similarities.len());
-            let numbered: Vec<String> = if view.ids.is_empty() {
+            let numbered: Ids = if view.ids.is_empty() {
                 numbers.map(|number| number.to_string()).collect()
             } else {
-                Vec::new()
+                Ids::new()
             };
             let ids = if view.ids.is_empty() { &numbered } else { view.ids };
             let nearest = model

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use docsphere::{Labels, MemoryLimit, SummaryOptions, Trace};
+use docsphere::{Ids, Labels, MemoryLimit, SummaryOptions, Trace};
 use docsphere_result::{
     Assignments, AssignmentsFormat, Clustering, ClustersFile, Curve, Description, GroupsFile, Page,
     PageLimits, Phases, Points, Seconds, Setting, StoredPage, TraceFile, names, read_assignments,
@@ -46,7 +46,7 @@ struct Input<'a> {
     labels: Labels,
     similarities: &'a [f64],
     objective: f64,
-    ids: &'a [String],
+    ids: Ids,
     texts: Option<Py<PyList>>,
     settings: Vec<Setting>,
     strategy: docsphere::Strategy,
@@ -69,7 +69,7 @@ impl Given<'_> {
             labels: Labels::from(self.labels.as_slice()?.to_vec()),
             similarities: self.similarities.as_slice()?,
             objective: self.objective,
-            ids: &self.ids,
+            ids: self.ids.iter().collect(),
             texts: self.texts.as_ref().map(|texts| texts.clone().unbind()),
             settings: self.settings.iter().map(setting).collect(),
             strategy: self.algorithm.parse().map_err(|_| bad("algorithm"))?,
@@ -88,7 +88,7 @@ impl Input<'_> {
     ) -> Clustering<'a> {
         Clustering {
             rows,
-            ids: self.ids,
+            ids: &self.ids,
             labels: &self.labels,
             similarities: self.similarities,
             model,
@@ -137,7 +137,7 @@ impl Input<'_> {
             return Ok((description, points));
         }
         let mut raised = Ok(());
-        let points = points.with_titles(self.ids, |numbers| self.texts_or_raised(numbers, &mut raised));
+        let points = points.with_titles(&self.ids, |numbers| self.texts_or_raised(numbers, &mut raised));
         raised?;
         Ok((description, points))
     }
@@ -208,7 +208,7 @@ pub(crate) fn write_result(
         let (description, points) = input.described(model, &slices.unit_rows()?)?;
         let summarize = start.elapsed().as_secs_f64();
         let write = |folder: &std::path::Path| {
-            let (ids, labels, similarities) = (input.ids, &input.labels, input.similarities);
+            let (ids, labels, similarities) = (&input.ids, &input.labels, input.similarities);
             let (nearest, silhouettes, copies, columns) = (None, None, None, None);
             let assignments =
                 Assignments { ids, labels, similarities, nearest, silhouettes, copies, columns };

@@ -1,7 +1,7 @@
 //! Copies of documents: found before the run, and written with the lines of their originals.
 
 use anyhow::Result;
-use docsphere::{Duplicates, UnitRows};
+use docsphere::{Duplicates, Ids, UnitRows};
 use docsphere_result::{Copies, DuplicatesEntry};
 
 use crate::args::{DuplicateArgs, DuplicateUse};
@@ -13,7 +13,7 @@ const DOCUMENT_BYTES: u64 = 20;
 /// The copies among documents, beside the rows of their originals.
 pub(crate) struct FoundCopies {
     /// The ids of all documents.
-    ids: Vec<String>,
+    ids: Ids,
     /// For each document its row.
     lines: Vec<u32>,
     /// For each row its document.
@@ -30,7 +30,7 @@ impl FoundCopies {
     pub(crate) fn remove(
         args: &DuplicateArgs,
         rows: &mut UnitRows<'static>,
-        ids: &mut Vec<String>,
+        ids: &mut Ids,
     ) -> Result<Option<Self>> {
         if args.duplicates == DuplicateUse::Keep {
             return Ok(None);
@@ -38,8 +38,7 @@ impl FoundCopies {
         let limit = memory::of_readers();
         let found = Duplicates::find_within(rows, args.duplicate_similarity, &limit)?;
         // The ids of the originals, once more.
-        let text_bytes: usize = ids.iter().map(String::len).sum();
-        let id_bytes = (text_bytes + size_of::<String>() * ids.len()) as u64;
+        let id_bytes = (ids.text_bytes() + size_of::<u64>() * ids.len()) as u64;
         limit.check("the ids of the documents", id_bytes + DOCUMENT_BYTES * ids.len() as u64)?;
         let originals = found.kept();
         let mut line = vec![0; ids.len()];
@@ -49,7 +48,8 @@ impl FoundCopies {
         if found.n_copies() > 0 {
             *rows = found.remove_copies(rows, &limit)?;
         }
-        let kept_ids = originals.iter().map(|&document| ids[document as usize].clone()).collect();
+        let mut kept_ids = Ids::with_capacity(originals.len(), ids.text_bytes());
+        kept_ids.extend(originals.iter().map(|&document| &ids[document as usize]));
         Ok(Some(FoundCopies {
             ids: std::mem::replace(ids, kept_ids),
             lines,

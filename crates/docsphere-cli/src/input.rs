@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use docsphere::{
-    ColumnStoreWriter, Corpus, CorpusStats, KeptColumns, Labels, LanguageCounts, Losses, Stores, TextModel,
-    TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats, on_threads,
+    ColumnStoreWriter, Corpus, CorpusStats, Ids, KeptColumns, Labels, LanguageCounts, Losses, Spill, Stores,
+    TextModel, TextOptions, TextStore, TextStoreWriter, TfidfOptions, UnitRows, Vectorizer, formats,
+    on_threads,
 };
 use docsphere_result::files::Reading;
 use docsphere_result::{DuplicatesEntry, PassagesEntry};
@@ -18,8 +19,9 @@ use crate::numbers::grouped;
 use crate::output::remarks::{Remarks, add_columns};
 use crate::progress::Progress;
 
-/// Memory per row id of a matrix: a short string and its slot in a list.
-const ID_BYTES: u64 = 64;
+/// Memory per row id of a matrix: its digits and its end, in lists that may be twice as long while
+/// they grow.
+const ID_BYTES: u64 = 54;
 
 /// Memory of a column name for each byte of a short line: a string of its own, and a slot in a list
 /// that grows by doubling.
@@ -34,7 +36,7 @@ pub(crate) struct Loaded {
     name: String,
     pub(crate) rows: UnitRows<'static>,
     /// The id of each row.
-    pub(crate) ids: Vec<String>,
+    pub(crate) ids: Ids,
     pub(crate) source: Source,
     /// Documents that are copies of others, if they were looked for. They have no rows.
     pub(crate) copies: Option<FoundCopies>,
@@ -52,13 +54,15 @@ pub(crate) struct Staged<'a> {
     pub(crate) texts: Option<&'a Path>,
     /// For their columns, with the options that say which.
     pub(crate) columns: Option<(&'a Path, &'a KeepArgs)>,
+    /// For their rows, if they do not fit into memory; its folder takes the counts before.
+    pub(crate) rows: Option<&'a Path>,
 }
 
 impl Loaded {
     /// The documents of a result, of which some may be new.
     pub(crate) fn of_result(
         name: String,
-        (rows, ids): (UnitRows<'static>, Vec<String>),
+        (rows, ids): (UnitRows<'static>, Ids),
         source: Source,
         (columns, column_remarks): (Option<KeptColumns>, Remarks),
         seconds: LoadSeconds,
@@ -111,8 +115,15 @@ impl Loaded {
         Ok(())
     }
 
+    /// Writes the rows to a scratch file on the disk of a folder, and goes on from it: they take no
+    /// memory of their own any more.
+    pub(crate) fn move_rows_to(&mut self, folder: &Path) -> Result<()> {
+        self.rows = self.rows.in_scratch_file(folder)?;
+        Ok(())
+    }
+
     /// The ids of all documents, with and without a row.
-    pub(crate) fn document_ids(&self) -> &[String] {
+    pub(crate) fn document_ids(&self) -> &Ids {
         self.copies.as_ref().map_or(&self.ids, |copies| copies.of_lines().ids)
     }
 
@@ -242,7 +253,12 @@ pub(crate) fn load(
         return load_matrix(input, format, None);
     }
     input.check_for_documents()?;
-    let vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(threads);
+    let mut vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(threads);
+    if let (Some(path), Some(limit)) = (staged.rows, memory::limit()) {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        vectorizer =
+            vectorizer.spill(Spill::new(folder).rows(path.to_owned()).after_bytes(limit.of_counts()));
+    }
     let start = Instant::now();
     let mut options = input.corpus_options();
     options.keep = staged.columns.map_or_else(Default::default, |(_, keep)| keep.keep());
@@ -306,8 +322,15 @@ pub(crate) fn load_matrix(
     let term_names = input.vocabulary.as_deref().map(read_names).transpose()?;
     let memory = memory::of_readers();
     let n_terms = n_terms.or(term_names.as_ref().map(Vec::len));
-    let options = formats::ReadOptions::default().format(format).n_terms(n_terms).memory(memory.clone());
-    let rows = formats::read_with(path, &options)?;
+    let rows = if format == formats::Format::Rows {
+        // They have length one, and need not be read into memory.
+        let rows = UnitRows::load_or_map(path, &memory)?;
+        memory.check("the terms of the matrix", 8 * rows.n_terms() as u64)?;
+        rows
+    } else {
+        let options = formats::ReadOptions::default().format(format).n_terms(n_terms).memory(memory.clone());
+        UnitRows::new_within(formats::read_with(path, &options)?, &memory)?
+    };
     if let (Some(names), Some(file)) = (&term_names, &input.vocabulary) {
         ensure!(
             names.len() == rows.n_terms(),
@@ -318,7 +341,6 @@ pub(crate) fn load_matrix(
         );
     }
     let read = start.elapsed().as_secs_f64();
-    let rows = UnitRows::new_within(rows, &memory)?;
     memory.check("the ids of the rows", ID_BYTES * rows.n_rows() as u64)?;
     Ok(Loaded {
         name: name_of(&input.inputs),

@@ -115,12 +115,19 @@ pub(crate) fn remember_unfinished(path: &Path) {
     unfinished().results.push(path.to_owned());
 }
 
-/// Unregisters a file or folder that is complete, or gone. Returns whether it was registered.
-pub(crate) fn forget_unfinished(path: &Path) -> bool {
-    let mut unfinished = unfinished();
-    let n_before = unfinished.results.len();
-    unfinished.results.retain(|other| other != path);
-    unfinished.results.len() < n_before
+/// Unregisters a file or folder that is complete, or gone.
+pub(crate) fn forget_unfinished(path: &Path) {
+    unfinished().results.retain(|other| other != path);
+}
+
+/// Removes a folder, if it is registered, and then unregisters it: if the process is stopped
+/// meanwhile, the rest is removed as well.
+pub(crate) fn remove_unfinished(folder: &Path) {
+    let is_registered = unfinished().results.iter().any(|other| other == folder);
+    if is_registered {
+        let _ = fs::remove_dir_all(folder);
+        forget_unfinished(folder);
+    }
 }
 
 /// Registers a folder into which the library will write temporary files.

@@ -21,10 +21,18 @@ pub(crate) fn peak() -> Option<u64> {
     proc_bytes("/proc/self/status", "VmHWM:")
 }
 
-/// The memory that this process holds now; 0 where the system does not report it.
+/// The memory that this process holds now and cannot let go of; 0 where the system does not report
+/// it. Pages of mapped files are let go of in time; those of the program itself count.
 pub(crate) fn resident() -> u64 {
-    proc_bytes("/proc/self/status", "VmRSS:").unwrap_or(0)
+    let of = |key| proc_bytes("/proc/self/status", key);
+    match (of("RssAnon:"), of("RssShmem:"), of("RssFile:")) {
+        (Some(own), Some(shared), Some(files)) => own + shared + files.min(PROGRAM_BYTES),
+        _ => of("VmRSS:").unwrap_or(0),
+    }
 }
+
+/// At least the size of the program.
+const PROGRAM_BYTES: u64 = 48 << 20;
 
 /// The memory available on this machine or in this container; `None` where the system does not
 /// report it.
@@ -57,8 +65,13 @@ static LIMIT: OnceLock<Option<Limit>> = OnceLock::new();
 
 /// Sets the limit to the given one. Must be called before anything is read.
 pub(crate) fn allow(given: Option<u64>) {
-    LIMIT.get_or_init(|| Limit::new(given));
+    if let Some(limit) = LIMIT.get_or_init(|| Limit::new(given)) {
+        docsphere::keep_resident_within(limit.bytes.saturating_sub(limit.bytes / MARGIN + 2 * PROGRAM_BYTES));
+    }
 }
+
+/// This part of the limit is left free of pages of mapped files.
+const MARGIN: u64 = 32;
 
 /// The limit; `None` if none was given and the system does not report its memory.
 pub(crate) fn limit() -> Option<&'static Limit> {
@@ -83,6 +96,12 @@ impl Limit {
             }
         };
         Some(Limit { bytes, is_given: given.is_some(), readers })
+    }
+
+    /// Counts of terms and ids of documents above this go to files. The matrix is made beside them,
+    /// and the run needs as much again.
+    pub(crate) fn of_counts(&self) -> u64 {
+        self.bytes / 5
     }
 
     fn whose(&self) -> &'static str {
@@ -114,6 +133,7 @@ pub(crate) fn too_much(what: &str, needed: u64, allowed: u64) -> String {
 /// An upper bound of the memory that a run needs beside the rows.
 pub(crate) struct Forecast {
     rows: u64,
+    is_mapped: bool,
     run: u64,
 }
 
@@ -123,13 +143,14 @@ impl Forecast {
     pub(crate) fn new(rows: &UnitRows<'_>, params: &ValidParams, silhouette: bool) -> Self {
         let forecast = params.memory_forecast(rows);
         let (k, n_threads) = (params.params().n_clusters, params.params().n_threads);
-        let entries = (rows.nnz() as u64).min(k as u64 * rows.n_terms() as u64);
+        let entries = forecast.n_entries;
         let n_threads = n_threads.unwrap_or_else(docsphere::all_cores);
         // Of summaries: the weights of all terms, and few rows by term in each thread.
         let in_table = (16 * rows.max_row_nnz() as u64).min(rows.n_terms() as u64);
         let by_term = (16 + 4 * n_threads as u64) * rows.n_terms() as u64
             + n_threads as u64 * (64 * in_table + rows.n_rows() as u64);
-        let after = MergeTree::forecast_bytes(k, rows.n_terms(), entries, n_threads).max(by_term);
+        // The tree is built beside them.
+        let after = MergeTree::forecast_bytes(k, rows.n_terms(), entries, n_threads) + by_term;
         let silhouette = if silhouette {
             Silhouette::forecast_bytes(rows.n_rows(), rows.n_terms(), k, entries, n_threads)
         } else {
@@ -142,8 +163,10 @@ impl Forecast {
         // The silhouettes of all documents are kept until they are written.
         let kept = if silhouette > 0 { 8 * rows.n_rows() as u64 } else { 0 };
         let after = (after + kept).max(silhouette);
-        let run = forecast.total().max(forecast.documents + 16 * entries + after);
-        Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
+        // Labels, similarities, and documents by cluster; beside rows in a file little else.
+        let documents = if rows.is_mapped() { 16 * rows.n_rows() as u64 } else { forecast.documents };
+        let run = forecast.total().max(documents + 16 * entries + after);
+        Forecast { rows: rows.as_sparse().memory_bytes() as u64, is_mapped: rows.is_mapped(), run }
     }
 
     /// That of a sweep: the maximum over its runs and the steps after the largest of them.
@@ -163,18 +186,26 @@ impl Forecast {
 
     /// That of a step before the run, which needs so many bytes.
     pub(crate) fn of_step(rows: &UnitRows<'_>, run: u64) -> Self {
-        Forecast { rows: rows.as_sparse().memory_bytes() as u64, run }
+        Forecast { rows: rows.as_sparse().memory_bytes() as u64, is_mapped: rows.is_mapped(), run }
+    }
+
+    /// Whether the run needs no more than the limit.
+    pub(crate) fn fits(&self, limit: &Limit) -> bool {
+        resident() + self.run <= limit.bytes
     }
 
     /// Refuses a run that would need more than the limit.
     pub(crate) fn check(&self, limit: &Limit) -> Result<()> {
-        let needed = resident() + self.run;
-        if needed > limit.bytes {
+        if !self.fits(limit) {
+            let needed = resident() + self.run;
+            let matrix = match self.is_mapped {
+                true => "the matrix is in a file".to_owned(),
+                false => format!("{} of them the matrix", megabytes(self.rows)),
+            };
             bail!(
-                "clustering may need up to {} ({} are held now, {} of them the matrix; up to {} for the run), but {} {}; take fewer clusters, drop rare terms (--min-df), or raise --max-memory",
+                "clustering may need up to {} ({} are held now, {matrix}; up to {} for the run), but {} {}; take fewer clusters, drop rare terms (--min-df), or raise --max-memory",
                 megabytes(needed),
                 megabytes(needed - self.run),
-                megabytes(self.rows),
                 megabytes(self.run),
                 limit.whose(),
                 megabytes_below(limit.bytes)

@@ -113,7 +113,7 @@ impl Progress {
                 // The length of a pipe is unknown.
                 let template = match bytes_total {
                     0 => "reading    {msg}, {elapsed}",
-                    _ => "reading    [{bar:24}] {percent:>3}%  {msg}, {eta} left",
+                    _ => "reading    [{bar:10}] {bytes} of {total_bytes}, {msg}, {eta} left",
                 };
                 self.enter(Stage::Reading, *bytes_total, template);
                 self.bar.set_position(*bytes_read);

@@ -269,8 +269,8 @@ fn the_forecast_covers_long_rows() {
         let forecast = done.stderr.strip_prefix("docsphere: error: clustering may need up to ");
         let forecast = forecast.and_then(|text| text.split_once(" MB")).map(|(number, _)| number.to_owned());
         let forecast = forecast.unwrap_or_else(|| panic!("{strategy}: {}", done.stderr));
-        // What is held when the forecast is made differs by a megabyte or two from run to run.
-        let allowed = forecast.parse::<u64>().unwrap() + 5;
+        // What is held when the forecast is made differs by some megabytes from run to run.
+        let allowed = forecast.parse::<u64>().unwrap() + 10;
         place.ok(&format!("{words} --max-memory {allowed}M"));
         let peak = place.json("out/trace.json")["peak_memory_bytes"].as_u64().unwrap_or(0);
         assert!(peak <= 1_000_000 * allowed, "{strategy}: {peak} bytes were held, {allowed} MB were allowed");
@@ -292,16 +292,71 @@ fn many_small_files_behind_a_large_one_take_little() {
     fs::create_dir(&folder).unwrap();
     let words = ["alpha", "beta", "gamma", "delta"];
     let line = |n: usize| (0..30).map(|i| words[(n * 7 + i * i) % 4]).collect::<Vec<_>>().join(" ") + "\n";
-    fs::write(folder.join("0.txt"), (0..8_000).map(line).collect::<String>()).unwrap();
+    fs::write(folder.join("0.txt"), (0..25_000).map(line).collect::<String>()).unwrap();
     for n in 1..1_500 {
         write_gzip(&folder.join(format!("{n}.txt.gz")), line(n).as_bytes(), 2);
     }
     for threads in [1, 4] {
         let words = format!(
-            "vectorize texts --format lines --glob * -o out{threads} --ngrams 1..3 --threads {threads}"
+            "vectorize texts --format lines --glob * -o out{threads} --ngrams 1..3 --stem english --threads {threads}"
         );
         let (done, peak) = run_watched(&place, &words);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
-        assert!(peak < 150_000_000, "{threads} threads: {peak} bytes were held");
+        assert!(peak <= LIMIT.1, "{threads} threads: {peak} bytes were held");
     }
+}
+
+/// Rows that do not fit beside the run are clustered from a file, with the same result.
+#[test]
+fn a_run_that_does_not_fit_goes_on_from_a_file() {
+    let place = Place::new();
+    let mut state = 7u64;
+    let mut draw = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut lines = String::new();
+    for _ in 0..200_000 {
+        let topic = draw(40);
+        let words = (0..36).map(|word| match word % 3 {
+            0 => format!("w{}", draw(3_000)),
+            _ => format!("t{topic}x{}", draw(400)),
+        });
+        lines.push_str(&words.collect::<Vec<_>>().join(" "));
+        lines.push('\n');
+    }
+    place.write("docs.txt", lines);
+    let words = "cluster docs.txt -k 40 --max-iter 6 --threads 2 -q --no-report --force";
+    place.ok(&format!("{words} -o whole"));
+    let done = place.run(&format!("{words} -o out --max-memory 120M"));
+    let forecast = done.stderr.strip_prefix("docsphere: error: clustering may need up to ");
+    let forecast = forecast.and_then(|text| text.split_once(" MB")).map(|(number, rest)| {
+        assert!(rest.contains("the matrix is in a file"), "{rest}");
+        number.parse::<u64>().unwrap()
+    });
+    // With more memory allowed, counts are in memory before the rows go to a file.
+    let allowed = forecast.unwrap_or_else(|| panic!("not refused: {}", done.stderr)) + 20;
+    assert!(
+        !place.path("out").exists() && fs::read_dir(place.path(".")).unwrap().count() == 2,
+        "nothing is left"
+    );
+    let (done, peak) = run_watched(&place, &format!("{words} -o out --max-memory {allowed}M"));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(peak <= allowed * 1_000_000, "{peak} bytes were held, {allowed} MB were allowed");
+    for name in ["assignments.csv", "model.docsphere", "clusters.json", "groups.json"] {
+        assert!(
+            fs::read(place.path("out").join(name)).unwrap()
+                == fs::read(place.path("whole").join(name)).unwrap(),
+            "{name}"
+        );
+    }
+    place.ok("verify out --sample 500");
+    place.ok("verify out");
+    // What is kept serves as before.
+    place.write("more.txt", "t1x1 t1x2 t1x3\nt2x1 t2x2 t2x3\n");
+    for out in ["out", "whole"] {
+        place.ok(&format!("add {out} more.txt -q"));
+    }
+    let more = |name: &str| fs::read(place.path(name).join("assignments.csv")).unwrap();
+    assert!(more("out") == more("whole"));
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use docsphere::{Labels, MemoryLimit};
+use docsphere::{Ids, Labels, MemoryLimit};
 use docsphere_result::{Assignments, AssignmentsFormat, ReadAssignment, read_assignments};
 
 use crate::command::{Place, generated_corpus};
@@ -24,7 +24,7 @@ fn convert(folder: &Path, format: AssignmentsFormat, n_documents: &[usize]) {
 }
 
 fn write_part(folder: &Path, format: AssignmentsFormat, number: u32, lines: &[ReadAssignment]) {
-    let ids: Vec<String> = lines.iter().map(|line| line.id.clone()).collect();
+    let ids: Ids = lines.iter().map(|line| &line.id).collect();
     let labels = Labels::from(lines.iter().map(|line| line.cluster).collect::<Vec<_>>());
     let similarities: Vec<f64> = lines.iter().map(|line| line.similarity).collect();
     let similarities = &similarities[..];

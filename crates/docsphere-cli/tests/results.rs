@@ -174,6 +174,21 @@ fn the_model_treats_new_documents_as_the_old_ones() {
 }
 
 #[test]
+fn rows_of_vectorize_are_clustered_as_their_documents() {
+    let place = Place::with_pets();
+    place.ok("vectorize pets.txt -o v --rows -q");
+    for matrix in ["matrix.npz", "rows.docsphere"] {
+        place.ok(&format!("cluster v/{matrix} --vocabulary v/vocabulary.txt -k 2 -o {matrix}.out -q"));
+    }
+    place.ok("cluster v/rows.docsphere --format rows -k 2 -o out -q");
+    let expected = place.assignments("matrix.npz.out");
+    assert_eq!(place.assignments("rows.docsphere.out"), expected);
+    assert_eq!(place.assignments("out"), expected);
+    place.ok("vectorize pets.txt -o v --force -q");
+    assert!(!place.path("v/rows.docsphere").exists());
+}
+
+#[test]
 fn vectorize_and_export_write_matrices_with_their_names() {
     let place = Place::with_pets();
     assert_eq!(place.ok("vectorize pets.txt -o v"), "4 documents, 8 terms, 10 nonzeros written to v\n");

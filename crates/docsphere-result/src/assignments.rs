@@ -3,22 +3,22 @@
 //! Or the same lines in parts: `assignments/part-00000.csv` and so on. Each part is a whole file of
 //! its format; the documents of a part follow those of the part before.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
-use docsphere::{
-    Cell, ColumnReading, ColumnValue, DocId, KeptColumns, KeptRows, Labels, MemoryLimit, Nearest,
-};
+use docsphere::{Cell, ColumnReading, ColumnValue, DocId, Ids, KeptColumns, KeptRows, Labels, Nearest};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::files::Reading;
 use crate::names;
+pub(crate) use reading::assignment_files;
+pub use reading::{for_each_assignment, read_assignments};
+
+mod reading;
 
 #[cfg(feature = "parquet")]
 #[path = "assignments/parquet_enabled.rs"]
@@ -123,7 +123,7 @@ impl FromStr for AssignmentsFormat {
 #[derive(Clone, Copy, Debug)]
 pub struct Assignments<'a> {
     /// The id of each document.
-    pub ids: &'a [String],
+    pub ids: &'a Ids,
     /// The cluster of each document.
     pub labels: &'a Labels,
     /// The similarity of each document to its centroid.
@@ -143,7 +143,7 @@ pub struct Assignments<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Copies<'a> {
     /// The ids of all documents, in the order of the input.
-    pub ids: &'a [String],
+    pub ids: &'a Ids,
     /// For each of them the number of its line among those that were clustered.
     pub lines: &'a [u32],
     /// For each line the number of its document.
@@ -274,123 +274,6 @@ const LINES_PER_PIECE: usize = 1 << 10;
 
 /// Pieces per thread that are held before they are written.
 const PIECES_PER_THREAD: usize = 4;
-
-/// The name of the file's content in messages.
-const WHAT: &str = "the assignments";
-
-/// Memory of an assignment per byte of a short line: its own id, and its slot in a list that grows
-/// by doubling.
-const LINE_COPIES: u64 = 30;
-
-/// Maximum length of a line.
-const MAX_LINE_BYTES: usize = 1 << 30;
-
-/// Reads the assignments of a result, in any of the formats, from one file or from parts.
-///
-/// # Errors
-/// If there are none, or a file is damaged, needs more memory than `limit` allows, or is in a
-/// format that is not in this build. Also if a part is missing between others, if parts have
-/// different formats, and if there are both one file and parts.
-pub fn read_assignments(folder: &Path, limit: &MemoryLimit) -> Result<Vec<ReadAssignment>> {
-    let (format, paths) = assignment_files(folder)?;
-    let mut lines = Vec::new();
-    for path in &paths {
-        format.check_build().map_err(|error| error.at_path(path))?;
-        read_file(path, format, limit, &mut lines)?;
-    }
-    Ok(lines)
-}
-
-/// The format and the files of the assignments of a result, in order.
-pub(crate) fn assignment_files(folder: &Path) -> Result<(AssignmentsFormat, Vec<PathBuf>)> {
-    let existing = |format: &&AssignmentsFormat| folder.join(format.file_name()).exists();
-    let whole = AssignmentsFormat::ALL.iter().find(existing);
-    let parts = folder.join(names::ASSIGNMENT_PARTS);
-    match (whole, parts.is_dir()) {
-        (Some(whole), true) => {
-            let problem = format!(
-                "is there beside {}; a result has its assignments in one file or in parts: delete what is not of this result",
-                whole.file_name()
-            );
-            Err(Error::malformed(problem).at_path(&parts))
-        }
-        (Some(&format), false) => Ok((format, vec![folder.join(format.file_name())])),
-        (None, true) => find_parts(&parts),
-        (None, false) => {
-            Err(Error::malformed("there are no assignments; is it a result folder?").at_path(folder))
-        }
-    }
-}
-
-/// The format and the files of assignments in parts, in order.
-fn find_parts(folder: &Path) -> Result<(AssignmentsFormat, Vec<PathBuf>)> {
-    let failed = |error: io::Error| Error::reading(error, folder);
-    let mut found: BTreeMap<(u32, &'static str), AssignmentsFormat> = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        match name.to_str().and_then(AssignmentsFormat::of_part) {
-            Some((format, number)) => drop(found.insert((number, format.name()), format)),
-            // Almost a part: its documents would be missing.
-            None if name.as_encoded_bytes().starts_with(PART_PREFIX.as_bytes()) => {
-                let problem = "is not the name of a part; parts are named part-00000.csv, part-00001.csv and so on (or .jsonl, .parquet)";
-                return Err(Error::malformed(problem).at_path(&folder.join(name)));
-            }
-            None => {}
-        }
-    }
-    let Some(&format) = found.values().next() else {
-        return Err(Error::malformed("holds no part of the assignments").at_path(folder));
-    };
-    let mut paths = Vec::with_capacity(found.len());
-    for (expected, ((number, _), other)) in (0..).zip(found) {
-        if other != format {
-            let problem = format!("is a part in another format; the first part is in the format {format}");
-            return Err(Error::malformed(problem).at_path(&folder.join(other.part_name(number))));
-        }
-        let path = folder.join(format.part_name(expected));
-        if number != expected {
-            let problem = format!("is missing, but there is {}", format.part_name(number));
-            return Err(Error::malformed(problem).at_path(&path));
-        }
-        paths.push(path);
-    }
-    Ok((format, paths))
-}
-
-/// Adds the lines of one file.
-fn read_file(
-    path: &Path,
-    format: AssignmentsFormat,
-    limit: &MemoryLimit,
-    lines: &mut Vec<ReadAssignment>,
-) -> Result<()> {
-    let reading = Reading { what: WHAT, kept: LINE_COPIES, limit };
-    match format {
-        AssignmentsFormat::Csv => {
-            let mut reader = csv::Reader::from_reader(reading.open(path)?);
-            let mut read = || {
-                // First: if the header cannot be read, `deserialize` treats the file as empty.
-                reader.headers()?;
-                for line in reader.deserialize() {
-                    lines.push(line?);
-                }
-                Ok(())
-            };
-            read().map_err(|error: csv::Error| {
-                let text = error.to_string();
-                match error.into_kind() {
-                    csv::ErrorKind::Io(error) => Error::reading(error, path),
-                    _ => Error::malformed(format!("cannot read: {text}")).at_path(path),
-                }
-            })
-        }
-        AssignmentsFormat::Jsonl => reading.for_each_line(path, MAX_LINE_BYTES, |line| {
-            lines.push(serde_json::from_str(line).map_err(|error| error.to_string())?);
-            Ok(())
-        }),
-        AssignmentsFormat::Parquet => parquet_file::read(path, limit, lines),
-    }
-}
 
 /// A similarity rounded to six decimals, as in files; more would be meaningless.
 pub fn rounded(similarity: f64) -> f64 {
@@ -595,7 +478,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_in_every_format_of_this_build() {
-        let ids = ["a", "b, \"quoted\"\nline"].map(str::to_owned);
+        let ids: Ids = ["a", "b, \"quoted\"\nline"].into_iter().collect();
         let labels = Labels::from(vec![3, -1]);
         let silhouettes = [0.25, f64::NAN];
         let lines = Assignments {
@@ -607,8 +490,8 @@ mod tests {
             columns: None,
             copies: None,
         };
-        let line = |id: &String, cluster, similarity| ReadAssignment {
-            id: id.clone(),
+        let line = |id: &str, cluster, similarity| ReadAssignment {
+            id: id.to_owned(),
             cluster,
             similarity,
             duplicate_of: None,
@@ -648,7 +531,7 @@ mod tests {
     #[test]
     fn copies_have_the_lines_of_their_originals_in_every_format_of_this_build() {
         let [ids, all] = [&["a", "b"][..], &["a", "a2", "b", "b2", "a3"]];
-        let owned = |ids: &[&str]| ids.iter().map(|&id| id.to_owned()).collect::<Vec<String>>();
+        let owned = |ids: &[&str]| ids.iter().collect::<Ids>();
         let (ids, all) = (owned(ids), owned(all));
         let lines = Assignments {
             ids: &ids,
@@ -682,7 +565,7 @@ mod tests {
 
     /// The lines of some documents, of which each is in the cluster of its number.
     fn written(folder: &Path, format: AssignmentsFormat, number: u32, docs: std::ops::Range<i32>) {
-        let ids: Vec<String> = docs.clone().map(|doc| format!("d{doc}")).collect();
+        let ids: Ids = docs.clone().map(|doc| format!("d{doc}")).collect();
         let labels = Labels::from(docs.collect::<Vec<_>>());
         let similarities = vec![0.5; ids.len()];
         let similarities = &similarities[..];
@@ -776,7 +659,7 @@ mod tests {
         std::fs::write(folder.path().join("assignments.csv"), "id,cluster,similarity\na,0,1\n").unwrap();
         let error = read_assignments(folder.path(), &limit).unwrap_err();
         let kind = error.library().map(docsphere::Error::kind);
-        assert!(matches!(kind, Some(docsphere::ErrorKind::Memory { what: WHAT, .. })), "{error}");
+        assert!(matches!(kind, Some(docsphere::ErrorKind::Memory { what: reading::WHAT, .. })), "{error}");
         assert!(error.path().is_some_and(|path| path.ends_with("assignments.csv")));
     }
 }

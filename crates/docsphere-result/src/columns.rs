@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use docsphere::{
-    BadCell, Cell, Column, ColumnKind, ColumnReading, ColumnValue, KeptColumns, Labels, MemoryLimit, Moment,
-    TimeStep, Timeline, host,
+    BadCell, Cell, Column, ColumnKind, ColumnReading, ColumnValue, Ids, KeptColumns, Labels, MemoryLimit,
+    Moment, TimeStep, Timeline, host,
 };
 use serde::{Deserialize, Serialize};
 
@@ -126,8 +126,8 @@ pub struct BadValue {
 }
 
 impl BadValue {
-    fn new(bad: &BadCell, ids: &[String]) -> Self {
-        let id = usize::try_from(bad.doc).ok().and_then(|doc| ids.get(doc)).cloned().unwrap_or_default();
+    fn new(bad: &BadCell, ids: &Ids) -> Self {
+        let id = usize::try_from(bad.doc).ok().and_then(|doc| ids.get(doc)).unwrap_or_default().to_owned();
         BadValue { id, place: bad.place.clone(), value: bad.value.clone() }
     }
 }
@@ -178,7 +178,7 @@ impl ColumnsFile {
     /// If the values cannot be read, or take more memory than `limit` allows.
     pub fn new(
         kept: &KeptColumns,
-        ids: &[String],
+        ids: &Ids,
         labels: &Labels,
         n_clusters: usize,
         limit: &MemoryLimit,
@@ -192,7 +192,7 @@ impl ColumnsFile {
     /// As [`ColumnsFile::new`].
     pub fn with_bins(
         kept: &KeptColumns,
-        ids: &[String],
+        ids: &Ids,
         labels: &Labels,
         n_clusters: usize,
         limit: &MemoryLimit,

@@ -187,7 +187,7 @@ pub fn write_jsonl<'a>(
 mod tests {
     use std::fs;
 
-    use docsphere::Labels;
+    use docsphere::{Ids, Labels};
 
     use super::*;
 
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn the_list_of_other_clusters_is_bounded() {
-        let ids: Vec<String> = (1..=40).map(|number| format!("long#{number}")).collect();
-        let passages: Vec<_> = ids.iter().zip(0..).map(|(id, number)| (&id[..], number % 20)).collect();
+        let ids: Ids = (1..=40).map(|number| format!("long#{number}")).collect();
+        let passages: Vec<_> = ids.iter().zip(0..).map(|(id, number)| (id, number % 20)).collect();
         let found = &lines(&passages)[0];
         assert_eq!((found.n_passages, found.cluster, found.share), (40, 0, 0.05));
         assert_eq!(found.others.iter().map(|other| other.cluster).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn documents_are_written_in_every_format_of_this_build() {
-        let ids = ["a,b#1", "a,b#2", "a,b#3", "c#1"].map(str::to_owned);
+        let ids: Ids = ["a,b#1", "a,b#2", "a,b#3", "c#1"].into_iter().collect();
         let labels = Labels::from(vec![7, 7, 2, -1]);
         let similarities = &[0.5; 4];
         let passages = Assignments {

@@ -36,7 +36,7 @@
 //! let fit = SphericalKMeans::params(2).seed(1).fit(&text.rows)?;
 //! let clustering = Clustering {
 //!     rows: &text.rows,
-//!     ids: &["a", "b", "c", "d"].map(str::to_owned),
+//!     ids: &["a", "b", "c", "d"].into_iter().collect(),
 //!     labels: &fit.labels,
 //!     similarities: &fit.similarities,
 //!     model: &fit.model.with_text(text.model)?,
@@ -99,8 +99,8 @@ mod table;
 mod trace;
 
 pub use assignments::{
-    AssignedColumns, Assignment, Assignments, AssignmentsFormat, Copies, ReadAssignment, read_assignments,
-    rounded,
+    AssignedColumns, Assignment, Assignments, AssignmentsFormat, Copies, ReadAssignment, for_each_assignment,
+    read_assignments, rounded,
 };
 pub use clusters::{
     ClusterEntry, ClustersFile, DocumentEntry, DuplicatesEntry, KeywordEntry, NeighbourEntry, PassagesEntry,

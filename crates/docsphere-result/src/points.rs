@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use docsphere::{
-    ClusterId, Container, ContainerKind, Discs, DocId, Labels, MemoryLimit, Neighbour, document_offsets,
+    ClusterId, Container, ContainerKind, Discs, DocId, Ids, Labels, MemoryLimit, Neighbour, document_offsets,
     document_sample,
 };
 
@@ -119,11 +119,7 @@ impl Points {
     /// is called with the ascending numbers of some documents at a time, and returns the texts that
     /// are known.
     #[must_use]
-    pub fn with_titles(
-        mut self,
-        ids: &[String],
-        mut texts: impl FnMut(&[u64]) -> BTreeMap<u64, String>,
-    ) -> Self {
+    pub fn with_titles(mut self, ids: &Ids, mut texts: impl FnMut(&[u64]) -> BTreeMap<u64, String>) -> Self {
         let mut order: Vec<usize> = (0..self.sample.len()).collect();
         order.sort_unstable_by_key(|&position| self.sample[position]);
         self.titles = vec![String::new(); self.sample.len()];

@@ -125,6 +125,7 @@ mod fail_points;
 mod ids;
 mod labels;
 pub(crate) mod lists;
+mod mapping;
 #[cfg_attr(not(all(feature = "text", feature = "formats")), allow(dead_code, reason = "for readers"))]
 mod memory;
 mod names;
@@ -210,6 +211,7 @@ pub use fit::{Checkpoint, Fit, FitOptions, MemoryForecast, Params, SphericalKMea
 pub use growth::{NewClusters, OpenedClusters, opened_clusters};
 pub use ids::{ClusterId, DocId, TermId};
 pub use labels::Labels;
+pub use mapping::{give_back_freed, keep_resident_within};
 pub use memory::MemoryLimit;
 pub use model::{FORMAT_VERSION, Model, ModelInfo, Nearest, Neighbour, Prediction, Predictor};
 pub use observer::{Event, Observer};
@@ -246,9 +248,9 @@ pub use threads::{all_cores, on_threads};
 pub use vectors::formats;
 #[cfg(feature = "text")]
 pub use vectors::{
-    CountedDocuments, DocumentBound, IdfKind, LossCause, LossWarning, Losses, TermCounts, TextModel,
+    CountedDocuments, DocumentBound, IdfKind, LossCause, LossWarning, Losses, Spill, TermCounts, TextModel,
     TfidfOptions, Transformed, TransformedCorpus, Vectorized, VectorizedPart, Vectorizer, Vocabulary,
 };
 pub use vectors::{
-    Duplicates, MAX_ROWS, MAX_TERMS, NEAR_DUPLICATE, Row, SparseRows, UNIT_TOLERANCE, UnitRows,
+    Duplicates, Ids, IdsIter, MAX_ROWS, MAX_TERMS, NEAR_DUPLICATE, Row, SparseRows, UNIT_TOLERANCE, UnitRows,
 };

@@ -250,6 +250,22 @@ pub struct PhaseSeconds {
     pub write: f64,
 }
 
+impl PhaseSeconds {
+    /// Those of two parts of the documents.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        PhaseSeconds {
+            arrange: self.arrange + other.arrange,
+            own: self.own + other.own,
+            choose: self.choose + other.choose,
+            columns: self.columns + other.columns,
+            scan: self.scan + other.scan,
+            settle: self.settle + other.settle,
+            postings: self.postings + other.postings,
+            write: self.write + other.write,
+        }
+    }
+}
+
 impl StageSeconds {
     /// All stages together.
     pub fn total(self) -> f64 {

@@ -257,7 +257,9 @@ impl Readers {
 }
 
 fn reader(scratch: &std::path::Path) -> ShardWorker {
-    let extension = Box::new(|view: docsphere::ShardView<'_>, _: &[u8]| Ok(view.ids.join(" ").into_bytes()));
+    let extension = Box::new(|view: docsphere::ShardView<'_>, _: &[u8]| {
+        Ok(view.ids.iter().collect::<Vec<_>>().join(" ").into_bytes())
+    });
     ShardWorker::new(1, scratch, extension).unwrap()
 }
 
@@ -342,13 +344,13 @@ fn check_reading(n_workers: usize, losses: Vec<Loss>) {
     let docs: Vec<DocId> = [129, 0, 60, 59, 110, 61].map(DocId::new).to_vec();
     let documents = fit.documents(&docs).unwrap();
     for (doc, (id, text)) in docs.iter().zip(documents) {
-        assert_eq!(id, whole.ids[doc.index()], "{place}");
+        assert_eq!(id, &whole.ids[doc.index()], "{place}");
         assert!(text.unwrap().contains("word"), "{place}");
     }
     let ids = fit.extend("testing", &vec![Vec::new(); n_workers]).unwrap();
     let ids: Vec<String> = ids.into_iter().map(|ids| String::from_utf8(ids).unwrap()).collect();
     let ids: Vec<&str> = ids.iter().flat_map(|ids| ids.split_whitespace()).collect();
-    assert_eq!(ids, whole.ids, "{place}");
+    assert_eq!(whole.ids, ids, "{place}");
     assert!(events >= n_workers, "progress is told");
     drop(fit);
     assert_eq!(std::fs::read_dir(readers.scratch.path()).unwrap().count(), 0, "texts have no name");

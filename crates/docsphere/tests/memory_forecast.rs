@@ -1,6 +1,6 @@
 //! No strategy holds more memory than forecast.
 
-use docsphere::{Centroids, Init, SparseRows, SphericalKMeans, Strategy, UnitRows};
+use docsphere::{Centroids, FitOptions, Init, SparseRows, SphericalKMeans, Strategy, UnitRows};
 use docsphere_testkit::random_rows::{RandomRows, random_rows};
 use docsphere_testkit::zipf::ZipfText;
 
@@ -33,6 +33,28 @@ fn strategies_hold_no_more_than_the_forecast() {
     let negative =
         random_rows(&RandomRows { n_docs: 200, n_terms: 50, negative_share: 0.3, ..RandomRows::default() });
     assert_covered(&negative, 20, "negative values");
+}
+
+/// Rows in a file, one shard after the other: what is derived from single rows is in files, too.
+#[test]
+fn strategies_hold_no_more_than_the_forecast_for_rows_in_a_file() {
+    let rows = ZipfText { n_docs: 3_000, n_terms: 20_000, n_topics: 50, mean_terms: 20, seed: 3 }.rows();
+    let home = tempfile::tempdir().unwrap();
+    rows.save_open(home.path().join("rows")).unwrap();
+    let mapped = UnitRows::open_mapped(home.path().join("rows")).unwrap();
+    for &strategy in Strategy::ALL {
+        for n_clusters in [5, 300] {
+            let params = SphericalKMeans::params(n_clusters).init(Init::Random).strategy(strategy);
+            let params = params.n_threads(2).max_iter(8).check().unwrap();
+            let forecast = params.memory_forecast(&mapped).strategy;
+            let options = FitOptions::default().cuts(vec![1_000, 1_700, 2_900]).scratch(home.path());
+            let fit = params.fit_with(&mapped, options).unwrap();
+            let held = fit.trace.iterations.iter().map(|record| record.strategy_bytes).max().unwrap();
+            assert!(held <= forecast, "{strategy}, k = {n_clusters}: {held} held, {forecast} forecast");
+            let in_memory = params.fit(&rows).unwrap();
+            assert_eq!(fit.labels, in_memory.labels, "{strategy}");
+        }
+    }
 }
 
 #[test]

@@ -25,6 +25,8 @@ mod fit;
 mod fuzzed_readers;
 /// Documents that come in slices, and clusters that are opened for them.
 mod growth;
+/// Rows in a mapped file.
+mod mapped;
 /// Memory forecasts.
 mod memory_forecast;
 /// Model files and predictions.
@@ -44,6 +46,9 @@ mod readers;
 mod seeding;
 /// Results do not depend on the division into shards.
 mod shards;
+/// The memory of a corpus that goes to files.
+#[cfg(all(feature = "text", target_os = "linux"))]
+mod spilling;
 /// The order of the stages.
 mod stages;
 /// Several numbers of clusters beside each other.

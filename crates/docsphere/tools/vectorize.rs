@@ -8,16 +8,18 @@
 //! OUTPUT is a matrix file as in [`docsphere::formats`], or `none`. Options: `--sklearn` (cut words
 //! as scikit-learn does), `--idf paper|smooth|plus-one`, `--sublinear-tf`, `--ngrams LO HI`,
 //! `--min-df N`, `--max-df N` (a number with a point is a share), `--max-terms N`, `--format NAME`
-//! (INPUT may then be `-`), `--text-field NAME`, `--stemmer LANGUAGE`, `--threads N`,
-//! `--vocabulary FILE`. Prints rows, terms, nonzeros and the seconds from opening the input to the
-//! matrix. `tests/sklearn_tfidf.py` compares the matrices with scikit-learn's.
+//! (INPUT may then be `-`), `--text-field NAME`, `--stemmer LANGUAGE`, `--threads N`, `--vocabulary
+//! FILE`, `--spill FOLDER` (counts and rows go to files there) and `--spill-after BYTES`. Prints
+//! rows, terms, nonzeros, the seconds from opening the input to the matrix, and on Linux kB of
+//! memory: the peak, and what is held at the end without mapped files. `tests/sklearn_tfidf.py`
+//! compares the matrices with scikit-learn's.
 
 use std::process::ExitCode;
 use std::time::Instant;
 use std::{env, fs};
 
 use docsphere::{
-    Corpus, CorpusOptions, DocumentBound, Ngrams, TextOptions, TfidfOptions, Vectorizer, formats,
+    Corpus, CorpusOptions, DocumentBound, Ngrams, Spill, TextOptions, TfidfOptions, Vectorizer, formats,
 };
 
 #[derive(Default)]
@@ -28,6 +30,8 @@ struct Job {
     tfidf: TfidfOptions,
     n_threads: Option<usize>,
     vocabulary: Option<String>,
+    spill: Option<Spill>,
+    spill_after: u64,
 }
 
 fn main() -> ExitCode {
@@ -73,6 +77,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Job, String> {
             "--stemmer" => job.text.stemmer = Some(value()?),
             "--threads" => job.n_threads = Some(number(value()?)?),
             "--vocabulary" => job.vocabulary = Some(value()?),
+            "--spill" => job.spill = Some(Spill::new(value()?)),
+            "--spill-after" => job.spill_after = number(value()?)? as u64,
             option if option.starts_with("--") => return Err(format!("unknown option {option}")),
             _ => job.paths.push(argument),
         }
@@ -89,14 +95,24 @@ fn bound(text: &str) -> Result<DocumentBound, String> {
     parsed.ok_or_else(|| format!("not a number: {text}"))
 }
 
+/// A number of kB from the status of the process; `None` where there is none.
+fn status(key: &str) -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
 fn run(job: &Job) -> docsphere::Result<()> {
     let start = Instant::now();
     let corpus = Corpus::open([&job.paths[0]], job.corpus.clone())?;
     let vectorizer = Vectorizer::new().text(job.text.clone()).tfidf(job.tfidf).n_threads(job.n_threads);
+    let spill = job.spill.clone().map(|spill| spill.after_bytes(job.spill_after));
+    let vectorizer = vectorizer.spill(spill);
     let vectorized = vectorizer.fit(&corpus)?;
     let seconds = start.elapsed().as_secs_f64();
     let rows = &vectorized.rows;
-    println!("{} {} {} {seconds:.3}", rows.n_rows(), rows.n_terms(), rows.nnz());
+    let [peak, own] = ["VmHWM:", "RssAnon:"].map(|key| status(key).unwrap_or_default());
+    println!("{} {} {} {seconds:.3} {peak} {own}", rows.n_rows(), rows.n_terms(), rows.nnz());
     if job.paths[1] != "none" {
         formats::write(&job.paths[1], rows.as_sparse())?;
     }

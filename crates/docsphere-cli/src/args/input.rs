@@ -19,7 +19,7 @@ pub(crate) struct InputArgs {
     pub(crate) inputs: Vec<PathBuf>,
 
     /// Format of all inputs, instead of guessing it from their names: lines, jsonl (also lists),
-    /// csv, tsv, parquet, sheet, mbox, folder, npz, mtx, svmlight, bow
+    /// csv, tsv, parquet, sheet, mbox, folder, npz, mtx, svmlight, bow, rows
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<AnyFormat>,
 

@@ -40,8 +40,8 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time_limit: Option<Duration>,
 
-    /// Refuse input and runs that may need more memory than this ("500M", "8G") [default: the
-    /// memory available]
+    /// Hold no more memory than this ("500M", "8G"): what does not fit goes to files, if it can,
+    /// and is refused otherwise [default: the memory available]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_bytes)]
     pub(crate) max_memory: Option<u64>,
 }

@@ -111,7 +111,7 @@ impl Args {
         let whole =
             |id: &str| -> String { if has_passages { id_of_passage(id).to_owned() } else { id.to_owned() } };
         let lines = &growing.before.lines;
-        let added: HashSet<String> = new.ids.iter().map(|id| whole(id)).collect();
+        let added: HashSet<String> = new.ids.iter().map(&whole).collect();
         let known: HashSet<String> =
             lines.iter().map(|line| whole(&line.id)).filter(|id| added.contains(id)).collect();
         let is_known = |id: &str| !known.is_empty() && known.contains(&whole(id));
@@ -127,7 +127,7 @@ impl Args {
             let old = lines.iter().map(|line| !is_known(&line.id)).collect();
             return Ok(Selection { old, new: all_new });
         }
-        let first = new.ids.iter().find(|id| is_known(id)).map(|id| whole(id)).unwrap_or_default();
+        let first = new.ids.iter().find(|id| is_known(id)).map(whole).unwrap_or_default();
         let others = match known.len() {
             1 => String::new(),
             n => format!(" and {} more", counted(n - 1, "id")),

@@ -161,7 +161,7 @@ impl Args {
         let mut out = BufWriter::new(out);
         if self.by_document {
             let cluster = |doc| nearest.of(doc).first().map_or(-1, |&(cluster, _)| cluster as i32);
-            let passages = rows.ids.iter().enumerate().map(|(doc, id)| (&id[..], cluster(doc)));
+            let passages = rows.ids.iter().enumerate().map(|(doc, id)| (id, cluster(doc)));
             let documents = documents::by_document(passages);
             match self.lines {
                 LineFormat::Csv => documents::write_csv(documents, &mut out)?,
@@ -188,7 +188,7 @@ impl Args {
         writer.write_record(&header)?;
         for (doc, id) in rows.ids.iter().enumerate() {
             let found = nearest.of(doc);
-            let mut record = vec![id.clone()];
+            let mut record = vec![id.to_owned()];
             for place in 0..self.top {
                 let (cluster, similarity) = found.get(place).map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
                 record.extend([cluster.to_string(), format!("{similarity:.6}")]);

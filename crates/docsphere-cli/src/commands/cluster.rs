@@ -144,12 +144,24 @@ impl Args {
         let mut loaded = self.load(within.as_ref(), &folder, text, &mut progress)?;
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
-            let forecast = Forecast::new(&loaded.rows, &params, self.output.silhouette);
-            forecast
-                .with_columns(loaded.n_columns(), loaded.document_ids().len(), params.params().n_clusters)
-                .check(limit)?;
+            let n_documents = loaded.document_ids().len();
+            let forecast = |loaded: &Loaded| {
+                Forecast::new(&loaded.rows, &params, self.output.silhouette).with_columns(
+                    loaded.n_columns(),
+                    n_documents,
+                    params.params().n_clusters,
+                )
+            };
+            if !forecast(&loaded).fits(limit) {
+                docsphere::give_back_freed();
+            }
+            if !loaded.rows.is_mapped() && !forecast(&loaded).fits(limit) {
+                loaded.move_rows_to(folder.path())?;
+                docsphere::give_back_freed();
+            }
+            forecast(&loaded).check(limit)?;
         }
-        let fit = self.fit(&params, &loaded, resume, &mut progress)?;
+        let fit = self.fit(&params, &loaded, resume, folder.path(), &mut progress)?;
         fail_point("loop ended");
         progress.summarize(params.params().n_clusters);
         let options = RunOptions {
@@ -171,6 +183,7 @@ impl Args {
             if self.no_rows {
                 folder.discard(names::TEXTS);
                 folder.discard(names::COLUMN_VALUES);
+                folder.discard(names::ROWS);
             }
             folder.commit()?;
             anyhow::Ok(outcome)
@@ -214,7 +227,7 @@ impl Args {
         progress: &mut Progress,
     ) -> Result<Loaded> {
         let (texts, columns) = (folder.file(names::TEXTS), folder.file(names::COLUMN_VALUES));
-        let records = folder.file(names::NEW_STORES[0]);
+        let (rows, records) = (folder.file(names::ROWS), folder.file(names::NEW_STORES[0]));
         if let Some(within) = within {
             self.keep.keep = within.write(&records)?;
             let is_kept = |name: &String| self.keep.keep.contains(name);
@@ -224,12 +237,17 @@ impl Args {
         let staged = Staged {
             texts: (self.output.needs_texts() || !self.no_rows).then_some(&*texts),
             columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
+            rows: Some(&rows),
         };
         let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, progress)?;
         folder.discard(names::NEW_STORES[0]);
         fail_point("documents read");
-        if !self.no_rows {
-            on_threads(self.cluster.threads, || loaded.rows.save(folder.file(names::ROWS)))??;
+        // Those that did not fit into memory are there already.
+        if !self.no_rows && !rows.exists() {
+            on_threads(self.cluster.threads, || match loaded.rows.is_mapped() {
+                true => loaded.rows.save_open(&rows),
+                false => loaded.rows.save(&rows),
+            })??;
         }
         loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         Ok(loaded)
@@ -356,12 +374,13 @@ impl Args {
         params: &ValidParams,
         loaded: &Loaded,
         resume: Option<Checkpoint>,
+        scratch: &Path,
         progress: &mut Progress,
     ) -> Result<Fit> {
         interrupt::stop_calmly(
             "finishing this iteration, then writing the result; press Ctrl-C again to stop at once",
         );
-        let mut options = FitOptions::default().observer(progress);
+        let mut options = FitOptions::default().observer(progress).scratch(scratch);
         if let Some(weights) = loaded.weights() {
             options = options.weights(weights);
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use docsphere::{ColumnStoreWriter, Corpus, KeptColumns, Model, Split, Stores, UnitRows};
+use docsphere::{ColumnStoreWriter, Corpus, Ids, KeptColumns, Model, Split, Stores, UnitRows};
 use docsphere_result::{AssignedColumns, column_names, names};
 use tempfile::TempDir;
 
@@ -16,7 +16,7 @@ use crate::progress::Progress;
 /// Rows over the terms of a model.
 pub(super) struct ModelRows {
     pub(super) rows: UnitRows<'static>,
-    pub(super) ids: Vec<String>,
+    pub(super) ids: Ids,
     /// Remarks collected while reading.
     pub(super) remarks: Remarks,
     /// How documents were cut into passages.
@@ -44,8 +44,8 @@ impl ModelRows {
     }
 }
 
-/// The rows that a result keeps of its documents, which have these ids.
-pub(super) fn rows_of_result(result: &Path, ids: Vec<String>) -> Result<ModelRows> {
+/// The rows that a result keeps of its documents, without their ids.
+pub(super) fn rows_of_result(result: &Path) -> Result<ModelRows> {
     let path = result.join(names::ROWS);
     ensure!(
         path.exists(),
@@ -54,8 +54,8 @@ pub(super) fn rows_of_result(result: &Path, ids: Vec<String>) -> Result<ModelRow
         names::ROWS
     );
     Ok(ModelRows {
-        rows: UnitRows::load_within(path, &memory::of_readers())?,
-        ids,
+        rows: UnitRows::load_or_map(path, &memory::of_readers())?,
+        ids: Ids::new(),
         remarks: Remarks::default(),
         split: None,
         unknown_shares: Vec::new(),

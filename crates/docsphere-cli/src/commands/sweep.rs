@@ -131,9 +131,15 @@ impl Args {
         let staged = Staged {
             texts: self.output.needs_texts().then_some(&*texts),
             columns: (!self.keep.keep().is_nothing()).then_some((&*columns, &self.keep)),
+            rows: None,
         };
         let mut loaded = input::load(&self.input, text, self.cluster.threads, staged, &mut progress)?;
         fail_point("documents read");
+        if loaded.rows.is_mapped() {
+            bail!(
+                "the matrix does not fit into memory, and a sweep needs it there; raise --max-memory, or try some k with docsphere cluster, which takes it from the file"
+            );
+        }
         loaded.set_copies_apart(&self.duplicates, self.cluster.threads)?;
         let grid = self.grid(&loaded)?;
         self.check_memory(&loaded, &params, &grid, &options)?;

@@ -27,6 +27,11 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     output: PathBuf,
 
+    /// Also write the rows as rows.docsphere, which cluster reads at once, and maps rather than
+    /// reads if --max-memory has no room for them
+    #[arg(long, help_heading = "Output")]
+    rows: bool,
+
     /// Replace an existing result; a folder that holds anything else is refused
     #[arg(long, help_heading = "Output")]
     force: bool,
@@ -50,7 +55,10 @@ impl Args {
         let loaded = input::load(&self.input, text, self.threads, Staged::default(), &mut progress)?;
         let folder = ResultFolder::create(&self.output, self.force, FolderKind::Matrix)?;
         formats::write(folder.file(names::MATRIX), loaded.rows.as_sparse())?;
-        fs::write(folder.file(names::IDS), lines(loaded.ids.iter().map(String::as_str)))?;
+        if self.rows {
+            loaded.rows.save_open(folder.file(docsphere_result::names::ROWS))?;
+        }
+        fs::write(folder.file(names::IDS), lines(loaded.ids.iter()))?;
         match &loaded.source {
             Source::Documents { model, .. } => {
                 fs::write(folder.file(names::VOCABULARY), lines(model.vocabulary().iter()))?;

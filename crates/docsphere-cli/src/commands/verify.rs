@@ -2,12 +2,12 @@
 //! in its nearest cluster.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use docsphere::{ClusterId, Model, UnitRows};
 use docsphere_result::edits::{Edits, base_of};
-use docsphere_result::{ClustersFile, ReadAssignment, names, read_assignments};
+use docsphere_result::{ClustersFile, ReadAssignment, for_each_assignment, names};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -57,7 +57,65 @@ struct Limits {
 /// A document that is not in its nearest cluster, or whose stored similarity is wrong.
 struct Mismatch {
     doc: usize,
+    id: String,
     what: String,
+}
+
+/// A document to check, and its line.
+type Checked = (usize, ReadAssignment);
+
+/// Checks documents while their lines are read: no more of them are held than are compared with
+/// all centroids at a time, and the lines of copies.
+struct Checks<'a> {
+    model: &'a Model,
+    rows: &'a UnitRows<'a>,
+    limits: Limits,
+    /// The number of documents to check, evenly spread, and how many of them were met.
+    n_checked: usize,
+    n_met: usize,
+    batch: Vec<Checked>,
+    copies: Vec<Checked>,
+    mismatches: Vec<Mismatch>,
+}
+
+impl<'a> Checks<'a> {
+    fn new(model: &'a Model, rows: &'a UnitRows<'a>, limits: Limits, sample: Option<usize>) -> Self {
+        let n_checked = sample.unwrap_or(rows.n_rows()).min(rows.n_rows());
+        let (batch, copies, mismatches) = (Vec::new(), Vec::new(), Vec::new());
+        Checks { model, rows, limits, n_checked, n_met: 0, batch, copies, mismatches }
+    }
+
+    /// Takes the line of the next document.
+    fn take(&mut self, doc: usize, line: ReadAssignment) {
+        if self.n_met == self.n_checked || doc != self.n_met * self.rows.n_rows() / self.n_checked {
+            return;
+        }
+        self.n_met += 1;
+        match line.duplicate_of {
+            Some(_) => self.copies.push((doc, line)),
+            None => self.batch.push((doc, line)),
+        }
+        if self.batch.len() == BATCH_DOCS {
+            self.check_batch();
+        }
+    }
+
+    fn check_batch(&mut self) {
+        let found = check(self.model, self.rows, &self.batch, self.limits.min_similarity);
+        self.mismatches.extend(found);
+        self.batch.clear();
+    }
+
+    /// The mismatches of all documents, in order. Reads the lines once more if there are copies.
+    fn finish(mut self, base: &Path) -> Result<Vec<Mismatch>> {
+        self.check_batch();
+        if !self.copies.is_empty() {
+            let found = check_copies(self.rows, &self.copies, base, self.limits.duplicate_similarity)?;
+            self.mismatches.extend(found);
+        }
+        self.mismatches.sort_by_key(|mismatch| mismatch.doc);
+        Ok(self.mismatches)
+    }
 }
 
 impl Args {
@@ -72,46 +130,58 @@ impl Args {
                 counted(n_edits, "edit")
             ));
         }
-        let assignments = read_assignments(&base, &memory::of_readers())?;
-        let Limits { min_similarity, duplicate_similarity } = self.limits()?;
+        let is_kept = self.input.inputs.is_empty();
         let mut progress = Progress::new(self.json);
-        let rows = if self.input.inputs.is_empty() {
-            let kept =
-                rows_of_result(&self.result, assignments.iter().map(|line| line.id.clone()).collect())?;
-            ensure!(
-                kept.rows.n_rows() == assignments.len() && kept.rows.n_terms() == model.centroids().n_terms(),
-                "{}: {} is not of these documents: the files do not belong together; give the input of the run",
-                self.result.display(),
-                names::ROWS
-            );
-            kept
-        } else {
-            rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?
+        let rows = match is_kept {
+            true => rows_of_result(&self.result)?,
+            false => rows_for_model(&model, &self.input, &KeepArgs::default(), &mut progress)?,
         };
         progress.finish();
+        if is_kept && rows.rows.n_terms() != model.centroids().n_terms() {
+            return Err(self.other_rows());
+        }
+        let mut checks = Checks::new(&model, &rows.rows, self.limits()?, self.sample);
+        // Kept rows have no ids of their own.
+        let ids = (!is_kept).then_some(&rows.ids);
+        let (mut n_lines, mut other_id) = (0, None);
+        for_each_assignment(&base, &memory::of_readers(), |line| {
+            let id = ids.and_then(|ids| ids.get(n_lines)).filter(|id| *id != line.id);
+            if let (Some(id), None) = (id, &other_id) {
+                other_id = Some((n_lines, id, line.id.clone()));
+            }
+            if other_id.is_none() {
+                checks.take(n_lines, line);
+            }
+            n_lines += 1;
+        })?;
+        let n_rows = rows.rows.n_rows();
+        if is_kept && n_rows != n_lines {
+            return Err(self.other_rows());
+        }
         ensure!(
-            rows.ids.len() == assignments.len(),
+            n_rows == n_lines,
             "the input has {}, but the result has {}; give the same input and input options as to cluster",
-            counted(rows.ids.len(), "document"),
-            grouped(assignments.len())
+            counted(n_rows, "document"),
+            grouped(n_lines)
         );
-        if let Some(doc) = (0..rows.ids.len()).find(|&doc| rows.ids[doc] != assignments[doc].id) {
+        if let Some((doc, id, written)) = other_id {
             bail!(
-                "document {} is {:?} in the input, but {:?} in the result; give the same input and input options as to cluster",
-                doc + 1,
-                rows.ids[doc],
-                assignments[doc].id
+                "document {} is {id:?} in the input, but {written:?} in the result; give the same input and input options as to cluster",
+                doc + 1
             );
         }
-        let docs = self.chosen(rows.ids.len());
-        let (copies, clustered): (Vec<usize>, Vec<usize>) =
-            docs.iter().partition(|&&doc| assignments[doc].duplicate_of.is_some());
-        let mut mismatches = check_copies(&rows.rows, &copies, &assignments, duplicate_similarity);
-        for batch in clustered.chunks(BATCH_DOCS) {
-            mismatches.extend(check(&model, &rows.rows, batch, &assignments, min_similarity));
-        }
-        mismatches.sort_by_key(|mismatch| mismatch.doc);
-        self.report(&model, &rows.ids, docs.len(), &mismatches)
+        let n_checked = checks.n_checked;
+        let mismatches = checks.finish(&base)?;
+        self.report(&model, n_checked, &mismatches)
+    }
+
+    /// The error for kept rows that are not those of the assignments.
+    fn other_rows(&self) -> anyhow::Error {
+        anyhow!(
+            "{}: {} is not of these documents: the files do not belong together; give the input of the run",
+            self.result.display(),
+            names::ROWS
+        )
     }
 
     fn limits(&self) -> Result<Limits> {
@@ -125,23 +195,17 @@ impl Args {
         })
     }
 
-    /// The numbers of the documents to check.
-    fn chosen(&self, n_docs: usize) -> Vec<usize> {
-        let n_checked = self.sample.unwrap_or(n_docs).min(n_docs);
-        (0..n_checked).map(|place| place * n_docs / n_checked).collect()
-    }
-
-    fn report(&self, model: &Model, ids: &[String], n_checked: usize, mismatches: &[Mismatch]) -> Result<()> {
+    fn report(&self, model: &Model, n_checked: usize, mismatches: &[Mismatch]) -> Result<()> {
         let k = model.centroids().n_clusters();
         if self.json {
-            let list: Vec<_> = mismatches.iter().map(|m| json!({"id": ids[m.doc], "what": m.what})).collect();
+            let list: Vec<_> = mismatches.iter().map(|m| json!({"id": m.id, "what": m.what})).collect();
             let report =
                 json!({"checked": n_checked, "clusters": k, "mismatches": mismatches.len(), "list": list});
             print_json(&report)?;
         } else {
             let mut out = People::new();
             for mismatch in mismatches.iter().take(LISTED_MISMATCHES) {
-                out.line(format_args!("{}: {}", ids[mismatch.doc], mismatch.what))?;
+                out.line(format_args!("{}: {}", mismatch.id, mismatch.what))?;
             }
             if mismatches.len() > LISTED_MISMATCHES {
                 let n_more = grouped(mismatches.len() - LISTED_MISMATCHES);
@@ -164,34 +228,31 @@ impl Args {
 }
 
 /// Compares copies with their originals: they must be similar enough, and have the same line.
-fn check_copies(
-    rows: &UnitRows<'_>,
-    copies: &[usize],
-    assignments: &[ReadAssignment],
-    least: f64,
-) -> Vec<Mismatch> {
+fn check_copies(rows: &UnitRows<'_>, copies: &[Checked], base: &Path, least: f64) -> Result<Vec<Mismatch>> {
     // An id may occur several times.
-    let mut originals: HashMap<&str, Vec<usize>> = HashMap::new();
-    for original in copies.iter().filter_map(|&doc| assignments[doc].duplicate_of.as_deref()) {
+    let mut originals: HashMap<&str, Vec<Checked>> = HashMap::new();
+    for original in copies.iter().filter_map(|(_, line)| line.duplicate_of.as_deref()) {
         originals.entry(original).or_default();
     }
-    for (doc, line) in assignments.iter().enumerate().filter(|(_, line)| line.duplicate_of.is_none()) {
-        if let Some(docs) = originals.get_mut(line.id.as_str()) {
-            docs.push(doc);
+    let mut n_lines = 0;
+    for_each_assignment(base, &memory::of_readers(), |line| {
+        if line.duplicate_of.is_none()
+            && let Some(lines) = originals.get_mut(line.id.as_str())
+        {
+            lines.push((n_lines, line));
         }
-    }
-    let mismatch = |&doc: &usize| {
-        let (copy, row) = (&assignments[doc], rows.row(doc));
+        n_lines += 1;
+    })?;
+    let mismatch = |(doc, copy): &Checked| {
+        let (doc, row) = (*doc, rows.row(*doc));
         let original = copy.duplicate_of.as_deref().unwrap_or_default();
-        let is_copy = |&&other: &&usize| {
-            let other_row = rows.row(other);
-            other < doc && row.nnz() > 0 && (row == other_row || row.dot(other_row) >= least)
+        let is_copy = |(other, _): &&Checked| {
+            let other_row = rows.row(*other);
+            *other < doc && row.nnz() > 0 && (row == other_row || row.dot(other_row) >= least)
         };
         let mut found = originals[original].iter().filter(is_copy).peekable();
-        let same_line = |&other: &usize| {
-            let other = &assignments[other];
-            (other.cluster, other.similarity) == (copy.cluster, copy.similarity)
-        };
+        let same_line =
+            |(_, other): &Checked| (other.cluster, other.similarity) == (copy.cluster, copy.similarity);
         let what = if found.peek().is_none() {
             format!(
                 "is written as a copy of {original:?}, but no earlier document of this id is similar enough"
@@ -201,20 +262,14 @@ fn check_copies(
         } else {
             return None;
         };
-        Some(Mismatch { doc, what })
+        Some(Mismatch { doc, id: copy.id.clone(), what })
     };
-    copies.iter().filter_map(mismatch).collect()
+    Ok(copies.iter().filter_map(mismatch).collect())
 }
 
 /// Compares some documents with every centroid: one dense centroid at a time, one multiplication
 /// for each term of a document.
-fn check(
-    model: &Model,
-    rows: &UnitRows<'_>,
-    docs: &[usize],
-    assignments: &[ReadAssignment],
-    min_similarity: f64,
-) -> Vec<Mismatch> {
+fn check(model: &Model, rows: &UnitRows<'_>, docs: &[Checked], min_similarity: f64) -> Vec<Mismatch> {
     let centroids = model.centroids();
     let mut best = vec![f64::NEG_INFINITY; docs.len()];
     let mut own = vec![f64::NEG_INFINITY; docs.len()];
@@ -226,21 +281,20 @@ fn check(
         }
         centroid.iter().for_each(|(term, value)| dense[term as usize] = value);
         let places = docs.par_iter().zip(&mut best).zip(&mut own).with_min_len(512);
-        places.for_each(|((&doc, best), own)| {
+        places.for_each(|(((doc, line), best), own)| {
             let mut similarity = 0.0;
-            for (term, x) in rows.row(doc).iter() {
+            for (term, x) in rows.row(*doc).iter() {
                 similarity += f64::from(x) * f64::from(dense[term as usize]);
             }
             *best = best.max(similarity);
-            if assignments[doc].cluster == cluster as i32 {
+            if line.cluster == cluster as i32 {
                 *own = similarity;
             }
         });
         centroid.terms.iter().for_each(|&term| dense[term as usize] = 0.0);
     }
-    let mismatch = |(place, &doc): (usize, &usize)| {
-        let written = &assignments[doc];
-        let what = if rows.row(doc).nnz() == 0 {
+    let mismatch = |(place, (doc, written)): (usize, &Checked)| {
+        let what = if rows.row(*doc).nnz() == 0 {
             (written.cluster != -1).then(|| format!("has no term, but cluster {}", written.cluster))
         } else if best[place] <= 0.0 {
             (written.cluster != -1)
@@ -262,7 +316,7 @@ fn check(
         } else {
             None
         };
-        what.map(|what| Mismatch { doc, what })
+        what.map(|what| Mismatch { doc: *doc, id: written.id.clone(), what })
     };
     docs.iter().enumerate().filter_map(mismatch).collect()
 }

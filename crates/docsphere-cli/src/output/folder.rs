@@ -204,10 +204,8 @@ impl ResultFolder {
 
 impl Drop for ResultFolder {
     fn drop(&mut self) {
-        // Unregistered as soon as it may be anything other than this process's own output.
-        if interrupt::forget_unfinished(&self.staging) {
-            let _ = fs::remove_dir_all(&self.staging);
-        }
+        // It was unregistered as soon as it might be anything other than this process's own output.
+        interrupt::remove_unfinished(&self.staging);
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use docsphere_result::names::{
-    ALL, ASSIGNMENT_PARTS, BASE, CLUSTERS, COLUMN_VALUES, CONFIGURATION, NEW_STORES, SWEEP, SWEEP_PAGE,
+    ALL, ASSIGNMENT_PARTS, BASE, CLUSTERS, COLUMN_VALUES, CONFIGURATION, NEW_STORES, ROWS, SWEEP, SWEEP_PAGE,
     TEXTS, is_part_name, is_step_folder,
 };
 
@@ -61,7 +61,7 @@ impl FolderKind {
     pub(crate) const fn files(self) -> &'static [&'static str] {
         match self {
             FolderKind::Result => ALL,
-            FolderKind::Matrix => &[IDS, MATRIX, VOCABULARY],
+            FolderKind::Matrix => &[IDS, MATRIX, ROWS, VOCABULARY],
             FolderKind::Centroids => &[CENTROIDS, VOCABULARY],
             FolderKind::Sweep => {
                 &[SWEEP, SWEEP_PAGE, TEXTS, COLUMN_VALUES, CONFIGURATION, NEW_STORES[0], NEW_STORES[1]]

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use docsphere::MemoryLimit;
 
-use super::{Assignments, ReadAssignment, not_built};
+use super::reading::Sink;
+use super::{Assignments, not_built};
 use crate::error::Result;
 
 pub(super) fn write(_: &Path, _: &Assignments<'_>) -> Result<()> {
     Err(not_built())
 }
 
-pub(super) fn read(_: &Path, _: &MemoryLimit, _: &mut Vec<ReadAssignment>) -> Result<()> {
+pub(super) fn read(_: &Path, _: &MemoryLimit, _: &mut impl Sink) -> Result<()> {
     Err(not_built())
 }

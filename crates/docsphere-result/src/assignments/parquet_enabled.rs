@@ -7,7 +7,8 @@ use docsphere::{
     MemoryLimit,
 };
 
-use super::{AssignedColumns, AssignedValues, Assignment, Assignments, ReadAssignment, WHAT, rounded};
+use super::reading::{Sink, WHAT};
+use super::{AssignedColumns, AssignedValues, Assignment, Assignments, ReadAssignment, rounded};
 use crate::error::{Error, Result};
 use crate::parquet_table::{Field, Kind, Table, Value};
 
@@ -117,7 +118,7 @@ fn kept_values(values: &mut AssignedValues<'_>) -> Result<Vec<Kept>> {
 }
 
 /// Adds the lines of a file, with the reader of documents, which trusts nothing in the file.
-pub(super) fn read(path: &Path, limit: &MemoryLimit, lines: &mut Vec<ReadAssignment>) -> Result<()> {
+pub(super) fn read(path: &Path, limit: &MemoryLimit, lines: &mut impl Sink) -> Result<()> {
     // The last column is there only if copies were looked for.
     match read_columns(path, limit, lines, &["cluster", "similarity", "duplicate_of"]) {
         Err(error) if is_without_copies(&error) => {
@@ -132,28 +133,23 @@ fn is_without_copies(error: &Error) -> bool {
     matches!(kind, Some(docsphere::ErrorKind::MissingField { field, .. }) if field == "duplicate_of")
 }
 
-fn read_columns(
-    path: &Path,
-    limit: &MemoryLimit,
-    lines: &mut Vec<ReadAssignment>,
-    columns: &[&str],
-) -> Result<()> {
+fn read_columns(path: &Path, limit: &MemoryLimit, lines: &mut impl Sink, columns: &[&str]) -> Result<()> {
     let options = CorpusOptions::default()
         .format(CorpusFormat::Parquet)
         .text_fields(columns.iter().copied())
         .html(Html::Keep)
         .id_field("id")
         .memory(limit.clone());
-    let n_before = lines.len();
+    let mut n_read = 0;
     let mut outcome: Result<()> = Ok(());
     Corpus::open([path], options)?.for_each_document(|document| {
         if outcome.is_err() {
             return;
         }
-        let n_read = lines.len() - n_before;
-        let room = if n_read.is_multiple_of(BATCH_ROWS) {
+        let room = if n_read % BATCH_ROWS == 0 {
             // An id for each document, and a list that grows by doubling.
-            limit.check(WHAT, (150 * BATCH_ROWS + 64 * lines.len()) as u64)
+            let held = if lines.holds() { 64 * n_read } else { 0 };
+            limit.check(WHAT, (150 * BATCH_ROWS + held) as u64)
         } else {
             Ok(())
         };
@@ -161,7 +157,10 @@ fn read_columns(
             Error::malformed(format!("cannot read: row {}: {problem}", n_read + 1)).at_path(path)
         });
         match room.map_err(|error| Error::from(error).at_path(path)).and(line) {
-            Ok(line) => lines.push(line),
+            Ok(line) => {
+                lines.take(line);
+                n_read += 1;
+            }
             Err(error) => outcome = Err(error),
         }
     })?;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use docsphere::{
-    Centroids, ClusterId, DocId, MemoryLimit, Model, Row, SphericalKMeans, SummaryOptions, TextStore,
+    Centroids, ClusterId, DocId, Ids, MemoryLimit, Model, Row, SphericalKMeans, SummaryOptions, TextStore,
     UnitRows,
 };
 
@@ -112,7 +112,7 @@ impl Documents {
             return Err(too_few());
         }
         let part_model = named(fit.model.clone(), model)?;
-        let ids: Vec<String> = own.iter().map(|&doc| self.lines[doc].id.clone()).collect();
+        let ids: Ids = own.iter().map(|&doc| &self.lines[doc].id).collect();
         let clustering = Clustering {
             rows: &rows,
             ids: &ids,

@@ -140,7 +140,7 @@ fn described() -> (Points, Description) {
     offsets.push(22);
     let rows = UnitRows::new(SparseRows::from_parts(5, offsets, terms, vec![1.0; 22]).unwrap());
     let fit = SphericalKMeans::params(2).fit(&rows).unwrap();
-    let ids: Vec<String> = (0..12).map(|number| format!("d{number}")).collect();
+    let ids: Ids = (0..12).map(|number| format!("d{number}")).collect();
     let clustering = Clustering {
         rows: &rows,
         ids: &ids,

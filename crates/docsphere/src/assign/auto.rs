@@ -15,8 +15,10 @@
 //!   must be compared, and [`TABLE_COST`] per entry of the centroids if their tables must be built
 //!   first.
 //!
-//! **Cost.** `4 * n_terms` bytes for the document frequencies, and one pass over terms and labels
-//! per iteration.
+//! **Cost.** `4 * n_terms` bytes for the document frequencies, one pass over all terms, and one
+//! over the entries of the centroids per iteration.
+
+use std::path::PathBuf;
 
 use super::drift::Drift;
 use super::inverted::Inverted;
@@ -58,9 +60,9 @@ enum Pick {
 }
 
 impl Auto {
-    pub(super) fn new(level: Level) -> Self {
+    pub(super) fn new(level: Level, folder: Option<PathBuf>) -> Self {
         Auto {
-            drift: Drift::new(level),
+            drift: Drift::new(level, folder),
             inverted: Inverted::default(),
             ncc: Ncc::default(),
             doc_frequencies: Vec::new(),
@@ -76,7 +78,7 @@ impl Auto {
         }
     }
 
-    fn pick(&mut self, step: &ShardStep<'_>, labels: &[u32]) -> Pick {
+    fn pick(&mut self, step: &ShardStep<'_>, n_unsettled: u64) -> Pick {
         if step.live.len() >= MIN_DRIFT_CLUSTERS && step.allows_index() {
             return Pick::Drift;
         }
@@ -93,8 +95,7 @@ impl Auto {
             .sum();
         let inverted = n_postings + PAIR_COST * n_docs * n_live;
 
-        let is_unsettled = |label: &&u32| !step.is_settled(**label);
-        let n_in_changed = labels.iter().filter(is_unsettled).count() as f64;
+        let n_in_changed = n_unsettled as f64;
         let n_pairs = n_in_changed * n_live + (n_docs - n_in_changed) * movement.changed().len() as f64;
         let n_stale = if self.picked == Pick::Ncc { 0 } else { step.centroids.nnz() };
         let ncc = PROBE_COST * n_pairs * step.rows.nnz() as f64 / n_docs + TABLE_COST * n_stale as f64;
@@ -103,9 +104,9 @@ impl Auto {
 }
 
 impl Assigner for Auto {
-    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+    fn begin(&mut self, step: &ShardStep<'_>, n_unsettled: u64) -> Result<()> {
         let before = self.picked;
-        self.picked = self.pick(step, &assignment.labels);
+        self.picked = self.pick(step, n_unsettled);
         // The data of the other strategies is of no use later: free their memory.
         if self.picked != Pick::Inverted {
             self.inverted = Inverted::default();
@@ -118,6 +119,10 @@ impl Assigner for Auto {
         } else if before != Pick::Drift {
             self.drift.attach(step.rows)?;
         }
+        self.picked().begin(step, n_unsettled)
+    }
+
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
         self.picked().assign(step, assignment)
     }
 
@@ -171,9 +176,10 @@ mod tests {
             *label = ((doc + 1) % k) as u32;
         }
         let movement = follower.update(&rows, &labels, &mut centroids);
-        let mut auto = Auto { picked: Pick::Ncc, ..Auto::new(Level::of(Simd::Scalar).unwrap()) };
+        let mut auto = Auto { picked: Pick::Ncc, ..Auto::new(Level::of(Simd::Scalar).unwrap(), None) };
         let step = Step::new(1, &centroids, Some(&movement), None);
-        auto.pick(&ShardStep::new(&step, &rows, &[]), &labels)
+        let n_unsettled = labels.iter().filter(|&&label| !step.is_settled(label)).count() as u64;
+        auto.pick(&ShardStep::new(&step, &rows, &[]), n_unsettled)
     }
 
     #[test]

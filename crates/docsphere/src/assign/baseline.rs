@@ -12,7 +12,7 @@
 use super::documents::for_each_document;
 use super::lookup::Lookup;
 use super::paper::Scan;
-use super::{Assigned, Assigner, ShardStep, seconds};
+use super::{Assigned, Assigner, ShardStep};
 use crate::error::Result;
 use crate::labels::Assignment;
 use crate::record::Strategy;
@@ -24,8 +24,12 @@ pub(super) struct Baseline {
 }
 
 impl Assigner for Baseline {
+    fn begin(&mut self, step: &ShardStep<'_>, _n_unsettled: u64) -> Result<()> {
+        self.lookup.prepare(step);
+        Ok(())
+    }
+
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
-        let prepare_seconds = seconds(|| self.lookup.prepare(step));
         let counters = for_each_document(
             step,
             assignment,
@@ -36,7 +40,7 @@ impl Assigner for Baseline {
                 }
             },
         );
-        Ok(Assigned::plainly(Strategy::Baseline, counters, prepare_seconds))
+        Ok(Assigned::plainly(Strategy::Baseline, counters))
     }
 
     fn memory_bytes(&self) -> usize {

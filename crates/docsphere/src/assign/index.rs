@@ -20,7 +20,7 @@ use super::documents::for_each_document;
 use super::lookup::Lookup;
 use super::paper::OverlapIndex;
 use super::paper::Scan;
-use super::{Assigned, Assigner, ShardStep, seconds};
+use super::{Assigned, Assigner, ShardStep};
 use crate::error::Result;
 use crate::labels::Assignment;
 use crate::record::Strategy;
@@ -39,20 +39,18 @@ impl Index {
     }
 }
 
-impl Index {
-    fn prepare(&mut self, step: &ShardStep<'_>) {
+impl Assigner for Index {
+    fn begin(&mut self, step: &ShardStep<'_>, _n_unsettled: u64) -> Result<()> {
         self.lookup.prepare(step);
         // Free the old index before the new one is built, to save memory.
         self.overlap = None;
         if step.allows_index() {
             self.overlap = Some(OverlapIndex::build(step.centroids, &self.lambdas, step.rows.max_row_nnz()));
         }
+        Ok(())
     }
-}
 
-impl Assigner for Index {
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
-        let prepare_seconds = seconds(|| self.prepare(step));
         let scratch = || self.overlap.as_ref().map(OverlapIndex::query);
         let counters = for_each_document(step, assignment, scratch, |query, counters, slot| {
             let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
@@ -65,7 +63,7 @@ impl Assigner for Index {
         Ok(Assigned {
             filters_off: self.overlap.is_none(),
             index: self.overlap.as_ref().map(OverlapIndex::index_use),
-            ..Assigned::plainly(Strategy::Index, counters, prepare_seconds)
+            ..Assigned::plainly(Strategy::Index, counters)
         })
     }
 

@@ -15,7 +15,7 @@
 use super::choice::winner;
 use super::documents::for_each_document;
 use super::postings::Postings;
-use super::{Assigned, Assigner, ShardStep, seconds};
+use super::{Assigned, Assigner, Rivals, ShardStep, Wanted, rivals};
 use crate::error::Result;
 use crate::labels::Assignment;
 use crate::record::Strategy;
@@ -27,8 +27,12 @@ pub(super) struct Inverted {
 }
 
 impl Assigner for Inverted {
+    fn begin(&mut self, step: &ShardStep<'_>, _n_unsettled: u64) -> Result<()> {
+        self.postings.build(step.centroids);
+        Ok(())
+    }
+
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
-        let prepare_seconds = seconds(|| self.postings.build(step.centroids));
         let n_live = step.live.len() as u64;
         let scratch = || vec![0.0; step.centroids.n_clusters()];
         let counters = for_each_document(step, assignment, scratch, |similarities, counters, mut slot| {
@@ -41,7 +45,11 @@ impl Assigner for Inverted {
             let (label, similarity) = winner(similarities, *slot.label);
             slot.set(label, similarity);
         });
-        Ok(Assigned::plainly(Strategy::Inverted, counters, prepare_seconds))
+        Ok(Assigned::plainly(Strategy::Inverted, counters))
+    }
+
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
+        rivals::through(&self.postings, step, wanted, labels)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -31,8 +31,8 @@ mod sizes;
 mod term_ranges;
 
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 use crate::centroids::{Centroids, Movement};
 use crate::error::Result;
@@ -46,7 +46,7 @@ pub(crate) use drift::{most_nearest_bytes, nearest};
 pub(crate) use memory::most_bytes;
 pub(crate) use postings::{LANES, Postings};
 pub(crate) use rivals::{Rival, Rivals, Wanted};
-pub(crate) use sizes::Sizes;
+pub(crate) use sizes::{Sizes, Spread};
 
 /// The centroids to which every shard assigns its documents, and their changes: the same for all
 /// shards.
@@ -98,18 +98,34 @@ impl<'a> Step<'a> {
     }
 }
 
-/// A step as seen by one strategy: with the rows to which it is attached, and no others.
+/// A step as seen by one strategy: with the rows of one block, and no others; or with all to which
+/// it is attached, when it [begins](Assigner::begin).
 pub(crate) struct ShardStep<'a> {
     step: &'a Step<'a>,
     pub(crate) rows: &'a UnitRows<'a>,
+    /// The number of the block.
+    pub(crate) block: usize,
+    /// Of how many.
+    pub(crate) n_blocks: usize,
     /// The documents that were given to empty clusters since the last assignment, and so have new
     /// labels.
     pub(crate) refilled: &'a [u32],
 }
 
 impl<'a> ShardStep<'a> {
+    /// With all rows in one block.
     pub(crate) fn new(step: &'a Step<'a>, rows: &'a UnitRows<'a>, refilled: &'a [u32]) -> Self {
-        ShardStep { step, rows, refilled }
+        ShardStep { step, rows, block: 0, n_blocks: 1, refilled }
+    }
+
+    /// Says which block these rows are.
+    pub(crate) fn of_block(self, block: usize, n_blocks: usize) -> Self {
+        ShardStep { block, n_blocks, ..self }
+    }
+
+    /// The number of blocks that have not been assigned yet in this step, this one included.
+    pub(crate) fn n_blocks_left(&self) -> usize {
+        self.n_blocks - self.block
     }
 
     /// Whether the paper's index may be used: its order of entries and its fallback assume that no
@@ -129,14 +145,22 @@ impl<'a> Deref for ShardStep<'a> {
 
 /// Finds the label of every document to which it is attached.
 ///
+/// The rows come in *blocks*: parts of consecutive rows, often only one. What a strategy derives
+/// from centroids it derives once in a step, and all blocks share it; only one block's rows are
+/// read at a time.
+///
 /// # Contract
 ///
-/// `attach` is called once, before the first `assign`, and every `assign` comes with the same rows.
-/// After `assign(step, assignment)`, every document that is not a zero row has the label and the
-/// similarity that ARCHITECTURE.md defines for `step.centroids` and the label it had before: the
-/// greatest similarity; on ties the old label if it is among the best, otherwise the smallest id;
-/// no label if none is above 0; empty centroids attract nothing. The bits depend neither on the
-/// thread count nor on which other documents are attached.
+/// `attach` is called once, with all rows. Then for each step comes one `begin`, with all rows, and
+/// one `assign` per block, with its rows, in the order of the blocks, which are always the same.
+/// Steps have ascending iterations. In `begin` a strategy reads no row, except to count how many
+/// have each term when it is first used.
+///
+/// After `assign(step, assignment)`, every document of the block that is not a zero row has the
+/// label and the similarity that ARCHITECTURE.md defines for `step.centroids` and the label it had
+/// before: the greatest similarity; on ties the old label if it is among the best, otherwise the
+/// smallest id; no label if none is above 0; empty centroids attract nothing. The bits depend
+/// neither on the thread count nor on which other documents are attached.
 ///
 /// On entry, if `step.movement` is present, every document's label was correct for the centroids
 /// before that movement, and its similarity was the one to that centroid, except for
@@ -146,17 +170,21 @@ impl<'a> Deref for ShardStep<'a> {
 /// Once the step is cancelled, `assign` may leave any labels behind. A strategy that cannot
 /// continue, because a device or a worker is gone, returns the error.
 pub(crate) trait Assigner: Send {
-    /// Prepares data that depends only on the rows: an arrangement, an upload.
+    /// Prepares data that depends only on the rows: an order of terms, an upload.
     fn attach(&mut self, _rows: &UnitRows<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Assigns every document.
+    /// Prepares what all blocks share in a step. `n_unsettled` documents have a centroid that has
+    /// changed.
+    fn begin(&mut self, step: &ShardStep<'_>, n_unsettled: u64) -> Result<()>;
+
+    /// Assigns every document of a block.
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned>;
 
-    /// The rivals of some documents, which have labels, in their order: for each the most similar
-    /// other centroid of the step, on ties the one with the smallest number, or `None` if its
-    /// similarity is less than wanted.
+    /// The rivals of some documents of a block, which have labels, in their order: for each the
+    /// most similar other centroid of the step, on ties the one with the smallest number, or `None`
+    /// if its similarity is less than wanted.
     ///
     /// The step is the one of the last `assign`, and `labels` are those that it has found, except
     /// for documents that have been given to empty clusters since: these are not asked for.
@@ -176,25 +204,18 @@ pub(crate) struct Assigned {
     pub(crate) strategy: Strategy,
     /// Whether a filter was switched off because values are negative.
     pub(crate) filters_off: bool,
-    /// How the paper's index was used, if at all.
+    /// How the paper's index was used by all blocks so far in this step, if at all.
     pub(crate) index: Option<IndexUse>,
-    /// Seconds spent building the search structure over the centroids.
+    /// Seconds of `assign` spent building the search structure over the centroids.
     pub(crate) prepare_seconds: f64,
     /// Where the time went, if the strategy says so.
     pub(crate) phases: Option<PhaseSeconds>,
 }
 
 impl Assigned {
-    fn plainly(strategy: Strategy, counters: Counters, prepare_seconds: f64) -> Self {
-        Assigned { counters, strategy, filters_off: false, index: None, prepare_seconds, phases: None }
+    fn plainly(strategy: Strategy, counters: Counters) -> Self {
+        Assigned { counters, strategy, filters_off: false, index: None, prepare_seconds: 0.0, phases: None }
     }
-}
-
-/// Seconds that some work takes.
-fn seconds(work: impl FnOnce()) -> f64 {
-    let start = Instant::now();
-    work();
-    start.elapsed().as_secs_f64()
 }
 
 /// Settings of the strategies.
@@ -203,19 +224,21 @@ pub(crate) struct AssignerSettings {
     pub(crate) lambdas: Vec<f64>,
     pub(crate) index_min_changed: usize,
     pub(crate) level: Level,
+    /// The folder whose disk takes what is derived from single rows; `None` for memory.
+    pub(crate) scratch: Option<PathBuf>,
 }
 
 /// The only place where a strategy's name becomes an implementation.
 pub(crate) fn assigner(strategy: Strategy, settings: &AssignerSettings) -> Box<dyn Assigner> {
     let lambdas = settings.lambdas.clone();
     match strategy {
-        Strategy::Auto => Box::new(auto::Auto::new(settings.level)),
+        Strategy::Auto => Box::new(auto::Auto::new(settings.level, settings.scratch.clone())),
         Strategy::Baseline => Box::new(baseline::Baseline::default()),
         Strategy::Ncc => Box::new(ncc::Ncc::default()),
         Strategy::Index => Box::new(index::Index::new(lambdas)),
         Strategy::NccIndex => Box::new(ncc_index::NccIndex::new(lambdas, settings.index_min_changed)),
         Strategy::Inverted => Box::new(inverted::Inverted::default()),
-        Strategy::Drift => Box::new(drift::Drift::new(settings.level)),
+        Strategy::Drift => Box::new(drift::Drift::new(settings.level, settings.scratch.clone())),
     }
 }
 

@@ -16,7 +16,7 @@
 use super::documents::for_each_document;
 use super::lookup::Lookup;
 use super::paper::Scan;
-use super::{Assigned, Assigner, ShardStep, seconds};
+use super::{Assigned, Assigner, ShardStep};
 use crate::error::Result;
 use crate::labels::Assignment;
 use crate::record::Strategy;
@@ -28,8 +28,12 @@ pub(super) struct Ncc {
 }
 
 impl Assigner for Ncc {
+    fn begin(&mut self, step: &ShardStep<'_>, _n_unsettled: u64) -> Result<()> {
+        self.lookup.prepare(step);
+        Ok(())
+    }
+
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
-        let prepare_seconds = seconds(|| self.lookup.prepare(step));
         let counters = for_each_document(
             step,
             assignment,
@@ -40,7 +44,7 @@ impl Assigner for Ncc {
                 }
             },
         );
-        Ok(Assigned::plainly(Strategy::Ncc, counters, prepare_seconds))
+        Ok(Assigned::plainly(Strategy::Ncc, counters))
     }
 
     fn memory_bytes(&self) -> usize {

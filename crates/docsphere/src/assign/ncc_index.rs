@@ -14,7 +14,7 @@ use super::documents::for_each_document;
 use super::lookup::Lookup;
 use super::paper::OverlapIndex;
 use super::paper::Scan;
-use super::{Assigned, Assigner, ShardStep, seconds};
+use super::{Assigned, Assigner, ShardStep};
 use crate::error::Result;
 use crate::labels::Assignment;
 use crate::record::Strategy;
@@ -33,20 +33,20 @@ impl NccIndex {
     pub(super) fn new(lambdas: Vec<f64>, min_changed: usize) -> Self {
         NccIndex { lambdas, min_changed, lookup: Lookup::default(), overlap: None, filters_off: false }
     }
+}
 
-    fn prepare(&mut self, step: &ShardStep<'_>) {
+impl Assigner for NccIndex {
+    fn begin(&mut self, step: &ShardStep<'_>, _n_unsettled: u64) -> Result<()> {
         self.lookup.prepare(step);
         self.overlap = None;
         self.filters_off = !step.allows_index();
         if step.n_changed() > self.min_changed && !self.filters_off {
             self.overlap = Some(OverlapIndex::build(step.centroids, &self.lambdas, step.rows.max_row_nnz()));
         }
+        Ok(())
     }
-}
 
-impl Assigner for NccIndex {
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
-        let prepare_seconds = seconds(|| self.prepare(step));
         let scratch = || self.overlap.as_ref().map(OverlapIndex::query);
         let counters = for_each_document(step, assignment, scratch, |query, counters, slot| {
             let Some(scan) = Scan::new(&self.lookup, step, slot) else { return };
@@ -63,7 +63,7 @@ impl Assigner for NccIndex {
         Ok(Assigned {
             filters_off: self.filters_off,
             index: self.overlap.as_ref().map(OverlapIndex::index_use),
-            ..Assigned::plainly(strategy, counters, prepare_seconds)
+            ..Assigned::plainly(strategy, counters)
         })
     }
 

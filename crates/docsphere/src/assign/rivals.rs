@@ -52,6 +52,16 @@ pub(super) fn through_postings(step: &ShardStep<'_>, wanted: &[Wanted], labels: 
     }
     let mut postings = Postings::default();
     postings.build(step.centroids);
+    through(&postings, step, wanted, labels)
+}
+
+/// The same through the posting lists of the step's centroids.
+pub(super) fn through(
+    postings: &Postings,
+    step: &ShardStep<'_>,
+    wanted: &[Wanted],
+    labels: &[u32],
+) -> Rivals {
     let scratch = || vec![0.0; step.centroids.n_clusters()];
     let rival = |similarities: &mut Vec<f64>, wanted: &Wanted| {
         if step.is_cancelled() {

@@ -129,8 +129,9 @@ impl Centroids {
         &self.list[cluster]
     }
 
-    pub(crate) fn set(&mut self, cluster: usize, centroid: Centroid) {
-        self.list[cluster] = centroid;
+    /// Sets a centroid. Returns the one before, as freeing many takes time.
+    pub(crate) fn set(&mut self, cluster: usize, centroid: Centroid) -> Centroid {
+        std::mem::replace(&mut self.list[cluster], centroid)
     }
 
     /// The file form, little endian: number of clusters, of terms, of entries (8 bytes each);

@@ -18,14 +18,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::in_flight::OnDrop;
+use super::in_flight::{LEAST_BYTES, OnDrop};
 use super::segments::{Segment, Segments};
+use super::stream::read_into;
 
 /// Bytes that are passed on at a time.
 const BLOCK_BYTES: usize = 1 << 19;
-
-/// What a block counts at least, so that many small ones are limited, too.
-const LEAST_BYTES: usize = 1 << 12;
 
 /// The greatest number of threads that decompress.
 const MAX_THREADS: usize = 4;
@@ -312,15 +310,7 @@ fn held(block: &Vec<u8>) -> usize {
 /// Fills a block, as far as there are bytes.
 fn read_block(input: &mut impl Read, block: &mut Vec<u8>) -> io::Result<()> {
     block.resize(BLOCK_BYTES, 0);
-    let mut length = 0;
-    let result = loop {
-        match input.read(&mut block[length..]) {
-            Ok(0) => break Ok(()),
-            Ok(n_read) => length += n_read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => break Err(error),
-        }
-    };
+    let (length, result) = read_into(input, block);
     block.truncate(length);
     result
 }

@@ -10,6 +10,9 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+/// What a chunk, or a block of one, counts at least, so that many small ones are limited, too.
+pub(super) const LEAST_BYTES: usize = 1 << 12;
+
 /// The line of chunks, each with a result of type `T`.
 pub(super) struct InFlight<T> {
     line: Mutex<Line<T>>,

@@ -16,7 +16,7 @@ use super::encoding::Guesses;
 use super::extract::Messages;
 use super::format::CorpusFormat;
 use super::html::{Html, plain};
-use super::in_flight::{InFlight, Next};
+use super::in_flight::{InFlight, LEAST_BYTES, Next};
 use super::input::{Corpus, Input, Source};
 use super::kept::Kept;
 use super::piece::CorpusPiece;
@@ -29,9 +29,6 @@ use crate::observer::{Event, Observer, Silent};
 /// Chunks per thread that are cut and not yet taken: one that is parsed, one that waits for that,
 /// and one whose result waits for those before it.
 const CHUNKS_PER_THREAD: usize = 3;
-
-/// What a chunk counts at least, so that many small ones are limited, too.
-const LEAST_BYTES: usize = 1 << 12;
 
 /// Chunks per thread that are decompressed and not yet cut, where threads decompress ahead.
 const CHUNKS_AHEAD: usize = 2;

@@ -134,22 +134,34 @@ fn read_up_to(reader: &mut dyn Read, step: usize, buffer: &mut Vec<u8>) -> io::R
     let start = buffer.len();
     let mut end = start;
     loop {
-        if end == buffer.len() {
-            let n_read = end - start;
-            if n_read == step {
-                break;
-            }
-            buffer.resize(start + step.min(n_read + n_read.max(FIRST_BYTES)), 0);
+        let n_read = end - start;
+        if n_read == step {
+            break;
         }
-        match reader.read(&mut buffer[end..]) {
-            Ok(0) => break,
-            Ok(n_read) => end += n_read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        buffer.resize(start + step.min(n_read + n_read.max(FIRST_BYTES)), 0);
+        let (n_read, result) = read_into(reader, &mut buffer[end..]);
+        end += n_read;
+        result?;
+        if end < buffer.len() {
+            break;
         }
     }
     buffer.truncate(end);
     Ok(end - start)
+}
+
+/// Fills a buffer, as far as there are bytes. Returns how many there were, also before an error.
+pub(super) fn read_into(reader: &mut dyn Read, buffer: &mut [u8]) -> (usize, io::Result<()>) {
+    let mut end = 0;
+    while end < buffer.len() {
+        match reader.read(&mut buffer[end..]) {
+            Ok(0) => break,
+            Ok(n_read) => end += n_read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (end, Err(error)),
+        }
+    }
+    (end, Ok(()))
 }
 
 pub(super) fn count_lines(bytes: &[u8]) -> u64 {

@@ -12,7 +12,7 @@ use crate::observer::Silent;
 use crate::shards::ShardSettings;
 use crate::simd::Level;
 use crate::store::{TextStore, TextStoreWriter};
-use crate::vectors::{CountedDocuments, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
+use crate::vectors::{CountedDocuments, Ids, RowWeights, TextModel, UnitRows, Vectorizer, WeightTotal};
 
 /// The data of a worker.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(super) struct Own {
     pub(super) counted: Option<CountedDocuments>,
     pub(super) rows: Option<UnitRows<'static>>,
     pub(super) weights: Option<Vec<f64>>,
-    pub(super) ids: Vec<String>,
+    pub(super) ids: Ids,
     pub(super) texts: Option<TextStore>,
 }
 
@@ -78,7 +78,7 @@ impl Own {
             .text(from_json(&reading.text)?)
             .tfidf(from_json(&reading.tfidf)?)
             .n_threads(rayon::current_num_threads());
-        (self.rows, self.ids, self.texts) = (None, Vec::new(), None);
+        (self.rows, self.ids, self.texts) = (None, Ids::new(), None);
         let counted = match &reading.documents {
             Documents::Given { first_number } => {
                 let given = self.given.as_ref().ok_or_else(out_of_turn)?;
@@ -120,7 +120,7 @@ impl Own {
     ) -> Result<Vec<(String, Option<String>)>> {
         let id = |&position: &usize| {
             let number = || (first_doc + position as u64 + 1).to_string();
-            self.ids.get(position).cloned().unwrap_or_else(number)
+            self.ids.get(position).map_or_else(number, str::to_owned)
         };
         let ids = positions.iter().map(id);
         if let Some(given) = &self.given {
@@ -145,7 +145,7 @@ impl Own {
             ErrorKind::Parameter { name: "simd", expected, got: begin.simd.to_string() }
         })?;
         let (lambdas, index_min_changed) = (begin.lambdas.clone(), begin.index_min_changed as usize);
-        let assigner = AssignerSettings { lambdas, index_min_changed, level };
+        let assigner = AssignerSettings { lambdas, index_min_changed, level, scratch: None };
         Ok((rows, weights, ShardSettings { strategy: begin.strategy, assigner }))
     }
 }

@@ -10,10 +10,10 @@ use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
 use crate::labels::{Assignment, Labels};
 use crate::seeding::{Buckets, Joined, Lowered};
-use crate::shards::{Contest, Contested, LocalShard, RowFacts};
+use crate::shards::{Common, Contest, Contested, LocalShard, RowFacts};
 use crate::summary::source::{ClusterFacts, Extremes, LocalSource, Members, SummarySource};
 use crate::update::{Candidate, Fitting, Refill, Touched};
-use crate::vectors::{Row, UnitRows};
+use crate::vectors::{Ids, Row, UnitRows};
 
 /// The documents of a worker and their clusters, after a run.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct ShardView<'a> {
     /// The rows.
     pub rows: &'a UnitRows<'a>,
     /// The ids of the documents; none if the worker was given rows.
-    pub ids: &'a [String],
+    pub ids: &'a Ids,
     /// The number of the first document.
     pub first_doc: u64,
     /// The cluster of each document.
@@ -33,6 +33,7 @@ pub struct ShardView<'a> {
 
 /// A shard during runs.
 pub(super) struct Serving<'a> {
+    common: Common<'a>,
     shard: LocalShard<'a>,
     own: &'a Own,
     rows: &'a UnitRows<'static>,
@@ -46,12 +47,13 @@ pub(super) struct Serving<'a> {
 
 impl<'a> Serving<'a> {
     pub(super) fn new(
+        common: Common<'a>,
         shard: LocalShard<'a>,
         own: &'a Own,
         rows: &'a UnitRows<'static>,
         begin: &'a Begin,
     ) -> Self {
-        Serving { shard, own, rows, begin, centroids: None, iteration: None, members: None }
+        Serving { common, shard, own, rows, begin, centroids: None, iteration: None, members: None }
     }
 
     /// The rows, and their checksums.
@@ -72,6 +74,7 @@ impl<'a> Serving<'a> {
                 Ok(Answer::Sampled(found.iter().map(|placed| (placed.place, placed.doc)).collect()))
             }
             Request::BeginSeeding { bucket_docs, search } => {
+                self.common.clear();
                 self.shard.clear();
                 self.centroids = None;
                 let buckets = Buckets::of_size(self.begin.n_docs as usize, bucket_docs as usize);
@@ -116,7 +119,9 @@ impl<'a> Serving<'a> {
                     return Err(damaged());
                 }
                 self.centroids = None;
+                self.common.clear();
                 self.shard.start(labels.as_deref())?;
+                self.common.attach(self.rows)?;
                 Ok(Answer::Done)
             }
             Request::Pass(centers) => self.pass(&centers),
@@ -144,7 +149,7 @@ impl<'a> Serving<'a> {
             }
             Request::Contest { rule, sizes } => self.contest(Contest { rule, sizes }),
             Request::Delta { first, last } => {
-                Ok(Answer::Delta(Packed::of_delta(&self.shard.delta(first..=last))))
+                Ok(Answer::Delta(Packed::of_delta(&self.shard.delta(&self.common, first..=last))))
             }
             Request::Keep => {
                 self.shard.keep();
@@ -285,7 +290,7 @@ impl<'a> Serving<'a> {
             return Err(damaged());
         }
         let step = Step::new(iteration, centroids, None, None);
-        let Contested { touched, n_docs, counters } = self.shard.contest(&step, &contest);
+        let Contested { touched, n_docs, counters } = self.shard.contest(&mut self.common, &step, &contest);
         let moved_nnz = self.shard.moved_nnz() as u64;
         Ok(Answer::Contested { touched: pairs(&touched), n_docs, counters, moved_nnz })
     }
@@ -316,12 +321,12 @@ impl<'a> Serving<'a> {
         movement.sort();
         let movement = centers.changes.then_some(&movement);
         let step = Step::new(centers.iteration as usize, centroids, movement, None);
-        let passed = self.shard.pass(&step)?;
+        let passed = self.common.pass(self.rows, std::slice::from_mut(&mut self.shard), &step)?;
         self.iteration = Some(step.iteration);
         let moved_nnz = self.shard.moved_nnz();
         let all = 0..=n_clusters.saturating_sub(1) as u32;
-        let delta =
-            (moved_nnz as u64 <= self.begin.small_delta).then(|| Packed::of_delta(&self.shard.delta(all)));
+        let delta = (moved_nnz as u64 <= self.begin.small_delta)
+            .then(|| Packed::of_delta(&self.shard.delta(&self.common, all)));
         let seconds = [passed.seconds.prepare, passed.seconds.assign, passed.seconds.compare];
         Ok(Answer::Passed(Box::new(PassedDocuments {
             touched: pairs(&passed.touched),

@@ -19,7 +19,7 @@ use super::own::{GivenTexts, Own, out_of_turn};
 use super::packed::{Packed, damaged};
 use super::serving::{Serving, ShardView};
 use crate::error::{Error, ErrorKind, Result};
-use crate::shards::{LocalShard, RowFacts};
+use crate::shards::{Common, LocalShard, RowFacts};
 use crate::threads::on_threads;
 use crate::vectors::{RowWeights, UnitRows};
 
@@ -252,10 +252,9 @@ impl Life {
                 return self.next();
             }
         };
-        let shard =
-            LocalShard::new(begin.first_doc as usize, rows.part(0..rows.n_rows()), weights, &settings);
+        let shard = LocalShard::new(begin.first_doc as usize, rows.part(0..rows.n_rows()), weights);
         let facts = RowFacts::of(rows, &weights);
-        let mut serving = Serving::new(shard, own, rows, begin);
+        let mut serving = Serving::new(Common::new(&settings), shard, own, rows, begin);
         self.reply(Ok(Answer::Begun(serving.begun(facts))));
         loop {
             match self.next()? {

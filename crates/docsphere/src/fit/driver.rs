@@ -17,13 +17,13 @@ use super::params::Params;
 use super::run::{History, Run, Start};
 use super::starts::Starts;
 use super::{Continued, Fit, FitOptions};
-use crate::assign::Step;
+use crate::assign::{AssignerSettings, Step};
 use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{IterationRecord, Refine, RunRecord, SeedingSeconds, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
-use crate::shards::{LocalShards, Passed, RowFacts, ShardSettings, Shards};
+use crate::shards::{LocalShards, MAPPED_SHARD_ROWS, Passed, RowFacts, ShardSettings, Shards};
 use crate::threads::on_threads;
 use crate::update::{Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
@@ -41,14 +41,29 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
         None => RowWeights::UNIFORM,
     };
-    let settings = ShardSettings { strategy: params.strategy, assigner: params.assigner_settings() };
-    let mut shards = LocalShards::new(rows, weights, &options.cuts, &settings);
+    let settings = settings(rows, params, &options);
+    let mut shards = LocalShards::new(rows, weights, &cuts(rows, &options), &settings);
     let facts = shards.facts();
     let outcome = on_threads(params.n_threads, || {
         let options = LoopOptions::new(options);
         run_all(&mut shards, facts, weights.scale(), params, options)
     })??;
     Ok(Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given()))
+}
+
+/// Where to divide rows into shards.
+fn cuts(rows: &UnitRows<'_>, options: &FitOptions<'_>) -> Vec<usize> {
+    match rows.is_mapped() && options.cuts.is_empty() {
+        true => (0..rows.n_rows()).step_by(MAPPED_SHARD_ROWS).skip(1).collect(),
+        false => options.cuts.clone(),
+    }
+}
+
+/// How shards find labels.
+fn settings(rows: &UnitRows<'_>, params: &Params, options: &FitOptions<'_>) -> ShardSettings {
+    let scratch = options.scratch.clone().filter(|_| rows.is_mapped());
+    let assigner = AssignerSettings { scratch, ..params.assigner_settings() };
+    ShardSettings { strategy: params.strategy, assigner }
 }
 
 /// The options of a fit that concern the loop, wherever the rows are.
@@ -110,8 +125,8 @@ pub(super) fn starts(
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
         None => RowWeights::UNIFORM,
     };
-    let settings = ShardSettings { strategy: params.strategy, assigner: params.assigner_settings() };
-    let mut shards = LocalShards::new(rows, weights, &options.cuts, &settings);
+    let settings = settings(rows, params, &options);
+    let mut shards = LocalShards::new(rows, weights, &cuts(rows, &options), &settings);
     let facts = shards.facts();
     check_against_data(facts, params)?;
     let mut silent = Silent;

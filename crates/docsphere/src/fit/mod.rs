@@ -43,6 +43,7 @@ pub struct FitOptions<'a> {
     pub(crate) frozen: bool,
     pub(crate) cancel: Option<&'a AtomicBool>,
     pub(crate) cuts: Vec<usize>,
+    pub(crate) scratch: Option<PathBuf>,
 }
 
 impl<'a> FitOptions<'a> {
@@ -123,6 +124,15 @@ impl<'a> FitOptions<'a> {
         self
     }
 
+    /// The folder whose disk takes what a strategy derives from single rows, if the rows are in a
+    /// [mapped file](UnitRows::open_mapped): 4 bytes per nonzero, in files without a name. Without
+    /// one they are in memory.
+    #[must_use]
+    pub fn scratch(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.scratch = Some(folder.into());
+        self
+    }
+
     /// Once this is true, the run is abandoned, within a fraction of an iteration: there is no
     /// result, and the fit ends with [`ErrorKind::Stopped`](crate::ErrorKind::Stopped). An
     /// observer, in contrast, stops a run after an iteration, with the result so far.
@@ -156,6 +166,7 @@ impl std::fmt::Debug for FitOptions<'_> {
             .field("frozen", &self.frozen)
             .field("cancel", &self.cancel)
             .field("cuts", &self.cuts)
+            .field("scratch", &self.scratch)
             .finish()
     }
 }

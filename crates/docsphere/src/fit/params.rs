@@ -324,6 +324,7 @@ impl Params {
             lambdas: self.lambdas.clone(),
             index_min_changed: self.index_min_changed,
             level: Level::of(self.simd).expect("checked"),
+            scratch: None,
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Shards in this process: consecutive rows of one matrix.
 //!
-//! One shard is the usual case. They are passed one after the other, each on all threads.
+//! One shard is the usual case. They are passed one after the other, each on all threads, so that
+//! only the rows of one are read at a time. What is derived from centroids is derived once for all
+//! of them ([`Common`]).
 //!
 //! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12
 //! more for the best result so far; 16, and a copy of each row that is offered, while empty
 //! clusters are refilled.
 
+mod common;
 mod moves;
 
 use std::collections::HashSet;
@@ -14,8 +17,9 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+pub(crate) use self::common::Common;
 use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
-use crate::assign::{self, Assigned, Assigner, AssignerSettings, ShardStep, Step};
+use crate::assign::{Assigned, Assigner, AssignerSettings, ShardStep, Step};
 use crate::centroids::Centroid;
 use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
@@ -25,7 +29,7 @@ use crate::seeding::{
     Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedSource, add_judged,
     content_hash, sample_of,
 };
-use crate::update::{Candidate, Changes, Delta, DeltaScratch, Fitting, Refill, Touched};
+use crate::update::{Candidate, Changes, Delta, Fitting, Refill, Touched, batch_clusters};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 
 /// How a shard finds labels.
@@ -37,6 +41,10 @@ pub(crate) struct ShardSettings {
 
 /// See the [module](self).
 pub(crate) struct LocalShards<'a> {
+    /// All rows.
+    rows: &'a UnitRows<'a>,
+    weights: RowWeights<'a>,
+    common: Common<'a>,
     list: Vec<LocalShard<'a>>,
 }
 
@@ -46,8 +54,8 @@ pub(crate) struct LocalShard<'a> {
     first_doc: usize,
     rows: UnitRows<'a>,
     weights: RowWeights<'a>,
-    settings: &'a ShardSettings,
-    assigner: Box<dyn Assigner>,
+    /// The number of this shard among those of the process, and the number of these.
+    place: (usize, usize),
     assignment: Assignment,
     /// The labels that the sums stand for.
     summed: Vec<u32>,
@@ -59,7 +67,6 @@ pub(crate) struct LocalShard<'a> {
     /// Documents that were given to another cluster before the last pass.
     passed_given: Vec<u32>,
     kept: Option<Assignment>,
-    scratch: DeltaScratch,
     /// While a run is seeded.
     search: Option<Search<'a>>,
 }
@@ -74,17 +81,25 @@ impl<'a> LocalShards<'a> {
     ) -> Self {
         let starts = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([rows.n_rows()]);
-        let shard = |range: Range<usize>| {
-            let (rows, weights) = (rows.part(range.clone()), weights.part(range.clone()));
-            LocalShard::new(range.start, rows, weights, settings)
+        let n_shards = cuts.len() + 1;
+        let shard = |(number, range): (usize, Range<usize>)| {
+            let (of_shard, weights) = (rows.part(range.clone()), weights.part(range.clone()));
+            LocalShard { place: (number, n_shards), ..LocalShard::new(range.start, of_shard, weights) }
         };
-        LocalShards { list: starts.zip(ends).map(|(start, end)| shard(start..end)).collect() }
+        let ranges = starts.zip(ends).map(|(start, end)| start..end);
+        let list = ranges.enumerate().map(shard).collect();
+        LocalShards { rows, weights, common: Common::new(settings), list }
     }
 
     /// What was kept, of all documents in order.
     pub(crate) fn into_kept(self) -> Assignment {
-        let mut parts = self.list.into_iter().map(|shard| shard.kept.expect("a run was kept"));
+        let LocalShards { rows, common, list, .. } = self;
+        drop(common);
+        let mut parts = list.into_iter().map(|shard| shard.kept.expect("a run was kept"));
         let mut whole = parts.next().unwrap_or_default();
+        let n_more = rows.n_rows() - whole.labels.len();
+        whole.labels.reserve_exact(n_more);
+        whole.similarities.reserve_exact(n_more);
         for part in parts {
             whole.labels.extend(part.labels);
             whole.similarities.extend(part.similarities);
@@ -133,6 +148,7 @@ impl SeedSource for LocalShards<'_> {
     fn begin_seeding(&mut self, search: bool) -> Result<Vec<u64>> {
         let buckets = Buckets::for_docs(self.list.iter().map(|shard| shard.rows.n_rows()).sum());
         // What the run before needed goes before the index comes.
+        self.common.clear();
         self.list.iter_mut().for_each(LocalShard::clear);
         let mut totals: Vec<u64> = Vec::new();
         for shard in &mut self.list {
@@ -213,6 +229,19 @@ impl SeedSource for LocalShards<'_> {
     }
 }
 
+/// For how many clusters deltas are made at a time. Rows in a file are read once for each batch.
+pub(crate) fn clusters_per_delta(is_mapped: bool, n_touched: usize, n_threads: usize) -> usize {
+    let batch = batch_clusters(n_threads);
+    if is_mapped { batch.max(n_touched.div_ceil(MAPPED_BATCHES)) } else { batch }
+}
+
+/// Shards whose deltas are added to each other before they are added to those of others: a sum of
+/// many documents is long.
+pub(crate) const ADDED_TOGETHER: usize = 2;
+
+/// Batches of clusters for whose deltas rows in a file are read.
+const MAPPED_BATCHES: usize = 8;
+
 /// Members of a pool that are judged beside new ones: about twice as many as have to be.
 const JUDGED_BESIDE: usize = 8;
 
@@ -224,8 +253,7 @@ const BEGUN: &str = "seeding has begun";
 
 impl Shards for LocalShards<'_> {
     fn facts(&self) -> RowFacts {
-        let facts = self.list.iter().map(|shard| RowFacts::of(&shard.rows, &shard.weights));
-        facts.reduce(RowFacts::plus).expect("there is a shard")
+        RowFacts::of(self.rows, &self.weights)
     }
 
     fn checksums(&self) -> Result<Checksums> {
@@ -238,23 +266,16 @@ impl Shards for LocalShards<'_> {
     }
 
     fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
+        self.common.clear();
         for shard in &mut self.list {
             let range = shard.first_doc..shard.first_doc + shard.rows.n_rows();
             shard.start(labels.map(|labels| &labels[range]))?;
         }
-        Ok(())
+        self.common.attach(self.rows)
     }
 
     fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
-        let mut all: Option<Passed> = None;
-        for shard in &mut self.list {
-            let passed = shard.pass(step)?;
-            match &mut all {
-                Some(all) => all.add(passed),
-                None => all = Some(passed),
-            }
-        }
-        Ok(all.expect("there is a shard"))
+        self.common.pass(self.rows, &mut self.list, step)
     }
 
     fn worst(&self, after: Option<Fitting>, n: usize) -> Result<Vec<Candidate>> {
@@ -278,14 +299,23 @@ impl Shards for LocalShards<'_> {
 
     fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Result<Contested> {
         let mut all = Contested::default();
-        self.list.iter_mut().for_each(|shard| all.add(shard.contest(step, contest)));
+        let LocalShards { common, list, .. } = self;
+        list.iter_mut().for_each(|shard| all.add(shard.contest(common, step, contest)));
         Ok(all)
     }
 
     fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta> {
         let mut delta = Delta::default();
-        self.list.iter().for_each(|shard| delta.add(shard.delta(clusters.clone())));
+        for shards in self.list.chunks(ADDED_TOGETHER) {
+            // One after the other, since each reads its rows.
+            let of_shard = |shard: &LocalShard<'_>| shard.delta(&self.common, clusters.clone());
+            delta.add(Delta::sum(shards.iter().map(of_shard).collect()));
+        }
         Ok(delta)
+    }
+
+    fn clusters_per_delta(&self, n_touched: usize) -> usize {
+        clusters_per_delta(self.rows.is_mapped(), n_touched, rayon::current_num_threads())
     }
 
     fn keep(&mut self) -> Result<()> {
@@ -305,38 +335,29 @@ impl Shards for LocalShards<'_> {
 
 impl<'a> LocalShard<'a> {
     /// A shard whose documents have numbers from `first_doc` on.
-    pub(crate) fn new(
-        first_doc: usize,
-        rows: UnitRows<'a>,
-        weights: RowWeights<'a>,
-        settings: &'a ShardSettings,
-    ) -> Self {
+    pub(crate) fn new(first_doc: usize, rows: UnitRows<'a>, weights: RowWeights<'a>) -> Self {
         LocalShard {
             first_doc,
             rows,
             weights,
-            settings,
-            assigner: assign::assigner(settings.strategy, &settings.assigner),
+            place: (0, 1),
             assignment: Assignment::default(),
             summed: Vec::new(),
             changes: Changes::default(),
             given: Vec::new(),
             passed_given: Vec::new(),
             kept: None,
-            scratch: DeltaScratch::default(),
             search: None,
         }
     }
 
     /// Gives back what a run holds. What was kept stays.
     pub(crate) fn clear(&mut self) {
-        self.assigner = assign::assigner(self.settings.strategy, &self.settings.assigner);
         self.assignment = Assignment::default();
         self.summed = Vec::new();
         self.changes = Changes::default();
         self.given = Vec::new();
         self.passed_given = Vec::new();
-        self.scratch = DeltaScratch::default();
         self.search = None;
     }
 
@@ -411,7 +432,6 @@ impl<'a> LocalShard<'a> {
     pub(crate) fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
         let n_rows = self.rows.n_rows();
         self.clear();
-        self.assigner.attach(&self.rows)?;
         self.assignment = Assignment::none(n_rows);
         if let Some(labels) = labels {
             // Strategies leave zero rows alone, so that a label would stay for ever.
@@ -431,13 +451,14 @@ impl<'a> LocalShard<'a> {
         Ok(())
     }
 
-    pub(crate) fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
-        let unsettled_docs = self.unsettled(step);
+    /// Assigns its documents to the centroids of a step that has begun.
+    fn pass(&mut self, assigner: &mut dyn Assigner, step: &Step<'_>) -> Result<Passed> {
         let start = Instant::now();
         let given: Vec<u32> = self.given.iter().map(|&(doc, _)| doc).collect();
-        let of_shard = ShardStep::new(step, &self.rows, &given);
+        let (number, n_shards) = self.place;
+        let of_shard = ShardStep::new(step, &self.rows, &given).of_block(number, n_shards);
         let Assigned { counters, strategy, filters_off, index, prepare_seconds, phases } =
-            self.assigner.assign(&of_shard, &mut self.assignment)?;
+            assigner.assign(&of_shard, &mut self.assignment)?;
         if step.is_cancelled() {
             return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
         }
@@ -459,7 +480,7 @@ impl<'a> LocalShard<'a> {
             touched,
             objective,
             moved_docs,
-            unsettled_docs,
+            unsettled_docs: 0,
             counters,
             strategy,
             filters_off,
@@ -470,7 +491,7 @@ impl<'a> LocalShard<'a> {
                 compare: start.elapsed().as_secs_f64() - assign_seconds,
                 phases,
             },
-            strategy_bytes: self.assigner.memory_bytes() as u64,
+            strategy_bytes: 0,
         })
     }
 
@@ -491,8 +512,8 @@ impl<'a> LocalShard<'a> {
 
     /// What the last pass, and the refills and contests since, change in the sums of these
     /// clusters.
-    pub(crate) fn delta(&self, clusters: RangeInclusive<u32>) -> Delta {
-        self.changes.delta(clusters, &self.rows, &self.weights, &self.scratch)
+    pub(crate) fn delta(&self, common: &Common<'_>, clusters: RangeInclusive<u32>) -> Delta {
+        self.changes.delta(clusters, &self.rows, &self.weights, &common.scratch)
     }
 
     /// Keeps labels and similarities of the run that has ended as the best so far.

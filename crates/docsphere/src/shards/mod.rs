@@ -19,7 +19,7 @@ mod contest;
 mod local;
 
 pub(crate) use contest::{Contest, Rule};
-pub(crate) use local::{LocalShard, LocalShards, ShardSettings};
+pub(crate) use local::{ADDED_TOGETHER, Common, LocalShard, LocalShards, ShardSettings, clusters_per_delta};
 
 use std::ops::RangeInclusive;
 
@@ -31,6 +31,9 @@ use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy};
 use crate::seeding::SeedSource;
 use crate::update::{Candidate, Delta, Fitting, Refill, Touched, batch_clusters};
 use crate::vectors::{RowWeights, UnitRows};
+
+/// Rows of a shard, if they are in a file: so many are in memory at a time.
+pub(crate) const MAPPED_SHARD_ROWS: usize = 1 << 20;
 
 /// What is known of all rows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,9 +48,13 @@ pub(crate) struct RowFacts {
 
 impl RowFacts {
     pub(crate) fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>) -> Self {
-        let is_usable = |&doc: &usize| rows.row(doc).nnz() > 0 && weights.weight(doc) > 0.0;
+        // No row is read: they may be in a file.
+        let has_weight = |&doc: &usize| weights.weight(doc) > 0.0;
         let n_usable = match weights.is_given() {
-            true => (0..rows.n_rows()).filter(is_usable).count(),
+            true => {
+                let n_zero = rows.zero_rows().iter().map(|doc| doc.index()).filter(has_weight).count();
+                (0..rows.n_rows()).filter(has_weight).count() - n_zero
+            }
             false => rows.n_nonzero_rows(),
         };
         RowFacts {
@@ -109,7 +116,7 @@ pub(crate) struct PassSeconds {
     pub(crate) assign: f64,
     /// Finding out who moved.
     pub(crate) compare: f64,
-    /// Where the time of the assignment went, if there is one shard whose strategy says so.
+    /// Where the time of the assignment went, if the strategy of every shard says so.
     pub(crate) phases: Option<PhaseSeconds>,
 }
 
@@ -129,7 +136,8 @@ impl Passed {
         self.seconds.prepare += other.seconds.prepare;
         self.seconds.assign += other.seconds.assign;
         self.seconds.compare += other.seconds.compare;
-        self.seconds.phases = None;
+        self.seconds.phases =
+            self.seconds.phases.zip(other.seconds.phases).map(|(own, other)| own.plus(other));
         self.strategy_bytes += other.strategy_bytes;
     }
 }

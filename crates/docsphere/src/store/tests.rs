@@ -79,7 +79,7 @@ proptest! {
         };
         let (vectorized, texts) = store("a", n_threads);
         prop_assert_eq!(&vectorized, &Vectorizer::new().fit(&open()).unwrap());
-        let expected: Pairs = vectorized.ids.iter().cloned().zip(documents.iter().cloned()).collect();
+        let expected: Pairs = vectorized.ids.iter().map(str::to_owned).zip(documents.iter().cloned()).collect();
         prop_assert_eq!(all(&texts).unwrap(), expected);
         store("b", 1);
         let bytes = |name: &str| fs::read(folder.path().join(name)).unwrap();

@@ -51,7 +51,8 @@ impl Silhouette {
     ) -> u64 {
         let (n_rows, k, n_threads) = (n_rows as u64, n_clusters as u64, n_threads as u64);
         // Sums and centroids, their posting lists, the labels as changes, and the values.
-        let sums = update::most_bytes(n_entries, k, n_terms as u64, n_threads);
+        let together = n_terms as u64 * update::batch_clusters(n_threads as usize) as u64;
+        let sums = update::most_bytes(n_entries, together, k, n_terms as u64, n_threads);
         sums + 8 * n_entries + 8 * n_terms as u64 + 28 * n_rows + 8 * k * n_threads + 32 * k
     }
 }

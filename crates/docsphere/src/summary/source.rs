@@ -155,6 +155,13 @@ impl Members {
         let entries = labels.zip(0..).filter(|&(label, _)| label != Assignment::NO_LABEL);
         Members { n_clusters, by_cluster: ByKey::new(n_clusters, entries) }
     }
+
+    /// Those of a cluster with positions in a range, ascending.
+    fn within(&self, cluster: u32, positions: &Range<usize>) -> &[u32] {
+        let all = self.by_cluster.of(cluster);
+        let before = |end: usize| all.partition_point(|&position| (position as usize) < end);
+        &all[before(positions.start)..before(positions.end)]
+    }
 }
 
 /// Rows copied per task, at least.
@@ -207,45 +214,61 @@ impl SummarySource for LocalSource<'_> {
     }
 
     fn term_counts(&self, first: u32, terms: &[Vec<u32>]) -> Result<Vec<Vec<u64>>> {
-        let of_cluster = |(cluster, terms): (u32, &Vec<u32>)| {
-            let mut counts = vec![0; terms.len()];
-            for &position in self.members.by_cluster.of(cluster) {
-                let row = self.rows.row(position as usize);
-                for (count, term) in counts.iter_mut().zip(terms) {
-                    *count += u64::from(row.terms.binary_search(term).is_ok());
+        let mut counts: Vec<Vec<u64>> = terms.iter().map(|terms| vec![0; terms.len()]).collect();
+        for block in self.rows.blocks() {
+            let of_cluster = |((cluster, terms), counts): ((u32, &Vec<u32>), &mut Vec<u64>)| {
+                for &position in self.members.within(cluster, &block) {
+                    let row = self.rows.row(position as usize);
+                    for (count, term) in counts.iter_mut().zip(terms) {
+                        *count += u64::from(row.terms.binary_search(term).is_ok());
+                    }
                 }
-            }
-            counts
-        };
-        let clusters = first..first + terms.len() as u32;
-        Ok(clusters.into_par_iter().zip(terms).map(of_cluster).collect())
+            };
+            let clusters = first..first + terms.len() as u32;
+            clusters.into_par_iter().zip(terms).zip(&mut counts).for_each(of_cluster);
+        }
+        Ok(counts)
     }
 
     fn near_counts(&self, first: u32, rows: &[Vec<Centroid>], near: f64) -> Result<Vec<Vec<u64>>> {
-        let clusters = first..first + rows.len() as u32;
+        let mut counts: Vec<Vec<u64>> = rows.iter().map(|rows| vec![0; rows.len()]).collect();
         let scratch: Pool<RowTable> = Pool::default();
-        let of_cluster = |(cluster, rows): (u32, &Vec<Centroid>)| {
-            scratch.with(|table| {
-                let members = self.members.by_cluster.of(cluster);
-                let mut is_counted = vec![false; members.len()];
-                let mut counts = vec![0; rows.len()];
-                for (rows, counts) in rows.chunks(TABLE_ROWS).zip(counts.chunks_mut(TABLE_ROWS)) {
-                    table.set(self.rows.n_terms(), rows);
-                    let mut similarities = vec![0.0; rows.len()];
-                    let uncounted = members.iter().zip(&mut is_counted).filter(|(_, counted)| !**counted);
-                    for (&position, is_counted) in uncounted {
-                        table.similarities(self.rows.row(position as usize), &mut similarities);
-                        if let Some(first) = similarities.iter().position(|&similarity| similarity >= near) {
-                            counts[first] += 1;
-                            *is_counted = true;
-                        }
-                    }
-                    table.clear(rows);
+        for block in self.rows.blocks() {
+            let of_cluster = |((cluster, rows), counts): ((u32, &Vec<Centroid>), &mut Vec<u64>)| {
+                let members = self.members.within(cluster, &block);
+                scratch.with(|table| self.count_near(table, members, rows, near, counts));
+            };
+            let clusters = first..first + rows.len() as u32;
+            clusters.into_par_iter().zip(rows).zip(&mut counts).for_each(of_cluster);
+        }
+        Ok(counts)
+    }
+}
+
+impl LocalSource<'_> {
+    /// Adds the numbers of documents near some rows, of these members of a cluster.
+    fn count_near(
+        &self,
+        table: &mut RowTable,
+        members: &[u32],
+        rows: &[Centroid],
+        near: f64,
+        counts: &mut [u64],
+    ) {
+        let mut is_counted = vec![false; members.len()];
+        for (rows, counts) in rows.chunks(TABLE_ROWS).zip(counts.chunks_mut(TABLE_ROWS)) {
+            table.set(self.rows.n_terms(), rows);
+            let mut similarities = vec![0.0; rows.len()];
+            let uncounted = members.iter().zip(&mut is_counted).filter(|(_, counted)| !**counted);
+            for (&position, is_counted) in uncounted {
+                table.similarities(self.rows.row(position as usize), &mut similarities);
+                if let Some(first) = similarities.iter().position(|&similarity| similarity >= near) {
+                    counts[first] += 1;
+                    *is_counted = true;
                 }
-                counts
-            })
-        };
-        Ok(clusters.into_par_iter().zip(rows).map(of_cluster).collect())
+            }
+            table.clear(rows);
+        }
     }
 }
 
@@ -510,7 +533,15 @@ mod tests {
                 members,
             });
             let cut = summarize_source(&Shards(shards.collect()), &model, options).unwrap();
-            prop_assert_eq!(cut, whole);
+            prop_assert_eq!(&cut, &whole);
+
+            // In a file, block by block.
+            let home = tempfile::tempdir().unwrap();
+            rows.save_open(home.path().join("rows")).unwrap();
+            let mapped = UnitRows::open_mapped(home.path().join("rows")).unwrap();
+            prop_assert!(docs.len() <= 64 || mapped.blocks().count() > 1);
+            let found = summarize(&mapped, &labels.into(), &similarities, &model, options).unwrap();
+            prop_assert_eq!(found, whole);
         }
 
         #[test]

@@ -247,8 +247,23 @@ const WORDS_PER_SORTED_ENTRY: usize = 4;
 impl Delta {
     /// Adds the delta of other documents.
     pub(crate) fn add(&mut self, other: Delta) {
-        let clusters = std::mem::take(&mut self.clusters);
-        self.clusters = merged(clusters, other.clusters, |part| part.cluster, |a, b| a.plus(&b));
+        let alone = |list: Vec<ClusterDelta>| list.into_iter().map(|part| (part, None)).collect();
+        let own = std::mem::take(&mut self.clusters);
+        let pairs = merged(alone(own), alone(other.clusters), |pair| pair.0.cluster, |a, b| (a.0, Some(b.0)));
+        let sum = |(part, other): (ClusterDelta, Option<ClusterDelta>)| match other {
+            Some(other) => part.plus(&other),
+            None => part,
+        };
+        self.clusters = pairs.into_par_iter().with_max_len(1).map(sum).collect();
+    }
+
+    /// The sum of the deltas of several sets of documents.
+    pub(crate) fn sum(parts: Vec<Delta>) -> Delta {
+        let add = |mut sum: Delta, part| {
+            sum.add(part);
+            sum
+        };
+        parts.into_par_iter().with_max_len(1).reduce(Delta::default, add)
     }
 }
 

@@ -14,10 +14,10 @@ pub(crate) use refill::{Candidate, Fitting, Refill};
 pub(crate) use sums::{Shape, Sums, batch_clusters};
 
 /// Upper bound on the memory of centroids, their sums and an update: 16 bytes per entry, 24 more
-/// for those of the clusters that are updated together, and a dense row per thread.
-pub(crate) fn most_bytes(entries: u64, n_clusters: u64, n_terms: u64, n_threads: u64) -> u64 {
-    let batch = batch_clusters(n_threads as usize) as u64;
-    let together = entries.min(n_terms.saturating_mul(batch));
+/// for those of the [clusters that are updated together](batch_clusters), and a dense row per
+/// thread.
+pub(crate) fn most_bytes(entries: u64, together: u64, n_clusters: u64, n_terms: u64, n_threads: u64) -> u64 {
+    let together = together.min(entries);
     16 * entries + 24 * together + 160 * n_clusters + (8 * n_terms + n_terms / 8) * n_threads
 }
 

@@ -21,7 +21,7 @@ use crate::vectors::ONE;
 /// Number of clusters that are updated together on this many threads: enough that threads seldom
 /// wait for the last one.
 pub(crate) const fn batch_clusters(n_threads: usize) -> usize {
-    if n_threads < 8 { 256 } else { 32 * n_threads }
+    if n_threads < 4 { 256 } else { 64 * n_threads }
 }
 
 /// What a centroid is, for a given sum; always of length one.
@@ -189,13 +189,17 @@ impl Sums {
                     Updated { cluster, sum, centroid }
                 })
                 .collect();
+            let mut replaced = Vec::with_capacity(updated.len());
             for Updated { cluster, sum, centroid } in updated {
-                self.list[cluster] = sum;
+                let mut before = None;
                 if let Some((centroid, Some(moved))) = centroid.filter(|_| self.n_members[cluster] > 0) {
                     movement.record(cluster, moved);
-                    centroids.set(cluster, centroid);
+                    before = Some(centroids.set(cluster, centroid));
                 }
+                replaced.push((std::mem::replace(&mut self.list[cluster], sum), before));
             }
+            // Freed on all threads, too.
+            replaced.into_par_iter().for_each(drop);
         }
         for (cluster, _) in self.n_members.iter().enumerate().filter(|&(_, &n)| n == 0) {
             if let Some(moved) = Moved::between(centroids.get(cluster), &Centroid::default()) {

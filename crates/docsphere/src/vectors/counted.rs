@@ -10,8 +10,11 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::choosing::ChosenTerms;
-use super::chunk_rows::{ChunkRows, MATRIX, join};
-use super::counting::{ChunkCounts, Shard};
+use super::chunk_rows::{ChunkRows, ChunkTerms, MATRIX, join, join_bytes};
+use super::counting::Shard;
+use super::document_ids::Ids;
+use super::kept_counts::{KeptChunk, KeptCounts};
+use super::spill::{RowsShape, SpillFiles};
 use super::term_counts::TermCounts;
 use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
@@ -51,7 +54,9 @@ pub(super) const DROPPED: u32 = u32::MAX;
 /// # Ok::<(), docsphere::Error>(())
 /// ```
 pub struct CountedDocuments {
-    pub(super) chunks: Vec<ChunkCounts>,
+    pub(super) counts: KeptCounts,
+    /// Those that the counts may be in.
+    pub(super) files: Option<SpillFiles>,
     pub(super) shards: Vec<Shard>,
     pub(super) stats: CorpusStats,
     pub(super) text: TextOptions,
@@ -66,7 +71,7 @@ pub struct VectorizedPart {
     /// One row per document; zero rows are documents without any kept term.
     pub rows: UnitRows<'static>,
     /// The id of each document.
-    pub ids: Vec<String>,
+    pub ids: Ids,
     /// Counts of what was read.
     pub stats: CorpusStats,
 }
@@ -74,7 +79,7 @@ pub struct VectorizedPart {
 impl CountedDocuments {
     /// The number of documents; of passages, if documents are split.
     pub fn n_documents(&self) -> u64 {
-        self.chunks.iter().map(|chunk| chunk.ids.len() as u64).sum()
+        self.counts.n_documents
     }
 
     /// Counts of what was read.
@@ -84,16 +89,12 @@ impl CountedDocuments {
 
     /// The letters of a sample of the documents, and the rules that drop them.
     pub fn letters(&self) -> LetterCounts {
-        let mut letters = LetterCounts::default();
-        self.chunks.iter().for_each(|chunk| letters += chunk.letters);
-        letters
+        self.counts.letters
     }
 
     /// The languages of the documents, if they are detected.
     pub fn languages(&self) -> LanguageCounts {
-        let mut languages = LanguageCounts::default();
-        self.chunks.iter().for_each(|chunk| languages += &chunk.languages);
-        languages
+        self.counts.languages.clone()
     }
 
     /// The terms of these documents, with the number of documents and occurrences of each.
@@ -142,12 +143,33 @@ impl CountedDocuments {
 
     /// Turns the counts into rows. `final_numbers` maps provisional numbers to columns.
     pub(super) fn weigh(self, final_numbers: Vec<u32>, model: &TextModel) -> Result<VectorizedPart> {
-        let CountedDocuments { chunks, stats, memory, .. } = self;
-        memory.check(MATRIX, weighing_bytes(&chunks))?;
+        let CountedDocuments { counts, files, stats, memory, .. } = self;
+        let n_threads = counts.chunks.len().min(rayon::current_num_threads());
+        // The longest row on each thread; the list may be twice as long while it grows.
+        memory.check(MATRIX, (2 * 8 * counts.longest_row * n_threads) as u64)?;
+        let (n_rows, n_terms) = (counts.n_documents as usize, model.vocabulary().len());
+        let shape = RowsShape { n_rows, n_terms, most_nnz: counts.nnz };
+        let largest = counts.largest_chunk;
         let (options, idf) = (model.tfidf_options(), model.idf());
-        let chunks = chunks.into_par_iter().map(|chunk| weigh(chunk, &final_numbers, options, idf)).collect();
-        drop(final_numbers);
-        let (rows, ids) = join(chunks, model.vocabulary().len(), &memory)?;
+        let (files, (chunks, ids)) = (files.as_ref(), counts.into_parts(&memory)?);
+        let weighed = |chunk: KeptChunk| Ok(weigh(chunk.into_terms(files)?, &final_numbers, options, idf));
+        let rows = match files {
+            Some(files) if files.in_use() => {
+                memory.check(MATRIX, SpillFiles::weighing_bytes(largest))?;
+                files.write_rows(chunks, shape, weighed)?
+            }
+            _ => {
+                let chunks = chunks.into_par_iter().map(weighed).collect::<Result<Vec<_>>>()?;
+                drop(final_numbers);
+                match files {
+                    // Chunk by chunk, what is written is freed.
+                    Some(files) if memory.check(MATRIX, join_bytes(&chunks)).is_err() => {
+                        files.write_rows(chunks, shape, Ok)?
+                    }
+                    _ => join(chunks, n_terms, &memory)?,
+                }
+            }
+        };
         Ok(VectorizedPart { rows, ids, stats })
     }
 }
@@ -163,20 +185,9 @@ pub(super) fn n_provisional(shards: &[Shard]) -> usize {
     shards.iter().map(Shard::provisional_end).max().unwrap_or(0)
 }
 
-/// Memory for weighting: the longest row of a document, on each thread.
-fn weighing_bytes(chunks: &[ChunkCounts]) -> u64 {
-    let longest = |chunk: &ChunkCounts| {
-        let starts = [0].into_iter().chain(chunk.row_ends.iter().copied());
-        chunk.row_ends.iter().zip(starts).map(|(end, start)| end - start).max().unwrap_or(0)
-    };
-    let longest = chunks.iter().map(longest).max().unwrap_or(0);
-    // The list may be twice as long while it grows.
-    (2 * 8 * longest * chunks.len().min(rayon::current_num_threads())) as u64
-}
-
 /// Turns counts into unit rows, in the memory of the counts.
-fn weigh(chunk: ChunkCounts, final_numbers: &[u32], options: &TfidfOptions, idf: &[f64]) -> ChunkRows {
-    let ChunkCounts { ids, mut row_ends, mut terms, counts: mut values, .. } = chunk;
+fn weigh(chunk: ChunkTerms, final_numbers: &[u32], options: &TfidfOptions, idf: &[f64]) -> ChunkRows {
+    let ChunkTerms { mut row_ends, mut terms, counts: mut values } = chunk;
     let mut row: Vec<u64> = Vec::new();
     let (mut start, mut written) = (0, 0);
     for row_end in &mut row_ends {
@@ -200,5 +211,5 @@ fn weigh(chunk: ChunkCounts, final_numbers: &[u32], options: &TfidfOptions, idf:
     }
     terms.truncate(written);
     values.truncate(written);
-    ChunkRows { ids, row_ends, terms, values }
+    ChunkRows { row_ends, terms, values }
 }

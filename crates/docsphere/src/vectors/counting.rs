@@ -6,8 +6,11 @@
 //! numbers replaced, so the provisional numbers, and with them the order of the threads, do not
 //! affect the result.
 //!
-//! Memory: 8 bytes per distinct term of each document (number and count), and one copy of each term
-//! plus 56 bytes.
+//! Memory: 8 bytes per distinct term of each document (number and count), unless they go to a file
+//! (see `spill.rs`), and one copy of each term plus 56 bytes. Measured for terms of 8 letters: some
+//! 50 bytes per term while documents are counted, and 130 while terms are chosen for those that
+//! stay. This is what limits a corpus that goes to files: the memory limit refuses more with
+//! numbers, and a minimum of documents (`min_df`) cannot act before all documents are counted.
 
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,8 +18,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use super::id_list::IdList;
+use super::chunk_rows::ChunkTerms;
+use super::document_ids::Ids;
 use super::rows::MAX_TERMS;
+use super::spill::{Place, SpillFiles};
 use crate::corpus::{ChunkWork, Document};
 use crate::error::{ErrorKind, Result};
 use crate::memory::MemoryLimit;
@@ -51,6 +56,7 @@ const LETTER_BYTES_OF_DOCUMENT: usize = 1 << 12;
 pub(super) struct Counting<'a> {
     tokenizer: &'a Tokenizer,
     memory: &'a MemoryLimit,
+    files: Option<&'a SpillFiles>,
     hasher: RandomState,
     shards: Vec<Mutex<Shard>>,
     /// Tables to be reused.
@@ -60,11 +66,13 @@ pub(super) struct Counting<'a> {
 /// The counts of a chunk: unsorted rows of (provisional) terms.
 #[derive(Default)]
 pub(super) struct ChunkCounts {
-    pub(super) ids: IdList,
-    /// End of each row.
-    pub(super) row_ends: Vec<usize>,
-    pub(super) terms: Vec<u32>,
-    pub(super) counts: Vec<u32>,
+    pub(super) ids: Ids,
+    /// Empty, once they are in a file.
+    pub(super) rows: ChunkTerms,
+    pub(super) place: Option<Place>,
+    /// Nonzeros of all rows, and of the longest.
+    pub(super) nnz: usize,
+    pub(super) longest_row: usize,
     /// Letters of a sample, which depends on the documents of the chunk alone.
     pub(super) letters: LetterCounts,
     /// Bytes in that sample.
@@ -121,14 +129,24 @@ struct LocalTerm {
 }
 
 impl<'a> Counting<'a> {
-    pub(super) fn new(tokenizer: &'a Tokenizer, memory: &'a MemoryLimit) -> Self {
+    pub(super) fn new(
+        tokenizer: &'a Tokenizer,
+        memory: &'a MemoryLimit,
+        files: Option<&'a SpillFiles>,
+    ) -> Self {
         Counting {
             tokenizer,
             memory,
+            files,
             hasher: RandomState::default(),
             shards: (0..N_SHARDS).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),
         }
+    }
+
+    /// The files that chunks may go to.
+    pub(super) fn files(&self) -> Option<&'a SpillFiles> {
+        self.files
     }
 
     /// All terms, in 64 shards, unordered.
@@ -328,7 +346,7 @@ impl ChunkWork for Counting<'_> {
             chunk.letters += self.tokenizer.count_letters_by(rules, text, &mut local.scratch);
         }
         chunk.ids.push(document.id);
-        chunk.row_ends.push(local.row_terms.len());
+        chunk.rows.row_ends.push(local.row_terms.len());
         Ok(())
     }
 
@@ -339,12 +357,19 @@ impl ChunkWork for Counting<'_> {
         self.memory.check(TERMS, (n_kept * rayon::current_num_threads()) as u64)?;
         local.publish(&self.shards, self.memory)?;
         // Allocated at exact size: these stay until the end.
-        chunk.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
-        chunk.counts = local.row_counts.as_slice().to_vec();
+        chunk.rows.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
+        chunk.rows.counts = local.row_counts.as_slice().to_vec();
         chunk.ids.shrink_to_fit();
-        chunk.row_ends.shrink_to_fit();
+        chunk.rows.row_ends.shrink_to_fit();
         local.clear();
         lock(&self.idle).push(local);
+        (chunk.nnz, chunk.longest_row) = (chunk.rows.terms.len(), chunk.rows.longest());
+        if let Some(files) = self.files {
+            files.add_counted(chunk.rows.n_bytes() + chunk.ids.memory_bytes() as u64);
+            if files.in_use() {
+                chunk.place = Some(files.write(&std::mem::take(&mut chunk.rows))?);
+            }
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! [`SparseRows`] is any checked sparse matrix; [`UnitRows`] has rows of length one and is the
 //! input of the later stages. [`formats`] reads and writes the common file formats.
 
+mod array;
 #[cfg(feature = "text")]
 mod choosing;
 #[cfg(feature = "text")]
@@ -12,17 +13,23 @@ mod chunk_rows;
 mod counted;
 #[cfg(feature = "text")]
 mod counting;
+mod document_ids;
 mod duplicates;
 #[cfg(feature = "formats")]
 pub mod formats;
 #[cfg(feature = "text")]
-mod id_list;
+mod kept_counts;
 #[cfg(feature = "text")]
 mod losses;
+mod open_rows;
+#[cfg(feature = "text")]
+mod repeated_ids;
 mod rows;
 #[cfg(feature = "compression")]
 mod rows_file;
 mod similar_rows;
+#[cfg(feature = "text")]
+mod spill;
 #[cfg(feature = "text")]
 mod term_counts;
 #[cfg(feature = "text")]
@@ -41,10 +48,13 @@ mod weights;
 
 #[cfg(feature = "text")]
 pub use counted::{CountedDocuments, VectorizedPart};
+pub use document_ids::{Ids, Iter as IdsIter};
 pub use duplicates::{Duplicates, NEAR_DUPLICATE};
 #[cfg(feature = "text")]
 pub use losses::{LossCause, LossWarning, Losses};
 pub use rows::{MAX_ROWS, MAX_TERMS, Row, SparseRows};
+#[cfg(feature = "text")]
+pub use spill::Spill;
 #[cfg(feature = "text")]
 pub use term_counts::TermCounts;
 #[cfg(not(feature = "text"))]

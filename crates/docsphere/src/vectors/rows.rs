@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
+use super::array::Array;
 use crate::error::{Error, ErrorKind, Result, RowProblem};
+use crate::mapping::Mapped;
 use crate::memory::{MemoryLimit, NO_LIMIT};
 
 /// The maximum number of rows of a matrix: sums over this many rows cannot overflow.
@@ -31,12 +33,24 @@ pub const MAX_TERMS: u64 = 1 << 28;
 /// assert_eq!(rows.row(0).values, [2.0, 2.0]);
 /// # Ok::<(), docsphere::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct SparseRows<'a> {
     n_terms: usize,
-    offsets: Cow<'a, [u64]>,
-    terms: Cow<'a, [u32]>,
-    values: Cow<'a, [f32]>,
+    /// The first offset: 0, except in parts.
+    first: u64,
+    offsets: Array<'a, u64>,
+    terms: Array<'a, u32>,
+    values: Array<'a, f32>,
+}
+
+impl PartialEq for SparseRows<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let ends = |rows: &Self| rows.offsets.iter().map(|offset| offset - rows.first).collect::<Vec<_>>();
+        self.n_terms == other.n_terms
+            && self.terms == other.terms
+            && self.values == other.values
+            && ends(self) == ends(other)
+    }
 }
 
 /// One row: its terms, ascending, and their values.
@@ -87,9 +101,10 @@ impl<'a> SparseRows<'a> {
     pub fn into_owned(self) -> SparseRows<'static> {
         SparseRows {
             n_terms: self.n_terms,
-            offsets: Cow::Owned(self.offsets.into_owned()),
-            terms: Cow::Owned(self.terms.into_owned()),
-            values: Cow::Owned(self.values.into_owned()),
+            first: self.first,
+            offsets: self.offsets.into_owned(),
+            terms: self.terms.into_owned(),
+            values: self.values.into_owned(),
         }
     }
 
@@ -112,6 +127,17 @@ impl<'a> SparseRows<'a> {
         Self::from_parts_within(n_terms, offsets, terms, values, &NO_LIMIT)
     }
 
+    /// Rows of which nothing is checked yet.
+    fn of_arrays<'b>(
+        n_terms: usize,
+        offsets: impl Into<Array<'b, u64>>,
+        terms: impl Into<Array<'b, u32>>,
+        values: impl Into<Array<'b, f32>>,
+    ) -> SparseRows<'b> {
+        let (offsets, terms, values) = (offsets.into(), terms.into(), values.into());
+        SparseRows { n_terms, first: 0, offsets, terms, values }
+    }
+
     /// Like [`from_parts`](Self::from_parts), but checks the memory limit before it copies.
     pub(crate) fn from_parts_within(
         n_terms: usize,
@@ -120,8 +146,7 @@ impl<'a> SparseRows<'a> {
         values: impl Into<Cow<'a, [f32]>>,
         memory: &MemoryLimit,
     ) -> Result<Self> {
-        let rows =
-            SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
+        let rows = Self::of_arrays(n_terms, offsets.into(), terms.into(), values.into());
         Self::check_shape(rows.offsets.len().saturating_sub(1), n_terms)?;
         rows.check_offsets()?;
         if rows.check_rows()? == Order::Canonical { Ok(rows) } else { rows.canonicalised(memory) }
@@ -136,12 +161,48 @@ impl<'a> SparseRows<'a> {
         terms: Vec<u32>,
         values: Vec<f32>,
     ) -> Result<Self> {
-        let rows =
-            SparseRows { n_terms, offsets: offsets.into(), terms: terms.into(), values: values.into() };
+        let rows = Self::of_arrays(n_terms, offsets, terms, values);
         Self::check_shape(rows.offsets.len().saturating_sub(1), n_terms)?;
         debug_assert!(rows.check_offsets().is_ok(), "{:?}", rows.check_offsets());
         debug_assert!(rows.check_rows().is_ok_and(|order| order == Order::Canonical));
         Ok(rows)
+    }
+
+    /// Rows in a mapped file, for which every check of [`from_parts`](Self::from_parts) holds or
+    /// will be made.
+    pub(super) fn mapped(
+        n_terms: usize,
+        offsets: Mapped<u64>,
+        terms: Mapped<u32>,
+        values: Mapped<f32>,
+    ) -> SparseRows<'static> {
+        let (offsets, terms, values) = (Array::Mapped(offsets), Array::Mapped(terms), Array::Mapped(values));
+        Self::of_arrays(n_terms, offsets, terms, values)
+    }
+
+    /// Tells the system that these rows will be read soon, if they are in a file.
+    pub(crate) fn will_need(&self, rows: std::ops::Range<usize>) {
+        if let (Array::Mapped(offsets), Array::Mapped(terms), Array::Mapped(values)) =
+            (&self.offsets, &self.terms, &self.values)
+        {
+            let nonzeros = self.offsets[rows.start] as usize..self.offsets[rows.end] as usize;
+            offsets.will_need(rows.start..rows.end + 1);
+            terms.will_need(nonzeros.clone());
+            values.will_need(nonzeros);
+        }
+    }
+
+    /// The same rows in memory.
+    #[cfg(feature = "compression")]
+    pub(super) fn into_memory(self) -> SparseRows<'static> {
+        let SparseRows { n_terms, first, offsets, terms, values } = self;
+        let (offsets, terms, values) = (offsets.into_memory(), terms.into_memory(), values.into_memory());
+        SparseRows { n_terms, first, offsets, terms, values }
+    }
+
+    /// Whether the rows are in a mapped file.
+    pub(crate) fn is_mapped(&self) -> bool {
+        matches!(self.terms, Array::Mapped(_))
     }
 
     /// Rejects more rows or terms than allowed.
@@ -186,7 +247,8 @@ impl<'a> SparseRows<'a> {
     /// If there is no such row.
     #[inline]
     pub fn row(&self, index: usize) -> Row<'_> {
-        let range = self.offsets[index] as usize..self.offsets[index + 1] as usize;
+        let range =
+            (self.offsets[index] - self.first) as usize..(self.offsets[index + 1] - self.first) as usize;
         Row { terms: &self.terms[range.clone()], values: &self.values[range] }
     }
 
@@ -195,7 +257,8 @@ impl<'a> SparseRows<'a> {
         (0..self.n_rows()).map(|i| self.row(i))
     }
 
-    /// Start of each row, followed by the number of nonzeros: `n_rows + 1` numbers.
+    /// Start of each row, followed by the number of nonzeros: `n_rows + 1` numbers. In parts they
+    /// go on from those of the rows before.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
@@ -210,24 +273,23 @@ impl<'a> SparseRows<'a> {
         &self.values
     }
 
-    /// Bytes of the three parts: `8 * nnz + 8 * (n_rows + 1)`.
+    /// Bytes of the three parts in memory: `8 * nnz + 8 * (n_rows + 1)`, or none if they are in a
+    /// mapped file.
     pub fn memory_bytes(&self) -> usize {
-        size_of_val(self.offsets()) + size_of_val(self.terms()) + size_of_val(self.values())
+        self.offsets.memory_bytes() + self.terms.memory_bytes() + self.values.memory_bytes()
     }
 
-    /// Consecutive rows. Copies only their offsets.
+    /// Consecutive rows, without a copy.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> SparseRows<'_> {
         let offsets = &self.offsets[range.start..=range.end];
-        let nonzeros = offsets[0] as usize..offsets[offsets.len() - 1] as usize;
+        let (first, end) = (offsets[0], offsets[offsets.len() - 1]);
+        let nonzeros = (first - self.first) as usize..(end - self.first) as usize;
         SparseRows {
             n_terms: self.n_terms,
-            offsets: if range.start == 0 {
-                Cow::Borrowed(offsets)
-            } else {
-                offsets.iter().map(|offset| offset - offsets[0]).collect()
-            },
-            terms: Cow::Borrowed(&self.terms[nonzeros.clone()]),
-            values: Cow::Borrowed(&self.values[nonzeros]),
+            first,
+            offsets: Array::Borrowed(offsets),
+            terms: Array::Borrowed(&self.terms[nonzeros.clone()]),
+            values: Array::Borrowed(&self.values[nonzeros]),
         }
     }
 
@@ -235,7 +297,7 @@ impl<'a> SparseRows<'a> {
     pub(crate) fn with_values(self, values: Vec<f32>, memory: &MemoryLimit) -> Result<Self> {
         debug_assert_eq!(values.len(), self.terms.len());
         let has_zero = values.contains(&0.0);
-        let rows = SparseRows { values: Cow::Owned(values), ..self };
+        let rows = SparseRows { values: Array::Owned(values), ..self };
         if has_zero { rows.canonicalised(memory) } else { Ok(rows) }
     }
 
@@ -327,6 +389,7 @@ impl<'a> SparseRows<'a> {
         }
         Ok(SparseRows {
             n_terms: self.n_terms,
+            first: 0,
             offsets: offsets.into(),
             terms: terms.into(),
             values: values.into(),
@@ -347,6 +410,18 @@ pub(super) fn check_n_terms(n_terms: u64) -> Result<()> {
 
 pub(super) fn check_size(what: &'static str, got: u64, limit: u64) -> Result<()> {
     if got > limit { Err(ErrorKind::TooLarge { what, limit, got }.into()) } else { Ok(()) }
+}
+
+/// Unit rows of lists of terms and values, for tests.
+#[cfg(test)]
+pub(super) fn rows_of_lists(n_terms: usize, rows: &[Vec<(u32, f32)>]) -> super::unit::UnitRows<'static> {
+    let (mut offsets, mut terms, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    for row in rows {
+        terms.extend(row.iter().map(|entry| entry.0));
+        values.extend(row.iter().map(|entry| entry.1));
+        offsets.push(terms.len() as u64);
+    }
+    SparseRows::from_parts(n_terms, offsets, terms, values).unwrap().into()
 }
 
 #[cfg(test)]

@@ -11,10 +11,13 @@
 //! or read, and for each thread one block unpacked. Damage is an error; no size is trusted before
 //! the bytes are there.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::open_rows;
 use super::rows::SparseRows;
 use super::unit::UnitRows;
 use crate::compression::read_whole;
@@ -83,7 +86,7 @@ impl UnitRows<'_> {
         container.write(path.as_ref(), &KIND)
     }
 
-    /// Reads rows that [`save`](Self::save) wrote: the same bits.
+    /// Reads rows that [`save`](Self::save) or [`save_open`](Self::save_open) wrote: the same bits.
     ///
     /// ```
     /// use docsphere::{SparseRows, UnitRows};
@@ -109,9 +112,42 @@ impl UnitRows<'_> {
     /// As [`load`](Self::load), and [`ErrorKind::Memory`] for too many rows.
     pub fn load_within(path: impl AsRef<Path>, memory: &MemoryLimit) -> Result<UnitRows<'static>> {
         let path = path.as_ref();
+        if is_open(path).map_err(|error| error.at_path(path))? {
+            let mapped = UnitRows::open_mapped(path)?;
+            let rows = mapped.as_sparse();
+            let bytes = 8 * (rows.offsets().len() + rows.nnz()) as u64;
+            memory.check(KIND.whole, bytes).map_err(|error| error.at_path(path))?;
+            return Ok(mapped.into_memory());
+        }
         let container = Container::read(path, &KIND, DECODED, memory)?;
         from_container(&container, memory).map_err(|error| error.at_path(path))
     }
+
+    /// Reads rows into memory if the limit has room for them, and else maps them, if
+    /// [`save_open`](Self::save_open) wrote the file.
+    ///
+    /// # Errors
+    /// As [`load_within`](Self::load_within); too many rows only if they are packed.
+    pub fn load_or_map(path: impl AsRef<Path>, memory: &MemoryLimit) -> Result<UnitRows<'static>> {
+        let path = path.as_ref();
+        match Self::load_within(path, memory) {
+            Err(error) if matches!(error.kind(), ErrorKind::Memory { .. }) => {
+                if is_open(path).map_err(|error| error.at_path(path))? {
+                    return Self::open_mapped(path);
+                }
+                Err(error)
+            }
+            loaded => loaded,
+        }
+    }
+}
+
+/// Whether the rows of a file are not packed.
+fn is_open(path: &Path) -> Result<bool> {
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(|error| Error::io("open", error))?;
+    file.take(16).read_to_end(&mut start).map_err(|error| Error::io("read", error))?;
+    Ok(open_rows::version(&start) == Some(open_rows::KIND.version))
 }
 
 /// The content of a block of rows.
@@ -227,17 +263,8 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::rows::rows_of_lists as rows;
     use super::*;
-
-    fn rows(n_terms: usize, rows: &[Vec<(u32, f32)>]) -> UnitRows<'static> {
-        let (mut offsets, mut terms, mut values) = (vec![0u64], Vec::new(), Vec::new());
-        for row in rows {
-            terms.extend(row.iter().map(|entry| entry.0));
-            values.extend(row.iter().map(|entry| entry.1));
-            offsets.push(terms.len() as u64);
-        }
-        UnitRows::new(SparseRows::from_parts(n_terms, offsets, terms, values).unwrap())
-    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]

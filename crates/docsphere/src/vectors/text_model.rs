@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::chunk_rows::{ChunkRows, TEXTS_PER_CHUNK, join};
+use super::document_ids::Ids;
 use super::rows::MAX_ROWS;
 use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
@@ -56,7 +57,7 @@ pub struct TransformedCorpus {
     /// The rows.
     pub transformed: Transformed,
     /// The id of each document.
-    pub ids: Vec<String>,
+    pub ids: Ids,
     /// Counts of what was read.
     pub stats: CorpusStats,
     /// The languages of the documents, if the model detects them.
@@ -198,19 +199,16 @@ impl TextModel {
         Ok(TransformedCorpus { transformed, ids, stats, languages })
     }
 
-    fn assemble(
-        &self,
-        chunks: Vec<TransformedChunk>,
-        memory: &MemoryLimit,
-    ) -> Result<(Transformed, Vec<String>)> {
+    fn assemble(&self, chunks: Vec<TransformedChunk>, memory: &MemoryLimit) -> Result<(Transformed, Ids)> {
         let mut unknown_shares = Vec::new();
-        let mut parts = Vec::with_capacity(chunks.len());
+        let (mut parts, mut lists) = (Vec::with_capacity(chunks.len()), Vec::with_capacity(chunks.len()));
         for chunk in chunks {
             unknown_shares.extend(chunk.unknown_shares);
             parts.push(chunk.rows);
+            lists.push(chunk.ids);
         }
-        let (rows, ids) = join(parts, self.vocabulary.len(), memory)?;
-        Ok((Transformed { rows, unknown_shares }, ids))
+        let rows = join(parts, self.vocabulary.len(), memory)?;
+        Ok((Transformed { rows, unknown_shares }, Ids::concat(lists, memory)?))
     }
 
     /// The model as bytes, little endian: version (4), length of the description (8), the
@@ -299,6 +297,7 @@ fn take_slice<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8]> {
 /// A chunk of new documents.
 #[derive(Default)]
 struct TransformedChunk {
+    ids: Ids,
     rows: ChunkRows,
     unknown_shares: Vec<f32>,
     languages: LanguageCounts,
@@ -319,7 +318,7 @@ impl ChunkWork for Transforming<'_> {
 
     fn document(&self, chunk: &mut TransformedChunk, document: Document<'_>) -> Result<()> {
         let model = self.0;
-        let TransformedChunk { rows, unknown_shares, languages, scratch, found, counts } = chunk;
+        let TransformedChunk { ids, rows, unknown_shares, languages, scratch, found, counts } = chunk;
         found.clear();
         let mut n_unknown = 0u64;
         let rules = model.tokenizer.rules_of(document.text);
@@ -342,7 +341,7 @@ impl ChunkWork for Transforming<'_> {
             rows.values.push(value.to_bits());
         });
         rows.row_ends.push(rows.terms.len());
-        rows.ids.push(document.id);
+        ids.push(document.id);
         let n_found = found.len() as u64;
         unknown_shares.push((n_unknown as f64 / (n_unknown + n_found).max(1) as f64) as f32);
         Ok(())

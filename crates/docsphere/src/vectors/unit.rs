@@ -21,6 +21,9 @@ pub const UNIT_TOLERANCE: f64 = 5e-7;
 /// rounding alone can explain.
 pub(crate) const COINCIDENT: f64 = 2e-6;
 
+/// Rows of a block of a mapped file.
+const BLOCK_ROWS: usize = if cfg!(test) { 1 << 6 } else { 1 << 20 };
+
 /// Sparse rows of length one, and separately the *zero rows*: documents without any term, which
 /// have no direction and cannot be clustered.
 ///
@@ -103,27 +106,63 @@ impl<'a> UnitRows<'a> {
         UnitRows { rows, zero_rows, non_negative: true, max_row_nnz }
     }
 
+    /// Rows in a mapped file, of which this is known.
+    pub(super) fn mapped(
+        rows: SparseRows<'a>,
+        zero_rows: Vec<DocId>,
+        non_negative: bool,
+        max_row_nnz: usize,
+    ) -> Self {
+        UnitRows { rows, zero_rows, non_negative, max_row_nnz }
+    }
+
+    /// Whether the rows are in a mapped file; see [`UnitRows::open_mapped`].
+    pub fn is_mapped(&self) -> bool {
+        self.rows.is_mapped()
+    }
+
+    /// Consecutive rows to be used together, whatever their order, before the next ones are: all,
+    /// or as many of a mapped file as little memory holds.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let n_rows = self.n_rows();
+        let block_rows = if self.is_mapped() { BLOCK_ROWS } else { n_rows.max(1) };
+        (0..n_rows).step_by(block_rows).map(move |start| start..n_rows.min(start + block_rows))
+    }
+
+    /// Tells the system that these rows will be read soon, if they are in a file.
+    pub(crate) fn will_need(&self, rows: std::ops::Range<usize>) {
+        self.rows.will_need(rows);
+    }
+
+    /// The rows as a matrix.
+    pub fn into_sparse(self) -> SparseRows<'a> {
+        self.rows
+    }
+
     /// The same rows, copied if they are borrowed.
     pub fn into_owned(self) -> UnitRows<'static> {
         let UnitRows { rows, zero_rows, non_negative, max_row_nnz } = self;
         UnitRows { rows: rows.into_owned(), zero_rows, non_negative, max_row_nnz }
     }
 
-    /// Consecutive rows, without a copy of terms and values.
+    /// The same rows in memory: a copy, if they are in a mapped file.
+    #[cfg(feature = "compression")]
+    pub(super) fn into_memory(self) -> UnitRows<'static> {
+        let UnitRows { rows, zero_rows, non_negative, max_row_nnz } = self;
+        UnitRows { rows: rows.into_memory(), zero_rows, non_negative, max_row_nnz }
+    }
+
+    /// Consecutive rows, without a copy of terms and values, and without a look at them: signs and
+    /// the length of the longest row are those of all, which hold for the part as well.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> UnitRows<'_> {
-        let rows = self.rows.part(range.clone());
-        if range == (0..self.n_rows()) {
-            let UnitRows { zero_rows, non_negative, max_row_nnz, .. } = self;
-            let (non_negative, max_row_nnz) = (*non_negative, *max_row_nnz);
-            return UnitRows { rows, zero_rows: zero_rows.clone(), non_negative, max_row_nnz };
-        }
-        let of_part = |doc: &&DocId| range.contains(&doc.index());
+        let first = self.zero_rows.partition_point(|doc| doc.index() < range.start);
+        let end = self.zero_rows.partition_point(|doc| doc.index() < range.end);
         let within = |doc: &DocId| DocId::new((doc.index() - range.start) as u32);
         UnitRows {
-            zero_rows: self.zero_rows.iter().filter(of_part).map(within).collect(),
-            non_negative: rows.values().iter().all(|&value| value >= 0.0),
-            max_row_nnz: rows.iter().map(Row::nnz).max().unwrap_or(0),
-            rows,
+            rows: self.rows.part(range.clone()),
+            zero_rows: self.zero_rows[first..end].iter().map(within).collect(),
+            non_negative: self.non_negative,
+            max_row_nnz: self.max_row_nnz,
         }
     }
 

@@ -5,22 +5,24 @@
 //!
 //! Memory: 8 bytes per distinct term of each document, first for counts, then for weights in the
 //! same place, and once more while the chunks are concatenated; the ids; and the vocabulary (see
-//! `vocabulary.rs`). The texts are not kept in memory: [`Vectorizer::fit_with_texts`] writes them
-//! to a file.
+//! `vocabulary.rs`). All but the vocabulary may go to files (see `spill.rs`). The texts are not
+//! kept in memory: [`Vectorizer::fit_with_texts`] writes them to a file.
 
 use std::borrow::Cow;
-use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 
-use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
 use super::choosing::ChosenTerms;
 use super::chunk_rows::TEXTS_PER_CHUNK;
 use super::counted::{CountedDocuments, DROPPED, VectorizedPart, n_provisional};
-use super::counting::{ChunkCounts, Counting};
+use super::counting::Counting;
+use super::document_ids::Ids;
+use super::kept_counts::KeptCounts;
 use super::losses::Losses;
+use super::repeated_ids::count_repeated;
 use super::rows::{MAX_ROWS, check_size};
+use super::spill::{Spill, SpillFiles};
 use super::term_counts::TermCounts;
 use super::text_model::TextModel;
 use super::tfidf::TfidfOptions;
@@ -51,6 +53,7 @@ pub struct Vectorizer {
     text: TextOptions,
     tfidf: TfidfOptions,
     n_threads: Option<usize>,
+    spill: Option<Spill>,
 }
 
 /// A corpus as rows, and the model fitted to it.
@@ -62,7 +65,7 @@ pub struct Vectorized {
     /// Turns new documents into rows over the same terms.
     pub model: TextModel,
     /// The id of each document.
-    pub ids: Vec<String>,
+    pub ids: Ids,
     /// The number of documents whose id occurred before.
     pub n_repeated_ids: u64,
     /// Counts of what was read.
@@ -104,6 +107,22 @@ impl Vectorizer {
     #[must_use]
     pub fn n_threads(mut self, n_threads: impl Into<Option<usize>>) -> Self {
         self.n_threads = n_threads.into();
+        self
+    }
+
+    /// Where the counts, the ids and the rows of documents go if they take more memory than is
+    /// stated; `None`, the default, to keep them in memory. Never changes the result, but rows and
+    /// ids are in mapped files then ([`UnitRows::is_mapped`]). What of them stays in memory is
+    /// limited by [`keep_resident_within`](crate::keep_resident_within). The vocabulary is in
+    /// memory in any case.
+    ///
+    /// Counts that are not written are written as rows all the same if the memory limit of the
+    /// corpus leaves no room for the matrix beside them.
+    ///
+    /// On disk: see [`Spill`]. When the vectorizer fails or is stopped, it leaves nothing there.
+    #[must_use]
+    pub fn spill(mut self, spill: impl Into<Option<Spill>>) -> Self {
+        self.spill = spill.into();
         self
     }
 
@@ -253,11 +272,13 @@ impl Vectorizer {
         memory: &MemoryLimit,
         count: impl FnOnce(&Counting<'_>) -> Result<Counts>,
     ) -> Result<CountedDocuments> {
-        let counting = Counting::new(tokenizer, memory);
-        let (chunks, stats) = count(&counting)?;
+        let files = self.spill.as_ref().map(SpillFiles::new).transpose()?;
+        let counting = Counting::new(tokenizer, memory, files.as_ref());
+        let (counts, stats) = count(&counting)?;
         Ok(CountedDocuments {
-            chunks,
+            counts,
             shards: counting.into_shards(),
+            files,
             stats,
             text: self.text.clone(),
             memory: memory.clone(),
@@ -290,15 +311,19 @@ impl Vectorizer {
             let model = TextModel::new(tokenizer.clone(), self.tfidf, vocabulary, frequencies, n_docs);
             let model = model.with_split(split);
             let VectorizedPart { rows, ids, stats } = counted.weigh(final_numbers, &model)?;
-            memory.check("the ids of the documents", (size_of::<(u64, u32)>() * ids.len()) as u64)?;
-            let n_repeated_ids = count_repeated(&ids);
+            let n_repeated_ids = count_repeated(&ids, memory).inspect_err(|_| {
+                if let Some(path) = self.spill.as_ref().and_then(|spill| spill.rows.as_ref()) {
+                    // It may be there, and is of no use.
+                    let _ = std::fs::remove_file(path);
+                }
+            })?;
             Ok(Vectorized { rows, model, ids, n_repeated_ids, stats, losses, languages })
         })?
     }
 }
 
 /// The counts of all chunks, in order.
-type Counts = (Vec<ChunkCounts>, CorpusStats);
+type Counts = (KeptCounts, CorpusStats);
 
 /// Counts the documents of a corpus.
 fn read(
@@ -307,12 +332,12 @@ fn read(
     mut stores: Stores<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Counts> {
-    let mut chunks = Vec::new();
+    let mut counts = KeptCounts::default();
     let stats = corpus.map_chunks(observer, &Storing::new(counting, &stores), |chunk| {
-        chunks.push(stores.write(chunk)?);
+        counts.push(stores.write(chunk)?, counting.files())?;
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok((chunks, stats))
+    Ok((counts, stats))
 }
 
 /// Counts given documents. `id_and_text` gets the index and the item.
@@ -332,30 +357,14 @@ fn count_all<'a, T: Sync>(
     let chunks: Result<Vec<_>> = items.par_chunks(TEXTS_PER_CHUNK).enumerate().map(chunk).collect();
     let n_documents = items.len() as u64;
     let stats = CorpusStats { n_documents, n_passages: n_documents, ..CorpusStats::default() };
-    Ok((chunks?, stats))
+    let mut counts = KeptCounts::default();
+    chunks?.into_iter().try_for_each(|chunk| counts.push(chunk, counting.files()))?;
+    Ok((counts, stats))
 }
 
 /// A text whose id is its number.
 fn numbered<S: AsRef<str>>(first_number: u64, index: usize, text: &S) -> (Cow<'_, str>, &str) {
     (first_number.saturating_add(index as u64).to_string().into(), text.as_ref())
-}
-
-/// The number of ids that occurred before. Ids are sorted by a hash: text is compared only where
-/// hashes are equal.
-fn count_repeated(ids: &[String]) -> u64 {
-    let hasher = RandomState::default();
-    let hash = |(index, id): (usize, &String)| (hasher.hash_one(id.as_str()), index as u32); // MAX_ROWS
-    let mut hashed: Vec<(u64, u32)> = ids.par_iter().enumerate().map(hash).collect();
-    hashed.par_sort_unstable();
-    let repeated = |group: &[(u64, u32)]| {
-        if group.len() == 1 {
-            return 0;
-        }
-        let mut sorted: Vec<&str> = group.iter().map(|&(_, index)| &*ids[index as usize]).collect();
-        sorted.sort_unstable();
-        sorted.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64
-    };
-    hashed.par_chunk_by(|a, b| a.0 == b.0).map(repeated).sum()
 }
 
 #[cfg(test)]

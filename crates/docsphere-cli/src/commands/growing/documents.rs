@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use anyhow::{Context, Result, ensure};
 use docsphere::{
-    ColumnStore, ColumnStoreWriter, Corpus, CorpusStats, Keep, KeptColumns, Losses, Stores, TextStore,
+    ColumnStore, ColumnStoreWriter, Corpus, CorpusStats, Ids, Keep, KeptColumns, Losses, Stores, TextStore,
     TextStoreWriter, UnitRows, fail_point,
 };
 use docsphere_result::documents::id_of_passage;
@@ -19,7 +19,7 @@ use crate::output::remarks::{Remarks, add_columns};
 /// New documents, as they were read.
 pub(in crate::commands) struct NewDocuments {
     pub(in crate::commands) rows: UnitRows<'static>,
-    pub(in crate::commands) ids: Vec<String>,
+    pub(in crate::commands) ids: Ids,
     stats: CorpusStats,
     texts: Option<TextStore>,
     columns: Option<ColumnStore>,
@@ -138,10 +138,10 @@ impl Growing<'_> {
         let missing = missing_columns(new.as_ref())?;
         let n_documents = self.whole_documents(new.as_ref(), selection);
         let before = &mut self.before;
-        let mut ids: Vec<String> = Vec::with_capacity(n_old + n_added);
+        let mut ids = Ids::new();
         let mut labels: Vec<i32> = Vec::with_capacity(n_old + n_added);
         for (line, _) in before.lines.iter().zip(old).filter(|(_, stays)| **stays) {
-            ids.push(line.id.clone());
+            ids.push(&line.id);
             labels.push(line.cluster);
         }
         labels.resize(n_old + n_added, -1);
@@ -158,7 +158,7 @@ impl Growing<'_> {
                 false => new.rows.filtered(|number| added[number], &limit)?,
             };
             rows = rows.joined(&chosen, &limit)?;
-            ids.extend(new.ids.into_iter().zip(added).filter(|(_, stays)| **stays).map(|(id, _)| id));
+            ids.extend(new.ids.iter().zip(added).filter(|(_, stays)| **stays).map(|(id, _)| id));
             (stats, seconds) = (new.stats, new.seconds);
         }
         stats.n_documents = n_documents;
@@ -222,9 +222,7 @@ impl Growing<'_> {
         };
         let lines = self.before.lines.iter().map(|line| &line.id[..]);
         let n_removed = of(&mut lines.zip(selection.old.iter().copied()), false);
-        let n_added = new.map_or(0, |new| {
-            of(&mut new.ids.iter().map(String::as_str).zip(selection.new.iter().copied()), true)
-        });
+        let n_added = new.map_or(0, |new| of(&mut new.ids.iter().zip(selection.new.iter().copied()), true));
         passages.n_documents.saturating_sub(n_removed) + n_added
     }
 }

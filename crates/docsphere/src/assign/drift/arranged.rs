@@ -7,13 +7,18 @@
 //! Scanning only bounds similarities, so each entry is packed: the rank of its term, and its value
 //! rounded up ([`Packing`]). Exact similarities read the rows themselves.
 //!
-//! **Cost.** 4 bytes per nonzero, 16 per row and 8 per term. Arranging reads the rows once; it is
-//! repeated only after many documents have moved.
+//! **Cost.** 4 bytes per nonzero, 8 per row (12 from 2^32 nonzeros on) and 8 per term.
+//! Arranging reads the rows once; it is repeated only after many documents have moved.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
+use super::entries::Entries;
+use super::offsets::Offsets;
+use super::positions::Positions;
+use crate::error::Result;
 use crate::simd::{GREATEST, Packed, Packing};
 use crate::vectors::{UNIT_TOLERANCE, UnitRows};
 
@@ -29,7 +34,7 @@ impl TermRanks {
         let frequencies = rows.doc_frequencies();
         let mut term_of: Vec<u32> = (0..rows.n_terms() as u32).collect();
         term_of.par_sort_by_key(|&term| std::cmp::Reverse(frequencies[term as usize]));
-        TermRanks { rank_of: inverse(&term_of, term_of.len(), 0), term_of }
+        TermRanks { rank_of: inverse(&term_of), term_of }
     }
 
     /// The terms as they are.
@@ -46,33 +51,38 @@ impl TermRanks {
 /// See the [module](self). Zero rows are left out.
 #[derive(Default)]
 pub(super) struct Arranged {
+    /// Which arrangement of which rows this is; 0 for none.
+    number: u64,
     /// The document at each position.
     docs: Vec<u32>,
-    /// The position of each document; [`NOWHERE`] for a zero row.
-    positions: Vec<u32>,
-    offsets: Vec<u64>,
+    offsets: Offsets,
     /// Ranks and values, in the ascending order of the terms themselves.
-    entries: Vec<u32>,
+    entries: Entries,
     packing: Packing,
 }
-
-/// The position of a zero row.
-pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Rows copied per task.
 const TASK_ROWS: usize = 4096;
 
 impl Arranged {
-    /// Packs the rows of these documents, in this order.
-    pub(super) fn new(rows: &UnitRows<'_>, ranks: &TermRanks, docs: Vec<u32>) -> Self {
-        let offsets = offsets(rows, &docs);
+    /// Packs the rows of these documents, in this order, in memory or on the disk of a folder. No
+    /// other arrangement has this number.
+    pub(super) fn new(
+        number: u64,
+        rows: &UnitRows<'_>,
+        ranks: &TermRanks,
+        docs: Vec<u32>,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
+        let offsets = Offsets::new(&docs, |doc| rows.row(doc as usize).nnz());
         const { assert!(1.0 + UNIT_TOLERANCE <= GREATEST, "every value of a unit row can be packed") };
         let packing = Packing::for_terms(rows.n_terms());
-        let mut entries = vec![0u32; offsets[docs.len()] as usize];
+        let mut entries = Entries::new(offsets.n_entries(), folder)?;
         let mut tasks = Vec::new();
         let mut left = &mut entries[..];
         for (task, docs) in docs.chunks(TASK_ROWS).enumerate() {
-            let len = (offsets[task * TASK_ROWS + docs.len()] - offsets[task * TASK_ROWS]) as usize;
+            let first = task * TASK_ROWS;
+            let len = offsets.range(first + docs.len() - 1).end - offsets.range(first).start;
             let (here, rest) = left.split_at_mut(len);
             left = rest;
             tasks.push((docs, here));
@@ -87,7 +97,7 @@ impl Arranged {
                 }
             }
         });
-        Arranged { positions: inverse(&docs, rows.n_rows(), NOWHERE), docs, offsets, entries, packing }
+        Ok(Arranged { number, docs, offsets, entries, packing })
     }
 
     /// The document at each position.
@@ -95,58 +105,26 @@ impl Arranged {
         &self.docs
     }
 
-    /// Frees the rows' memory and keeps the position of each document.
-    pub(super) fn into_positions(self) -> Vec<u32> {
-        self.positions
-    }
-
-    /// The position of each document.
-    pub(super) fn positions(&self) -> &[u32] {
-        &self.positions
+    /// Finds the position of each document; there are `n_rows` with zero rows.
+    pub(super) fn find(&self, positions: &mut Positions, n_rows: usize) {
+        positions.find(self.number, &self.docs, n_rows);
     }
 
     /// The row at a position.
     #[inline]
     pub(super) fn row(&self, position: usize) -> Packed<'_> {
-        let range = self.offsets[position] as usize..self.offsets[position + 1] as usize;
-        Packed { entries: &self.entries[range], packing: self.packing }
+        Packed { entries: &self.entries[self.offsets.range(position)], packing: self.packing }
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&self.docs[..])
-            + size_of_val(&self.positions[..])
-            + size_of_val(&self.offsets[..])
-            + size_of_val(&self.entries[..])
+        size_of_val(&self.docs[..]) + self.offsets.memory_bytes() + self.entries.memory_bytes()
     }
 }
 
-/// The start of each document's row among those of all, and the end of the last.
-fn offsets(rows: &UnitRows<'_>, docs: &[u32]) -> Vec<u64> {
-    let nnz = |doc: &u32| rows.row(*doc as usize).nnz() as u64;
-    let sizes: Vec<u64> = docs.par_chunks(TASK_ROWS).map(|docs| docs.iter().map(nnz).sum()).collect();
-    let mut end = 0;
-    let start = |size: &u64| {
-        end += size;
-        end - size
-    };
-    let starts: Vec<u64> = sizes.iter().map(start).collect();
-    let mut offsets = vec![0; docs.len() + 1];
-    let tasks = offsets[1..].par_chunks_mut(TASK_ROWS).zip(docs.par_chunks(TASK_ROWS)).zip(starts);
-    tasks.for_each(|((offsets, docs), start)| {
-        let mut end = start;
-        for (offset, doc) in offsets.iter_mut().zip(docs) {
-            end += nnz(doc);
-            *offset = end;
-        }
-    });
-    offsets
-}
-
-/// For each of the numbers below `n`, its place in a list in which it is at most once; `nowhere` if
-/// it is not there.
-fn inverse(list: &[u32], n: usize, nowhere: u32) -> Vec<u32> {
-    let tasks = (0..n).into_par_iter().with_min_len(TASK_ROWS);
-    let places: Vec<AtomicU32> = tasks.map(|_| AtomicU32::new(nowhere)).collect();
+/// The place of each term in a list of all of them.
+fn inverse(list: &[u32]) -> Vec<u32> {
+    let tasks = (0..list.len()).into_par_iter().with_min_len(TASK_ROWS);
+    let places: Vec<AtomicU32> = tasks.map(|_| AtomicU32::new(0)).collect();
     let numbers = list.par_iter().enumerate().with_min_len(TASK_ROWS);
     numbers.for_each(|(place, &number)| places[number as usize].store(place as u32, Relaxed));
     places.into_par_iter().with_min_len(TASK_ROWS).map(AtomicU32::into_inner).collect()

@@ -145,13 +145,24 @@ impl Table {
 
     fn resize(&mut self, n_rows: usize, n_tiles: usize) {
         self.n_rows = n_rows;
-        self.lines.resize(n_rows * n_tiles, Line([0; TILE]));
+        resize(&mut self.lines, n_rows * n_tiles, Line([0; TILE]));
     }
 
     /// All tiles; none if there are no rows.
     fn tiles_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [Line]> {
         self.lines.par_chunks_exact_mut(self.n_rows.max(1))
     }
+}
+
+/// Gives a list this length, before everything in it is written. Threads, not the allocator, are
+/// the first to touch new memory: tables have tens of megabytes.
+fn resize<T: Copy + Send + Sync>(list: &mut Vec<T>, len: usize, blank: T) {
+    if len <= list.capacity() {
+        list.resize(len, blank);
+        return;
+    }
+    *list = Vec::new();
+    *list = (0..len).into_par_iter().with_min_len(TASK_RANKS).map(|_| blank).collect();
 }
 
 impl Columns {
@@ -183,7 +194,7 @@ impl Columns {
         // Threads, not the allocator, are the first to touch the memory.
         self.by_term =
             (0..n_terms).into_par_iter().with_min_len(TASK_RANKS).map(|_| Term::default()).collect();
-        self.by_term.par_chunks_mut(ranges.width).enumerate().for_each(|(range, terms)| {
+        self.by_term.par_chunks_mut(ranges.width).enumerate().with_max_len(1).for_each(|(range, terms)| {
             terms.fill(Term::default());
             let first = range * ranges.width;
             for (column, row) in columns.iter().enumerate() {
@@ -295,13 +306,13 @@ impl Columns {
                 start += term.len;
             }
         });
-        self.postings.resize(n_postings as usize, 0);
+        resize(&mut self.postings, n_postings as usize, 0);
         starts.iter().zip(counts).map(|(start, count)| (start + count) as usize).collect()
     }
 
     fn fill_table(&mut self, columns: &[Row<'_>]) {
         let (n_rows, by_term) = (self.table.n_rows, &self.by_term);
-        self.table.tiles_mut().zip(columns.par_chunks(TILE)).for_each(|(lines, columns)| {
+        self.table.tiles_mut().zip(columns.par_chunks(TILE)).with_max_len(1).for_each(|(lines, columns)| {
             lines.fill(Line([0; TILE]));
             for (column, row) in columns.iter().enumerate() {
                 let byte_at = simd::byte_of(column);
@@ -326,23 +337,25 @@ impl Columns {
             begin = end;
         }
         let terms = self.by_term.par_chunks_mut(ranges.width);
-        terms.zip(parts).enumerate().for_each(|(range, (terms, (first_posting, postings)))| {
-            if postings.is_empty() {
-                return;
-            }
-            let first = range * ranges.width;
-            for (column, row) in columns.iter().enumerate() {
-                for (term, value) in ranges.part(row, column, range).iter() {
-                    let term = &mut terms[term as usize - first];
-                    if term.row as usize >= n_rows {
-                        let byte = byte_above(value, term.greatest);
-                        postings[term.start as usize - first_posting] =
-                            (column as u32) << 8 | u32::from(byte);
-                        term.start += 1;
+        terms.zip(parts).enumerate().with_max_len(1).for_each(
+            |(range, (terms, (first_posting, postings)))| {
+                if postings.is_empty() {
+                    return;
+                }
+                let first = range * ranges.width;
+                for (column, row) in columns.iter().enumerate() {
+                    for (term, value) in ranges.part(row, column, range).iter() {
+                        let term = &mut terms[term as usize - first];
+                        if term.row as usize >= n_rows {
+                            let byte = byte_above(value, term.greatest);
+                            postings[term.start as usize - first_posting] =
+                                (column as u32) << 8 | u32::from(byte);
+                            term.start += 1;
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// Fills the bytes of groups: from those of columns, or from the lists of terms for which
@@ -416,7 +429,13 @@ pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
     // Tables of columns and of groups, and the postings of all other entries.
     let table = (MIN_SHARE as u64 * entries).min(MAX_TABLE_ROWS as u64 * sizes.n_clusters);
     let groups = MIN_GROUP_SHARE as u64 * entries;
-    table + groups + 4 * entries
+    // Whatever they are, centroids of the rows have a term at most as often as there are rows with
+    // it.
+    let by_rows = |share: usize| match sizes.given_entries {
+        0 => sizes.spread.table_bytes(sizes.n_clusters, share as u64),
+        _ => u64::MAX,
+    };
+    table.min(by_rows(MIN_SHARE)) + groups.min(by_rows(MIN_GROUP_SHARE)) + 4 * entries
 }
 
 /// The same for columns of at most `n_columns` of the centroids, without groups.

@@ -29,6 +29,7 @@ pub(super) struct Growths {
 
 /// Centroids in order of growth since the last assignment, the fastest first; tiles of these are
 /// the columns to scan.
+#[derive(Default)]
 pub(super) struct Ranking {
     pub(super) clusters: Vec<u32>,
     pub(super) column_of: Vec<u32>,

@@ -6,14 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::arranged::TermRanks;
 use super::batch::Batch;
 use super::columns::Columns;
 use super::followers::Followers;
 use super::growth::{Ranking, WINDOW};
 use crate::assign::ShardStep;
 use crate::assign::bounds::round_up;
-use crate::centroids::Movement;
 use crate::labels::Assignment;
 use crate::record::Counters;
 use crate::simd::{Level, TILE};
@@ -119,16 +117,25 @@ impl Followers {
     ///
     /// Without negative values a document has a similarity above 0 exactly to the centroids with
     /// which it shares a term. So a document without a label keeps none unless it shares a term
-    /// with a changed centroid. Documents of a task come together, all of them in order.
-    pub(super) fn choose(
+    /// with a changed centroid: `changed_terms` has a bit per rank. Documents of a task come
+    /// together, all of them in order.
+    pub(super) fn choose<'a>(
         &self,
-        ranks: &TermRanks,
         step: &ShardStep<'_>,
         ranking: &Ranking,
+        changed_terms: impl FnOnce() -> &'a [AtomicU64],
     ) -> (Vec<Vec<Need>>, Vec<u32>) {
-        let changed_terms = self.changed_terms(ranks, step);
-        let is_changed = |rank: u32| changed_terms[rank as usize / 64].load(Relaxed) >> (rank % 64) & 1 > 0;
         let n_docs = self.n_docs();
+        let positions = (0..n_docs).into_par_iter().with_min_len(TASK_DOCS);
+        let changed_terms = if positions.any(|at| self.states.label(at) == Assignment::NO_LABEL) {
+            changed_terms()
+        } else {
+            &[]
+        };
+        let is_changed = |rank: u32| {
+            let word = changed_terms.get(rank as usize / 64);
+            word.is_some_and(|word| word.load(Relaxed) >> (rank % 64) & 1 > 0)
+        };
         let found: Vec<(Vec<Need>, Vec<u32>)> = (0..n_docs.div_ceil(TASK_DOCS))
             .into_par_iter()
             .map(|task| {
@@ -179,25 +186,6 @@ impl Followers {
         Some(since.n_tiles_reaching(own - other))
     }
 
-    /// One bit per rank: whether a changed centroid has the term.
-    fn changed_terms(&self, ranks: &TermRanks, step: &ShardStep<'_>) -> Vec<AtomicU64> {
-        let bits: Vec<AtomicU64> = (0..ranks.rank_of.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let positions = (0..self.n_docs()).into_par_iter().with_min_len(TASK_DOCS);
-        if positions.any(|position| self.states.label(position) == Assignment::NO_LABEL) {
-            let changed = step.movement.map_or(&step.live[..], Movement::changed);
-            changed.par_iter().for_each(|&cluster| {
-                for &term in step.centroids.row(cluster as usize).terms {
-                    let rank = ranks.rank_of[term as usize];
-                    let (word, bit) = (&bits[rank as usize / 64], 1 << (rank % 64));
-                    if word.load(Relaxed) & bit == 0 {
-                        word.fetch_or(bit, Relaxed);
-                    }
-                }
-            });
-        }
-        bits
-    }
-
     /// Finds candidates: columns that may reach the own similarity of a document. With `notes`,
     /// makes new bounds from the scan.
     pub(super) fn scan(
@@ -215,7 +203,9 @@ impl Followers {
                 if step.is_cancelled() {
                     return Scanned::default();
                 }
-                self.batches.with(|batch| self.scan_some(level, step, ranking, sets, needs, notes, batch))
+                self.scratch
+                    .batches
+                    .with(|batch| self.scan_some(level, step, ranking, sets, needs, notes, batch))
             })
             .collect()
     }

@@ -14,6 +14,7 @@ use super::followers::Followers;
 use super::front::Front;
 use super::growth::Ranking;
 use super::look::Need;
+use super::positions::Positions;
 use super::{Clock, scan, taken_apart};
 use crate::assign::ShardStep;
 use crate::assign::rivals::{Rival, Rivals, Wanted, through_postings};
@@ -26,21 +27,23 @@ const NONE: u32 = u32::MAX;
 /// Documents per task.
 const TASK_DOCS: usize = 1 << 13;
 
-/// The rivals of these documents. Both halves represent the centroids of the step.
+/// The rivals of these documents of a block. Both halves represent the centroids of the step, and
+/// the front has ranked them [again](Front::rank_again).
 pub(super) fn rivals(
     front: &mut Front,
-    followers: &mut Followers,
+    followers: &Followers,
+    positions: &Positions,
     step: &ShardStep<'_>,
     wanted: &[Wanted],
     labels: &[u32],
 ) -> Rivals {
-    let ranking = front.rank_again(step);
-    let (needs, mut open) = followers.divide(step, &ranking, wanted);
+    let ranking = &front.ranking();
+    let (needs, mut open) = followers.divide(step, ranking, positions, wanted);
     // The index of the wanted document at each position.
-    let positions = (0..followers.n_docs()).into_par_iter().with_min_len(TASK_DOCS);
-    let number_at: Vec<AtomicU32> = positions.map(|_| AtomicU32::new(NONE)).collect();
+    let numbers = (0..followers.n_docs()).into_par_iter().with_min_len(TASK_DOCS);
+    let number_at: Vec<AtomicU32> = numbers.map(|_| AtomicU32::new(NONE)).collect();
     wanted.par_iter().enumerate().with_min_len(TASK_DOCS).for_each(|(number, wanted)| {
-        number_at[followers.position(wanted.doc)].store(number as u32, Relaxed);
+        number_at[positions.of(wanted.doc as usize) as usize].store(number as u32, Relaxed);
     });
     let number_at = |position: u32| number_at[position as usize].load(Relaxed);
     let wanted_at = |position: u32| &wanted[number_at(position) as usize];
@@ -50,11 +53,11 @@ pub(super) fn rivals(
     let own: Vec<f64> = each().map(|need| states.own(need.position as usize)).collect();
     each().for_each(|need| states.set_own(need.position as usize, wanted_at(need.position).at_least));
     let by_task: Vec<Vec<Need>> = needs.par_chunks(TASK_DOCS).map(<[Need]>::to_vec).collect();
-    let scanned = scan(front, followers, step, &ranking, by_task, false, &mut Clock::new());
+    let scanned = scan(front, followers, step, ranking, by_task, false, &mut Clock::new());
     each().zip(own).for_each(|(need, own)| states.set_own(need.position as usize, own));
 
     let (pairs, heavy, counters) = taken_apart(scanned);
-    let similarities = followers.pair_similarities(step, &pairs);
+    let similarities = followers.pair_similarities(front, step, &pairs);
     let mut found = vec![None; wanted.len()];
     for (number, pair) in pairs.iter().enumerate() {
         let similarity = similarities.get(number);
@@ -79,11 +82,17 @@ impl Followers {
     /// Divides the wanted documents: those that scan some columns, in the order of the rows, and
     /// the indices of those that are compared with all centroids. The others have no rival that
     /// matters.
-    fn divide(&self, step: &ShardStep<'_>, ranking: &Ranking, wanted: &[Wanted]) -> (Vec<Need>, Vec<u32>) {
+    fn divide(
+        &self,
+        step: &ShardStep<'_>,
+        ranking: &Ranking,
+        positions: &Positions,
+        wanted: &[Wanted],
+    ) -> (Vec<Need>, Vec<u32>) {
         let divided = |(task, wanted): (usize, &[Wanted])| {
             let (mut needs, mut open) = (Vec::new(), Vec::new());
             for (number, &Wanted { doc, at_least }) in (task * TASK_DOCS..).zip(wanted) {
-                let position = self.position(doc);
+                let position = positions.of(doc as usize) as usize;
                 if at_least <= 0.0 {
                     open.push(number as u32);
                     continue;
@@ -102,9 +111,5 @@ impl Followers {
         let mut needs = concatenated(&needs);
         needs.par_sort_unstable_by_key(|need| need.position);
         (needs, open.concat())
-    }
-
-    fn position(&self, doc: u32) -> usize {
-        self.arranged.positions()[doc as usize] as usize
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use rayon::prelude::*;
 
 use super::followers::Followers;
+use super::front::Front;
 use super::look::Pair;
 use super::mean_nnz;
 use crate::assign::ShardStep;
@@ -37,12 +38,18 @@ impl Similarities {
 }
 
 impl Followers {
-    /// Updates the own similarities.
-    pub(super) fn update_own(&self, step: &ShardStep<'_>, changed: &[u32]) -> u64 {
+    /// Updates the own similarities of the members of some clusters.
+    pub(super) fn update_own(
+        &self,
+        front: &Front,
+        step: &ShardStep<'_>,
+        members: &NumbersByKey,
+        changed: &[u32],
+    ) -> u64 {
         let tasks: Vec<(usize, &[AtomicU32])> = changed
             .iter()
             .flat_map(|&cluster| {
-                let members = self.members.of(cluster);
+                let members = members.of(cluster);
                 let task = Self::task_docs(step, cluster as usize);
                 members.chunks(task).map(move |members| (cluster as usize, members))
             })
@@ -53,7 +60,7 @@ impl Followers {
             }
             let empty = step.centroids.is_empty(cluster);
             let position = |member: &AtomicU32| member.load(Relaxed) as usize;
-            self.compare(step, cluster, members.iter().map(position), |number, own| {
+            self.compare(front, step, cluster, members.iter().map(position), |number, own| {
                 let own = if empty { f64::NEG_INFINITY } else { own };
                 self.states.set_own(position(&members[number]), own);
             });
@@ -69,17 +76,24 @@ impl Followers {
     /// Calls `visit` with the number of each of these positions, and its similarity.
     fn compare(
         &self,
+        front: &Front,
         step: &ShardStep<'_>,
         cluster: usize,
         positions: impl ExactSizeIterator<Item = usize> + Clone,
         visit: impl FnMut(usize, f64),
     ) {
         let docs = positions.map(|position| self.arranged.docs()[position] as usize);
-        self.comparer.similarities(step.rows, step.centroids.row(cluster), docs, visit);
+        let (centroid, directory) = (step.centroids.row(cluster), front.directory(cluster));
+        self.scratch.comparer.similarities(step.rows, centroid, directory, docs, visit);
     }
 
     /// The similarities of all pairs, in their order.
-    pub(super) fn pair_similarities(&self, step: &ShardStep<'_>, pairs: &[Pair]) -> Similarities {
+    pub(super) fn pair_similarities(
+        &self,
+        front: &Front,
+        step: &ShardStep<'_>,
+        pairs: &[Pair],
+    ) -> Similarities {
         let mut by_cluster = NumbersByKey::default();
         by_cluster.group(step.centroids.n_clusters(), pairs.len(), |number| Some(pairs[number].cluster));
         let tasks: Vec<(usize, &[AtomicU32])> = (0..step.centroids.n_clusters())
@@ -96,7 +110,7 @@ impl Followers {
             }
             let positions =
                 numbers.iter().map(|number| pairs[number.load(Relaxed) as usize].position as usize);
-            self.compare(step, cluster, positions, |number, similarity| {
+            self.compare(front, step, cluster, positions, |number, similarity| {
                 let pair = numbers[number].load(Relaxed) as usize;
                 similarities[pair].store(similarity.to_bits(), Relaxed);
             });
@@ -106,8 +120,8 @@ impl Followers {
 
     /// Computes the similarities of all pairs, and settles the labels of their documents. The pairs
     /// of a document are neighbours.
-    pub(super) fn settle(&mut self, step: &ShardStep<'_>, pairs: &[Pair]) {
-        let similarities = self.pair_similarities(step, pairs);
+    pub(super) fn settle(&mut self, front: &Front, step: &ShardStep<'_>, pairs: &[Pair]) {
+        let similarities = self.pair_similarities(front, step, pairs);
         let is_same = |a: &Pair, b: &Pair| a.position == b.position;
         let n_moved = (0..n_tasks(pairs, TASK_PAIRS)).into_par_iter().map(|task| {
             let range = task_range(pairs, task, TASK_PAIRS, is_same);

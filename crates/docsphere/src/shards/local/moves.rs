@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::LocalShard;
+use super::{Common, LocalShard};
 use crate::assign::{Rival, Rivals, ShardStep, Step, Wanted};
 use crate::labels::Assignment;
 use crate::shards::Contested;
@@ -37,10 +37,16 @@ impl LocalShard<'_> {
 
     /// Lets documents move to their rivals; see
     /// [`Shards::contest`](crate::shards::Shards::contest).
-    pub(crate) fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Contested {
+    pub(crate) fn contest(
+        &mut self,
+        common: &mut Common<'_>,
+        step: &Step<'_>,
+        contest: &Contest,
+    ) -> Contested {
         let wanted = self.contestants(step, contest);
-        let of_shard = ShardStep::new(step, &self.rows, &[]);
-        let Rivals { found, counters } = self.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
+        let (number, n_shards) = self.place;
+        let of_shard = ShardStep::new(step, &self.rows, &[]).of_block(number, n_shards);
+        let Rivals { found, counters } = common.assigner.rivals(&of_shard, &wanted, &self.assignment.labels);
         let n_given = self.given.len();
         let (marks, weights) = (self.marks(step, contest), &self.weights);
         let winner = |(wanted, rival): (&Wanted, Option<Rival>)| {

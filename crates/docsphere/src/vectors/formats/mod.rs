@@ -1,4 +1,4 @@
-//! Matrix files: SciPy `.npz`, Matrix Market, svmlight, UCI bag-of-words.
+//! Matrix files: SciPy `.npz`, Matrix Market, svmlight, UCI bag-of-words, and docsphere's own.
 //!
 //! [`read`] and [`write()`] guess the format from the file's name; [`read_as`] and [`write_as`] are
 //! given it. Each format has a module with its specific functions, including ones for any reader or
@@ -10,11 +10,14 @@
 //! | [`Format::MatrixMarket`] | `*.mtx` | [`mtx`] | everything |
 //! | [`Format::Svmlight`] | `*.svmlight`, `*.svm`, `*.libsvm` | [`svmlight`] | all but the number of terms; drops targets |
 //! | [`Format::BagOfWords`] | `docword*` | [`bow`] | everything; the vocabulary is a file of its own |
+//! | [`Format::Rows`] | `*.docsphere` | [`UnitRows`] | rows of length one and zero rows, no others |
 //!
-//! All may be compressed with gzip or zstd: reading detects it by content, writing goes by the
-//! extension `.gz` or `.zst`. Files are written atomically. Values pass through every format
-//! without changing a bit; 64-bit floats are rounded to 32 bits on reading, and those that become
-//! zero are dropped.
+//! All but the last may be compressed with gzip or zstd: reading detects it by content, writing
+//! goes by the extension `.gz` or `.zst`. [`Format::Rows`] is the file of [`UnitRows::save`] or
+//! [`UnitRows::save_open`]; the latter is written, and can also be mapped
+//! ([`UnitRows::open_mapped`]) rather than read into memory. Files are written atomically. Values
+//! pass through every format without changing a bit; 64-bit floats are rounded to 32 bits on
+//! reading, and those that become zero are dropped.
 //!
 //! A damaged or inconsistent file is an error that names the file, for text the line, and what was
 //! expected: never a panic, and never an allocation for data that does not exist.
@@ -31,8 +34,10 @@
 //! ```
 
 use std::path::Path;
+use std::{fs, io};
 
-use super::SparseRows;
+use super::{Row, SparseRows, UNIT_TOLERANCE, UnitRows};
+use crate::atomic_file::write_atomically;
 use crate::compression;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::MemoryLimit;
@@ -69,12 +74,14 @@ pub enum Format {
     Svmlight,
     /// UCI bag-of-words, see [`bow`].
     BagOfWords,
+    /// Unit rows of docsphere, see [`UnitRows::save_open`].
+    Rows,
 }
 
 impl Format {
     /// All formats.
     pub const ALL: &'static [Format] =
-        &[Format::Npz, Format::MatrixMarket, Format::Svmlight, Format::BagOfWords];
+        &[Format::Npz, Format::MatrixMarket, Format::Svmlight, Format::BagOfWords, Format::Rows];
 
     /// The name by which users choose the format.
     pub const fn name(self) -> &'static str {
@@ -83,6 +90,7 @@ impl Format {
             Format::MatrixMarket => "mtx",
             Format::Svmlight => "svmlight",
             Format::BagOfWords => "bow",
+            Format::Rows => "rows",
         }
     }
 
@@ -108,11 +116,13 @@ impl Format {
             "npz" => Ok(Format::Npz),
             "mtx" => Ok(Format::MatrixMarket),
             "svmlight" | "svm" | "libsvm" => Ok(Format::Svmlight),
+            "docsphere" => Ok(Format::Rows),
             _ if name.starts_with("docword") => Ok(Format::BagOfWords),
             _ => Err(Error::from(ErrorKind::Unsupported {
                 what: "guessing the format from this file name".to_owned(),
                 hint: "known are *.npz, *.mtx, *.svmlight, *.svm, *.libsvm and docword*, each also with \
-                       .gz or .zst; for other names state the format: npz, mtx, svmlight or bow"
+                       .gz or .zst, and *.docsphere; for other names state the format: npz, mtx, \
+                       svmlight, bow or rows"
                     .to_owned(),
             })
             .at_path(path)),
@@ -192,11 +202,58 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Sparse
         Format::MatrixMarket => mtx::read_within(path, memory),
         Format::Svmlight => svmlight::read_within(path, &svmlight, memory),
         Format::BagOfWords => bow::read_within(path, memory),
+        Format::Rows => read_rows(path, memory),
     }?;
     if options.n_terms.is_none() {
         check_terms(&rows, format).map_err(|error| error.at_path(path))?;
     }
     Ok(rows)
+}
+
+/// Reads rows of docsphere.
+fn read_rows(path: &Path, memory: &MemoryLimit) -> Result<SparseRows<'static>> {
+    check_is_file(path)?;
+    Ok(UnitRows::load_within(path, memory)?.into_sparse())
+}
+
+/// Refuses folders and empty files as the other formats do.
+fn check_is_file(path: &Path) -> Result<()> {
+    let metadata = fs::metadata(path).map_err(|error| Error::io("read", error).at_path(path))?;
+    if metadata.is_dir() {
+        let error = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder, not a file");
+        return Err(Error::io("read", error).at_path(path));
+    }
+    if metadata.len() == 0 && metadata.is_file() {
+        let expected = "a file of rows".to_owned();
+        return Err(Error::malformed("rows", expected, "an empty file".to_owned()).at_path(path));
+    }
+    Ok(())
+}
+
+/// Writes rows of docsphere, which must have length one.
+fn write_rows(path: &Path, rows: &SparseRows<'_>) -> Result<()> {
+    if compression::without_ending(path) != path {
+        return Err(Error::from(ErrorKind::Unsupported {
+            what: "compressing a file of rows".to_owned(),
+            hint: "leave out the ending .gz or .zst".to_owned(),
+        })
+        .at_path(path));
+    }
+    let is_unit = |row: Row<'_>| row.nnz() == 0 || (row.length() - 1.0).abs() <= UNIT_TOLERANCE;
+    if let Some(number) = rows.iter().position(|row| !is_unit(row)) {
+        let length = rows.row(number).length();
+        return Err(ErrorKind::Mismatch {
+            what: "the length of each row",
+            expected: "1 for this format, as UnitRows has them".to_owned(),
+            got: format!("{length} in row {number}"),
+        }
+        .into());
+    }
+    let rows = UnitRows::new(rows.part(0..rows.n_rows()));
+    write_atomically(path, |out| {
+        let file = out.get_ref().try_clone().map_err(|error| Error::io("write", error))?;
+        rows.write_open(file).map(drop)
+    })
 }
 
 /// Later stages hold a few numbers per term, so a file that claims far more terms than it uses is
@@ -230,6 +287,7 @@ pub fn write_as(path: impl AsRef<Path>, rows: &SparseRows<'_>, format: Format) -
         Format::MatrixMarket => mtx::write(path, rows),
         Format::Svmlight => svmlight::write(path, rows),
         Format::BagOfWords => bow::write_bag_of_words(path, rows, None),
+        Format::Rows => write_rows(path.as_ref(), rows),
     }
 }
 
@@ -245,14 +303,49 @@ mod tests {
             Format::MatrixMarket => "matrix.mtx",
             Format::Svmlight => "matrix.svmlight",
             Format::BagOfWords => "docword.matrix.txt",
+            Format::Rows => "rows.docsphere",
         }
+    }
+
+    /// The formats of all matrices, which may be compressed.
+    fn any_matrix() -> impl Iterator<Item = Format> {
+        Format::ALL.iter().copied().filter(|&format| format != Format::Rows)
+    }
+
+    #[test]
+    fn files_of_rows_hold_rows_of_length_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.docsphere");
+        let written = |rows: &SparseRows<'_>| {
+            write(&path, rows)?;
+            assert_eq!(UnitRows::open_mapped(&path)?.as_sparse(), rows);
+            assert_eq!(&read(&path)?, rows);
+            UnitRows::new(read(&path)?).save(&path)?;
+            assert_eq!(&read(&path)?, rows, "packed");
+            Ok::<_, Error>(())
+        };
+        for (name, rows) in trials::matrices() {
+            let unit = UnitRows::new(rows.clone());
+            written(unit.as_sparse()).unwrap();
+            if unit.as_sparse() != &rows {
+                let message = written(&rows).unwrap_err().to_string();
+                assert!(
+                    message.starts_with("the length of each row must be 1 for this format"),
+                    "{name}: {message}"
+                );
+            }
+        }
+        let packed = write(folder.path().join("rows.docsphere.gz"), &read(&path).unwrap());
+        assert!(packed.unwrap_err().to_string().ends_with("leave out the ending .gz or .zst"));
+        let limit = |bytes| ReadOptions::default().memory(MemoryLimit::new(bytes, || 0));
+        assert!(read_with(&path, &limit(1 << 30)).is_ok());
     }
 
     #[test]
     fn every_matrix_makes_the_round_trip_through_every_format_and_compression() {
         let folder = tempfile::tempdir().unwrap();
         for (name, rows) in trials::matrices() {
-            for &format in Format::ALL {
+            for format in any_matrix() {
                 for ending in ["", ".gz", ".zst"] {
                     let path = folder.path().join(format!("{}{ending}", file_name(format)));
                     write(&path, &rows).unwrap();
@@ -276,7 +369,7 @@ mod tests {
     fn compression_is_known_by_content_not_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let (_, rows) = trials::matrices().pop().unwrap();
-        for &format in Format::ALL {
+        for format in any_matrix() {
             for ending in ["", ".gz", ".zst"] {
                 let path = folder.path().join(format!("{}{ending}", file_name(format)));
                 write(&path, &rows).unwrap();
@@ -298,6 +391,7 @@ mod tests {
             ("b.svmlight", Format::Svmlight),
             ("x/docword.kos.txt.gz", Format::BagOfWords),
             ("docword", Format::BagOfWords),
+            ("a/rows.docsphere", Format::Rows),
             ("docword.npz", Format::Npz),
         ];
         for (name, format) in cases {
@@ -309,8 +403,8 @@ mod tests {
         assert_eq!(
             read("some/a.txt").unwrap_err().to_string(),
             "some/a.txt: guessing the format from this file name is not supported; known are *.npz, *.mtx, \
-             *.svmlight, *.svm, *.libsvm and docword*, each also with .gz or .zst; for other names state \
-             the format: npz, mtx, svmlight or bow"
+             *.svmlight, *.svm, *.libsvm and docword*, each also with .gz or .zst, and *.docsphere; for \
+             other names state the format: npz, mtx, svmlight, bow or rows"
         );
     }
 
@@ -321,7 +415,7 @@ mod tests {
         }
         assert_eq!(
             "csv".parse::<Format>().unwrap_err().to_string(),
-            "format must be one of npz, mtx, svmlight, bow, got \"csv\""
+            "format must be one of npz, mtx, svmlight, bow, rows, got \"csv\""
         );
     }
 
@@ -359,7 +453,7 @@ mod tests {
     #[test]
     fn a_failed_write_names_the_file() {
         let (_, rows) = trials::matrices().pop().unwrap();
-        for &format in Format::ALL {
+        for format in any_matrix() {
             let error = write_as("no/such/folder/a.gz", &rows, format).unwrap_err().to_string();
             assert_eq!(error, "no/such/folder/a.gz: cannot write: there is no folder no/such/folder");
         }

@@ -11,6 +11,8 @@ use crate::corpus::{CorpusOptions, CorpusPiece};
 use crate::ids::DocId;
 use crate::text::{LanguageCounts, Ngrams, StopWords};
 
+mod spilling;
+
 fn plain() -> TextOptions {
     TextOptions { stop_words: StopWords::None, min_chars: 1, ..TextOptions::default() }
 }
@@ -234,7 +236,7 @@ fn without_losses(whole: Vectorized) -> Vectorized {
 
 /// The parts as one.
 fn joined(parts: Vec<VectorizedPart>, model: TextModel) -> Vectorized {
-    let (mut ids, mut stats) = (Vec::new(), CorpusStats::default());
+    let (mut ids, mut stats) = (Ids::new(), CorpusStats::default());
     let (mut offsets, mut terms, mut values) = (vec![0], Vec::new(), Vec::new());
     for part in parts {
         assert_eq!(part.rows.n_terms(), model.vocabulary().len());
@@ -243,11 +245,11 @@ fn joined(parts: Vec<VectorizedPart>, model: TextModel) -> Vectorized {
             values.extend_from_slice(part.rows.row(row).values);
             offsets.push(terms.len() as u64);
         }
-        ids.extend(part.ids);
+        ids.extend(&part.ids);
         stats += part.stats;
     }
     let rows = SparseRows::from_parts(model.vocabulary().len(), offsets, terms, values).unwrap();
-    let n_repeated_ids = count_repeated(&ids);
+    let n_repeated_ids = count_repeated(&ids, &NO_LIMIT).unwrap();
     let losses = Losses::default();
     let languages = LanguageCounts::default();
     Vectorized { rows: UnitRows::trusted(rows), model, ids, n_repeated_ids, stats, losses, languages }
