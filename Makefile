@@ -6,6 +6,7 @@
 #                Rust with fewer random cases
 # make python    only the Python package: builds the wheel, installs it into a virtual environment,
 #                runs its tests
+# make kernels   only the kernels of GPUs, compiled for every architecture
 # make ray       only the part for Ray clusters, on clusters of several nodes on this machine;
 #                DOCSPHERE_WITHOUT_RAY=1 leaves it out where Ray cannot be installed
 # make explorer  only the page that people look at: builds it, compares it with what is checked in,
@@ -30,7 +31,7 @@ RAY_READY := $(PYTHON_VENV)/ray-$(shell cat python/tests/requirements.txt python
 
 # Everything that is optional is checked, too. Always with --workspace: with --package cargo chooses
 # other features for shared dependencies, and builds them again.
-FEATURES := --features docsphere/map,docsphere/ndarray,docsphere/sprs,docsphere-cli/pdf,docsphere-cli/png
+FEATURES := --features docsphere/cuda-emulation,docsphere/map,docsphere/ndarray,docsphere/sprs,docsphere-cli/pdf,docsphere-cli/png
 
 # The commands that tests of other languages run. With the examples, although nothing there needs
 # them: they bring the dev-dependencies, without which cargo chooses other features for shared
@@ -44,7 +45,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz quality memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop kernels wheel installed python ray explorer page bench paper fuzz quality memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
@@ -55,7 +56,7 @@ demo:
 # more than it computes, so two parts run at a time.
 test:
 	@$(MAKE) --no-print-directory -j2 rust environments
-	@$(MAKE) --no-print-directory -j2 --output-sync=target interop python ray explorer
+	@$(MAKE) --no-print-directory -j2 --output-sync=target interop kernels python ray explorer
 	@echo "make test: all passed"
 
 # One after the other, because cargo locks its folder; and without the job slots of the make above,
@@ -105,6 +106,11 @@ interop: $(PYTHON_READY)
 	$(BINARIES)
 	$(PYTHON_VENV)/bin/python crates/docsphere/tests/scipy_interop.py target/debug/examples/convert
 	$(PYTHON_VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
+
+# The kernels of GPUs compile for every architecture: NVRTC is a Python package, and needs no GPU.
+kernels: $(PYTHON_READY)
+	LD_LIBRARY_PATH="$$(echo $(CURDIR)/$(PYTHON_VENV)/lib/python*/site-packages/nvidia/cu13/lib)" DOCSPHERE_NEEDS_NVRTC=1 \
+		cargo test --workspace $(FEATURES) --quiet --lib -- the_kernels_compile > /dev/null
 
 # With the profile of all other tests, which is optimised: a release build of everything would take
 # minutes more.

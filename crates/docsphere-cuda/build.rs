@@ -3,5 +3,10 @@
 fn main() {
     println!("cargo::rerun-if-changed=kernels");
     #[cfg(feature = "emulation")]
-    cc::Build::new().cpp(true).std("c++17").opt_level(2).file("kernels/emulated.cpp").compile("docsphere-kernels");
+    cc::Build::new()
+        .cpp(true)
+        .std("c++17")
+        .opt_level(2)
+        .file("kernels/emulated.cpp")
+        .compile("docsphere-kernels");
 }

@@ -5,11 +5,15 @@
 //! second to check for Ctrl-C: Python handles signals only on its main thread.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use docsphere::{Centroids, Effort, Event, Fit, FitOptions, Init, Params, Refine, SphericalKMeans, Strategy};
+use docsphere::{
+    Centroids, Device, Effort, Event, Fit, FitOptions, Init, Params, Refine, SphericalKMeans, Strategy,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -43,6 +47,7 @@ pub(crate) struct Options<'py> {
     tol: f64,
     seed: u64,
     algorithm: String,
+    device: String,
     n_threads: usize,
 }
 
@@ -79,6 +84,7 @@ impl Options<'_> {
             .tol(self.tol)
             .seed(self.seed)
             .strategy(self.algorithm.parse::<Strategy>().or_raise()?)
+            .device(self.device.parse::<Device>().or_raise()?)
             .n_threads(self.n_threads))
     }
 }
@@ -94,11 +100,12 @@ impl Options<'_> {
 #[pyclass(frozen, module = "docsphere._docsphere")]
 pub(crate) struct Fitted {
     fit: Fit,
+    left_device: Option<String>,
 }
 
 impl Fitted {
     pub(crate) fn new(fit: Fit) -> Self {
-        Fitted { fit }
+        Fitted { fit, left_device: None }
     }
 }
 
@@ -144,11 +151,29 @@ impl Fitted {
         self.fit.n_outliers
     }
 
+    /// Why the CPU was used in place of a GPU, if it was.
+    #[getter]
+    fn left_device(&self) -> Option<&str> {
+        self.left_device.as_deref()
+    }
+
     /// The trace, as JSON.
     #[getter]
     fn trace(&self) -> String {
         serde_json::to_string(&self.fit.trace).expect("plain numbers and strings")
     }
+}
+
+/// The names of all devices.
+#[pyfunction]
+pub(crate) fn devices() -> Vec<&'static str> {
+    Device::ALL.iter().map(|device| device.name()).collect()
+}
+
+/// Keeps compiled kernels of GPUs in this folder.
+#[pyfunction]
+pub(crate) fn keep_kernels_in(folder: PathBuf) {
+    docsphere::keep_kernels_in(folder);
 }
 
 /// Clusters rows. `callback` gets every event as JSON; a true return value ends the run.
@@ -165,6 +190,7 @@ pub(crate) fn fit(
     let weights = weights.as_ref().map(|weights| weights.as_slice()).transpose()?;
     let mut teller = Teller::new(callback.is_some());
     let (stop, cancel) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let left_device = &Mutex::new(None);
     let (events, receiver) = mpsc::channel::<String>();
     let (answers, answered) = mpsc::channel::<()>();
     let watch = Watch { stop, cancel, callback, receiver, answers };
@@ -173,6 +199,9 @@ pub(crate) fn fit(
             let run = scope.spawn(move || -> PyResult<Fit> {
                 let rows = slices.unit_rows()?;
                 let mut observer = move |event: &Event<'_>| {
+                    if let Event::DeviceLeft { error } = event {
+                        *left_device.lock().expect("nothing panics with it") = Some(error.to_string());
+                    }
                     if let Some(json) = teller.told(event) {
                         // The receiver lives as long as this run.
                         let _ = events.send(json);
@@ -192,7 +221,8 @@ pub(crate) fn fit(
             let fit = fit.map_err(|_| {
                 named("DocsphereError", "the run broke off: was the matrix changed while fit ran?".to_owned())
             })?;
-            fit.map(Fitted::new)
+            let left_device = left_device.lock().expect("nothing panics with it").take();
+            fit.map(|fit| Fitted { fit, left_device })
         })
     })
 }
@@ -278,6 +308,9 @@ impl Teller {
             }
             Event::CheckpointWritten { path } => {
                 serde_json::json!({ "event": "checkpoint", "path": path.to_string_lossy() })
+            }
+            Event::DeviceLeft { error } => {
+                serde_json::json!({ "event": "device_left", "error": error.to_string() })
             }
             Event::CheckpointFailed { error } => {
                 serde_json::json!({ "event": "checkpoint_failed", "error": error.to_string() })

@@ -43,7 +43,7 @@ mod _docsphere {
     #[pymodule_export]
     use crate::duplicates::duplicates;
     #[pymodule_export]
-    use crate::fit::{Fitted, algorithms, fit};
+    use crate::fit::{Fitted, algorithms, devices, fit, keep_kernels_in};
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

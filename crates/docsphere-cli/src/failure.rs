@@ -122,6 +122,9 @@ pub(crate) fn in_words_of_the_command(error: &docsphere::Error) -> String {
         }
         ErrorKind::Encoding { .. } => error.to_string().replace("; encoding names", "; --encoding names"),
         ErrorKind::Memory { what, needed, limit } => memory::too_much(what, *needed, *limit),
+        ErrorKind::Device { device, problem } => {
+            format!("--device {device}: {problem}; --device cpu works on every machine")
+        }
         ErrorKind::Unsupported { what, hint } => {
             let hint = hint.replace("state the format:", "name it with --format:");
             let hint = hint.replace("keep needs records", "--keep needs records");
@@ -155,6 +158,7 @@ fn option(name: &str) -> &str {
         "tol" => "--tol",
         "seed" => "--seed",
         "strategy" => "--strategy",
+        "device" => "--device",
         "lambdas" => "--lambdas",
         "index_min_changed" => "--index-min-changed",
         "n_threads" => "--threads",

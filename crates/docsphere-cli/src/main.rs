@@ -15,6 +15,8 @@ mod failure;
 mod files;
 mod input;
 mod interrupt;
+#[cfg(feature = "cuda")]
+mod kernels;
 mod memory;
 mod numbers;
 mod output;
@@ -106,6 +108,8 @@ fn main() -> ExitCode {
     };
     cli.note.iter().for_each(|note| console::tell(note));
     interrupt::listen();
+    #[cfg(feature = "cuda")]
+    kernels::keep();
     #[cfg(debug_assertions)]
     fail_points::listen();
     match cli.command.run() {

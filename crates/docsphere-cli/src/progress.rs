@@ -145,6 +145,9 @@ impl Progress {
                 self.bar.set_position(record.iteration as u64);
                 self.bar.set_message(message(&self.place(), record));
             }
+            Event::DeviceLeft { error } => {
+                self.say(&format!("note: the CPU is used: {error}"));
+            }
             Event::CheckpointFailed { error } => {
                 self.say(&format!("warning: no checkpoint: {}", in_words_of_the_command(error)));
             }

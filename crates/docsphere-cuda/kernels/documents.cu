@@ -64,12 +64,18 @@ KERNEL(choose_documents, ChooseArguments) {
         u32 depth = 0;
         if (doc < a.n_documents && a.rows.offsets[doc] < a.rows.offsets[doc + 1]) {
             double own = a.documents.own[doc], other = a.documents.other[doc];
-            if (a.documents.labels[doc] == NO_LABEL && other == 0.0) {
+            u32 label = a.documents.labels[doc];
+            if (label == NO_LABEL && other == 0.0) {
                 depth = a.n_changed_classes;
+            } else if (a.ranking.n_classes == 0 && label != NO_LABEL) {
+                // All centroids are empty.
+                a.documents.labels[doc] = NO_LABEL;
+                a.documents.own[doc] = a.documents.other[doc] = 0.0;
+                a.documents.dirty[doc] = 1;
             } else {
                 while (depth < a.ranking.n_classes && bound_sum(other, a.ranking.growth[depth]) >= own)
                     depth++;
-                if (depth == 0 && a.ranking.n_classes > 0)
+                if (depth == 0 && a.ranking.n_classes)
                     a.documents.other[doc] = bound_sum(other, a.ranking.growth[0]);
             }
             a.documents.depth[doc] = (u8)depth;

@@ -277,7 +277,10 @@ mod tests {
     #[test]
     fn classes_follow_each_other_without_gaps() {
         let shape = Shape::CUDA;
-        assert_eq!([1, 64, 65, 512, 513, 8192, 8193, 16385].map(|n| shape.n_classes(n)), [1, 1, 2, 2, 3, 3, 4, 5]);
+        assert_eq!(
+            [1, 64, 65, 512, 513, 8192, 8193, 16385].map(|n| shape.n_classes(n)),
+            [1, 1, 2, 2, 3, 3, 4, 5]
+        );
         assert_eq!([0, 1, 2, 3, 4].map(|class| shape.first_of(class)), [0, 64, 512, 8192, 16384]);
         for class in 0..5 {
             assert_eq!(shape.class_of(shape.first_of(class) as u32) as usize, class);

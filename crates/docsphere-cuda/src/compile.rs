@@ -54,7 +54,8 @@ pub fn kernel_image(capability: (u32, u32), cache: Option<&Path>) -> Result<Vec<
         "--device-as-default-execution-space".to_owned(),
     ];
     let key = crc32fast::hash(format!("{options:?}{source}").as_bytes());
-    let file = cache.map(|folder| folder.join(format!("kernels-sm{}{}-{key:08x}", capability.0, capability.1)));
+    let file =
+        cache.map(|folder| folder.join(format!("kernels-sm{}{}-{key:08x}", capability.0, capability.1)));
     if let Some(image) = file.as_deref().and_then(read) {
         return Ok(image);
     }

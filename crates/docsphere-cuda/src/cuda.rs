@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{
-    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError, LaunchConfig,
-    PinnedHostSlice, PushKernelArg, result, sys,
+    CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError,
+    LaunchConfig, PinnedHostSlice, PushKernelArg, result, sys,
 };
 use cudarc::nvrtc::Ptx;
 
@@ -160,8 +160,9 @@ impl Cuda {
             LaunchConfig { grid_dim: (n_blocks, 1, 1), block_dim: (n_threads, 1, 1), shared_mem_bytes: 0 };
         let arguments = Passed(arguments);
         // SAFETY: the type of the arguments is the kernel's; the rest by the caller.
-        let launched =
-            unsafe { self.stream.launch_builder(&self.functions[kernel.number]).arg(&arguments).launch(size) };
+        let launched = unsafe {
+            self.stream.launch_builder(&self.functions[kernel.number]).arg(&arguments).launch(size)
+        };
         launched.map(drop).map_err(failed(NAMES[kernel.number]))
     }
 }

@@ -148,13 +148,20 @@ impl Device {
         match (&self.machine, buffer.memory.as_ref()) {
             (Machine::Cuda(cuda), Some(Memory::Cuda(memory))) => cuda.download(memory, bytes),
             #[cfg(feature = "emulation")]
-            (Machine::Emulated(emulation), Some(Memory::Emulated(memory))) => emulation.download(memory, bytes),
+            (Machine::Emulated(emulation), Some(Memory::Emulated(memory))) => {
+                emulation.download(memory, bytes)
+            }
             _ => Ok(()),
         }
     }
 
     /// The same to memory that the device can write by itself.
-    pub(crate) fn download_host<T: Pod>(&self, buffer: &Buffer<T>, host: &mut Host<T>, n: usize) -> Result<()> {
+    pub(crate) fn download_host<T: Pod>(
+        &self,
+        buffer: &Buffer<T>,
+        host: &mut Host<T>,
+        n: usize,
+    ) -> Result<()> {
         self.reserve_host(host, n)?;
         match (&self.machine, buffer.memory.as_ref(), &mut host.memory) {
             (Machine::Cuda(cuda), Some(Memory::Cuda(memory)), Some(HostMemory::Cuda(host))) => {

@@ -169,8 +169,8 @@ mod tests {
         let [relabel, own] = [size_of::<RelabelArguments>(), size_of::<OwnArguments>()];
         let [choose, gather] = [size_of::<ChooseArguments>(), size_of::<GatherArguments>()];
         let expected = [
-            rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, sums, sums, sums, collect,
-            collect, gather,
+            rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, sums, sums, sums,
+            collect, collect, gather,
         ];
         assert_eq!(sizes, expected);
     }

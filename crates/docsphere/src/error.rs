@@ -47,6 +47,14 @@ pub enum ErrorKind {
         /// The given value.
         got: String,
     },
+    /// A device cannot be used. Install what the message names, or choose another device.
+    #[error("device {device}: {problem}")]
+    Device {
+        /// The device's name.
+        device: &'static str,
+        /// What is wrong, as the driver or the device says it.
+        problem: String,
+    },
     /// An option does not fit the data, or two data sets do not fit each other.
     #[error("{what} must be {expected}, got {got}")]
     Mismatch {

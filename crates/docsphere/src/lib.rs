@@ -184,6 +184,8 @@ mod distributed;
 mod interop;
 
 pub use agreement::{Agreement, Contingency, agreement};
+#[cfg(feature = "cuda")]
+pub use assign::keep_kernels_in;
 pub use atomic_file::{TEMPORARY_SUFFIX, is_temporary_name, temporary_prefix, write_whole};
 pub use centroids::Centroids;
 #[cfg(feature = "text")]
@@ -221,7 +223,7 @@ pub use overview::{
 #[cfg(feature = "map")]
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{
-    Counters, Effort, IndexUse, IterationRecord, PhaseSeconds, Refine, RunRecord, SeedingSeconds,
+    Counters, Device, Effort, IndexUse, IterationRecord, PhaseSeconds, Refine, RunRecord, SeedingSeconds,
     StageSeconds, StopReason, Strategy, Trace,
 };
 pub use seeding::Init;

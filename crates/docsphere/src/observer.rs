@@ -53,6 +53,11 @@ pub enum Event<'a> {
         /// What was lost.
         error: &'a Error,
     },
+    /// A GPU could not be used, or not any longer. The run goes on on the CPU.
+    DeviceLeft {
+        /// Why.
+        error: &'a Error,
+    },
     /// A checkpoint could not be written. The run goes on.
     CheckpointFailed {
         /// Why.

@@ -26,10 +26,12 @@ pub enum Strategy {
     /// Only the centroids that moved further than the document's slack, using upper bounds in small
     /// integers.
     Drift,
+    /// On a CUDA device: in records of runs with such a [`Device`], never chosen by name.
+    Cuda,
 }
 
 impl Strategy {
-    /// All strategies.
+    /// All strategies that can be chosen.
     pub const ALL: &'static [Strategy] = &[
         Strategy::Auto,
         Strategy::Baseline,
@@ -50,11 +52,52 @@ impl Strategy {
             Strategy::NccIndex => "ncc-index",
             Strategy::Inverted => "inverted",
             Strategy::Drift => "drift",
+            Strategy::Cuda => "cuda",
         }
     }
 }
 
 impl_names!(Strategy, "strategy");
+
+/// Where labels are found. Never changes the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Device {
+    /// On the CPU.
+    #[default]
+    Cpu,
+    /// On a GPU if there is one that can be used, otherwise on the CPU.
+    Auto,
+    /// On the first CUDA device, with compute capability 7.5 or above; needs the feature `cuda`.
+    /// It is an error if there is none; if it fails later, the run goes on on the CPU, after
+    /// [`Event::DeviceLeft`](crate::Event::DeviceLeft).
+    Cuda,
+    /// The kernels on the CPU, for tests; the device is lost after some launches.
+    #[cfg(feature = "cuda-emulation")]
+    #[doc(hidden)]
+    Emulated {
+        /// After how many.
+        launches: u64,
+    },
+}
+
+impl Device {
+    /// All devices that can be chosen by name.
+    pub const ALL: &'static [Device] = &[Device::Cpu, Device::Auto, Device::Cuda];
+
+    /// The name on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Device::Cpu => "cpu",
+            Device::Auto => "auto",
+            Device::Cuda => "cuda",
+            #[cfg(feature = "cuda-emulation")]
+            Device::Emulated { .. } => "emulated",
+        }
+    }
+}
+
+impl_names!(Device, "device");
 
 /// How much time to spend on a greater objective: a preset of several options, see
 /// [`Params::effort`](crate::Params::effort).

@@ -8,8 +8,8 @@
 use std::sync::LazyLock;
 
 use docsphere::{
-    Centroids, ClusterId, Fit, FitOptions, Init, IterationRecord, Refine, Simd, SparseRows, SphericalKMeans,
-    StopReason, Strategy, UnitRows,
+    Centroids, ClusterId, Device, Fit, FitOptions, Init, IterationRecord, Refine, Simd, SparseRows,
+    SphericalKMeans, StopReason, Strategy, UnitRows,
 };
 use docsphere_testkit::edge_cases::{EdgeCase, edge_cases};
 use docsphere_testkit::random_rows::{RandomRows, random_rows, random_seeds};
@@ -69,6 +69,7 @@ pub(crate) fn fit_like_with_options<'a>(
         .max_iter(params.max_iter)
         .tol(params.tol)
         .strategy(strategy)
+        .device(device_of(strategy))
         // So that ncc-index uses its index on small inputs, too.
         .index_min_changed(3)
         .n_threads(n_threads)
@@ -79,6 +80,28 @@ pub(crate) fn fit_like_with_options<'a>(
         Some(weights) => checked.fit_with(rows, options.weights(weights)).unwrap(),
         None => checked.fit_with(rows, options).unwrap(),
     }
+}
+
+/// Where a strategy runs. `cuda` is emulated, unless the environment names a device.
+pub(crate) fn device_of(strategy: Strategy) -> Device {
+    match (strategy, std::env::var("DOCSPHERE_TEST_DEVICE")) {
+        (Strategy::Cuda, Ok(device)) => device.parse().expect("DOCSPHERE_TEST_DEVICE is a device"),
+        (Strategy::Cuda, Err(_)) => emulated(u64::MAX),
+        _ => Device::Cpu,
+    }
+}
+
+/// The emulation of a device, which is lost after so many launches.
+#[cfg(feature = "cuda-emulation")]
+pub(crate) fn emulated(launches: u64) -> Device {
+    Device::Emulated { launches }
+}
+
+/// Without the emulation, the tests of `cuda` test the CPU once more.
+#[cfg(not(feature = "cuda-emulation"))]
+pub(crate) fn emulated(_launches: u64) -> Device {
+    eprintln!("built without the feature cuda-emulation: the kernels of GPUs are NOT tested");
+    Device::Cpu
 }
 
 fn given(n_terms: usize, centroids: &[SparseVector]) -> Centroids {
@@ -143,7 +166,9 @@ fn check(
     strategy: Strategy,
     place: &str,
 ) {
-    for n_threads in THREADS {
+    // One thread drives a device.
+    let threads = if strategy == Strategy::Cuda { &[2] } else { &THREADS[..] };
+    for &n_threads in threads {
         let fit = fit_like(rows, params, strategy, n_threads);
         assert_same(&fit, reference, &format!("{place}, {strategy}, {n_threads} threads"));
     }
@@ -310,4 +335,5 @@ conformance! {
     ncc_index => Strategy::NccIndex,
     inverted => Strategy::Inverted,
     drift => Strategy::Drift,
+    cuda => Strategy::Cuda,
 }

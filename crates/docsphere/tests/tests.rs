@@ -9,6 +9,8 @@ mod checkpoint;
 mod conformance;
 /// Runs that start from centroids and labels of others.
 mod continued;
+/// Runs on a GPU, or its emulation.
+mod device;
 /// Places of documents in the discs of their clusters.
 mod discs;
 /// Workers and their coordinator, in one process, with losses.

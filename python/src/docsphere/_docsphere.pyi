@@ -14,9 +14,11 @@ __all__ = [
     "__version__",
     "algorithms",
     "coordinate",
+    "devices",
     "duplicates",
     "fit",
     "fit_texts",
+    "keep_kernels_in",
     "read_result",
     "render_result",
     "score",
@@ -41,6 +43,8 @@ class _Executor(Protocol):
     def call(self, requests: Sequence[bytes | None], shared: bytes) -> Iterator[tuple[int, bytes]]: ...
 
 def algorithms() -> list[str]: ...
+def devices() -> list[str]: ...
+def keep_kernels_in(folder: str | PathLike[str]) -> None: ...
 def coordinate(
     executor: _Executor, job: dict[str, Any], callback: Callable[[str], object] | None
 ) -> CoordinatedFit: ...
@@ -122,6 +126,8 @@ class Fitted:
     def n_outliers(self) -> int: ...
     @property
     def trace(self) -> str: ...
+    @property
+    def left_device(self) -> str | None: ...
 
 @final
 class Model:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 
 from . import _docsphere
 from ._checks import n_threads, positive
+from ._devices import prepare
 from ._errors import ParameterError
 from ._matrix import csr_arrays, csr_matrix
 from ._progress import ProgressBar
@@ -93,6 +95,12 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         - "ncc-index": "ncc" and "index" combined.
         - "inverted": all similarities of a row in one pass over posting lists.
         - "drift": only centroids that moved further than the row's slack.
+
+    device : {"cpu", "auto", "cuda"}, default="cpu"
+        Where labels are found: on the CPU, or on the first CUDA device, which needs
+        NVIDIA's driver and NVRTC (``pip install docsphere[cuda]``, the CUDA toolkit
+        or PyTorch). "auto" takes a GPU if one can be used. Never changes the result.
+        If the GPU cannot go on, the CPU does; with "cuda" there is a warning.
 
     n_jobs : int or None, default=None
         The number of threads, as in scikit-learn: None is one unless in a
@@ -197,6 +205,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state", Interval(Integral, 0, 2**64 - 1, closed="both")],
         "algorithm": [StrOptions(set(_docsphere.algorithms()))],
+        "device": [StrOptions(set(_docsphere.devices()))],
         "n_jobs": [None, Integral],
         "verbose": ["verbose"],
         "callback": [callable, None],
@@ -216,6 +225,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | None = None,
         algorithm: str = "auto",
+        device: str = "cpu",
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callable[[dict[str, Any]], object] | None = None,
@@ -231,6 +241,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.tol = tol
         self.random_state = random_state
         self.algorithm = algorithm
+        self.device = device
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
@@ -317,6 +328,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         try:
             fitted = _docsphere.fit(csr_arrays(X), options, weights, watch if watchers else None)
+            if self.device == "cuda" and fitted.left_device is not None:
+                warnings.warn(f"the CPU was used: {fitted.left_device}", RuntimeWarning, stacklevel=3)
             if bar is not None:
                 bar.finish()
             return fitted
@@ -326,6 +339,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _options(self, n_columns: int, dtype: Any) -> dict[str, Any]:
         """Return the parameters, checked, as the compiled part takes them."""
+        prepare(self.device)
         init = self.init
         if not isinstance(init, str):
             init = csr_arrays(self._validated_init(init, n_columns, dtype))
@@ -341,6 +355,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             "tol": float(self.tol),
             "seed": self._seed(),
             "algorithm": self.algorithm,
+            "device": self.device,
         }
 
     def _validated_init(self, init: Any, n_columns: int, dtype: Any) -> Any:

@@ -65,6 +65,7 @@ def sweep(
     tol: float = 1e-4,
     random_state: int | np.random.RandomState | None = None,
     algorithm: str = "auto",
+    device: str = "cpu",
     n_jobs: int | None = None,
 ) -> SweepResult:
     """Compare several numbers of clusters, like the command ``docsphere sweep``.
@@ -90,7 +91,7 @@ def sweep(
         The number of rows on which stability is measured; at least ten for each
         cluster of the greatest number.
 
-    effort, variation, rounds, refine, max_iter, tol, random_state, algorithm, n_jobs
+    effort, variation, rounds, refine, max_iter, tol, random_state, algorithm, device, n_jobs
         As of `SphericalKMeans`. There is one run per number of clusters, whatever
         the effort.
 
@@ -127,6 +128,7 @@ def sweep(
         tol=tol,
         random_state=random_state,
         algorithm=algorithm,
+        device=device,
         n_jobs=n_jobs,
     )
     base._validate_params()

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use anyhow::Result;
 use clap::Args;
-use docsphere::{Centroids, Effort, Init, Params, Refine, SphericalKMeans, Strategy, formats};
+use docsphere::{Centroids, Device, Effort, Init, Params, Refine, SphericalKMeans, Strategy, formats};
 
 use super::UsageError;
 use crate::memory;
@@ -119,6 +119,11 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.strategy)]
     pub(crate) strategy: Strategy,
 
+    /// Where labels are found: cpu; cuda, a GPU with the driver by NVIDIA and NVRTC; or auto, a GPU
+    /// if one can be used. Never changes the result
+    #[arg(long, value_name = "NAME", default_value_t = DEFAULTS.device)]
+    pub(crate) device: Device,
+
     /// Thresholds of the strategies index and ncc-index
     #[arg(long, value_name = "X,X,...", value_delimiter = ',', default_value = LAMBDAS.as_str())]
     lambdas: Vec<f64>,
@@ -160,6 +165,7 @@ impl ClusterArgs {
             .max_iter(self.max_iter)
             .tol(self.tol)
             .strategy(self.strategy)
+            .device(self.device)
             .lambdas(self.lambdas.clone())
             .index_min_changed(self.index_min_changed)
             .n_threads(self.threads))

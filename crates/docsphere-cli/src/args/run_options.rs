@@ -11,8 +11,18 @@ use docsphere_result::{Configuration, ConfiguredOption, ConfiguredValue};
 use super::configuration::{INPUTS, PATHS, is_key, key_of, table_of, takes_many};
 
 /// Options about the place of a result and about its run, which a repeated run has anew.
-const LEFT_OUT: [&str; 9] =
-    ["checkpoint", "checkpoint-every", "force", "json", "max-memory", "output", "quiet", "resume", "show"];
+const LEFT_OUT: [&str; 10] = [
+    "checkpoint",
+    "checkpoint-every",
+    "device",
+    "force",
+    "json",
+    "max-memory",
+    "output",
+    "quiet",
+    "resume",
+    "show",
+];
 
 /// Options of a sweep that its results, one for each number of clusters, do not have.
 const OF_SWEEPS: [&str; 2] = ["stability", "stability-sample"];

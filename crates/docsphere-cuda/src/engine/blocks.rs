@@ -139,8 +139,12 @@ impl Engine {
         device.clear(&mut scratch.counters, 0..3)?;
         device.reserve(&mut scratch.counts, 4)?;
         device.clear(&mut scratch.counts, 0..4)?;
-        let lists =
-            [&mut scratch.narrow, &mut scratch.wide, &mut scratch.narrow_overflow, &mut scratch.wide_overflow];
+        let lists = [
+            &mut scratch.narrow,
+            &mut scratch.wide,
+            &mut scratch.narrow_overflow,
+            &mut scratch.wide_overflow,
+        ];
         for list in lists {
             device.reserve(list, n_docs)?;
         }
@@ -282,7 +286,9 @@ impl Engine {
         let docs = &*device.host_values(&mut scratch.host_list)?;
         let found_labels = &*device.host_values(&mut scratch.host_labels)?;
         let found = &*device.host_values(&mut scratch.host_similarities)?;
-        let chunks = labels.par_chunks_mut(shape.chunk as usize).zip(similarities.par_chunks_mut(shape.chunk as usize));
+        let chunks = labels
+            .par_chunks_mut(shape.chunk as usize)
+            .zip(similarities.par_chunks_mut(shape.chunk as usize));
         chunks.zip(starts.par_windows(2)).enumerate().with_min_len(16).for_each(
             |(chunk, ((labels, similarities), ends))| {
                 let first = chunk * shape.chunk as usize;
@@ -342,9 +348,10 @@ impl Engine {
         device.download(&scratch.labels, &mut clusters)?;
         device.download(&scratch.similarities, &mut similarities)?;
         device.download(&scratch.counters, &mut counted)?;
-        let found = clusters.into_iter().zip(similarities).map(|(cluster, similarity)| {
-            (cluster != NO_LABEL).then_some(Rival { cluster, similarity })
-        });
+        let found = clusters
+            .into_iter()
+            .zip(similarities)
+            .map(|(cluster, similarity)| (cluster != NO_LABEL).then_some(Rival { cluster, similarity }));
         let counts = Counts { similarities: counted[0], postings: counted[1], ..Counts::default() };
         Ok((found.collect(), counts))
     }

@@ -33,11 +33,7 @@ struct Entries {
 
 impl Entries {
     fn matrix(&self) -> Matrix {
-        Matrix {
-            offsets: self.offsets.pointer(),
-            terms: self.terms.pointer(),
-            values: self.values.pointer(),
-        }
+        Matrix { offsets: self.offsets.pointer(), terms: self.terms.pointer(), values: self.values.pointer() }
     }
 }
 
@@ -68,7 +64,8 @@ impl StoredCentroids {
                 &all
             }
         };
-        let lengths: Vec<usize> = changed.par_iter().map(|&cluster| (step.centroid)(cluster).0.len()).collect();
+        let lengths: Vec<usize> =
+            changed.par_iter().map(|&cluster| (step.centroid)(cluster).0.len()).collect();
         let n_sent = self.stage(device, step, changed, &lengths)?;
         let before = std::mem::take(&mut self.offsets);
         let is_all = changed.len() == step.n_clusters;
@@ -118,7 +115,13 @@ impl StoredCentroids {
 
     /// Copies the entries of these clusters to memory that the device can access by itself. Returns
     /// their number.
-    fn stage(&mut self, device: &Device, step: &Step<'_>, clusters: &[u32], lengths: &[usize]) -> Result<usize> {
+    fn stage(
+        &mut self,
+        device: &Device,
+        step: &Step<'_>,
+        clusters: &[u32],
+        lengths: &[usize],
+    ) -> Result<usize> {
         let n: usize = lengths.iter().sum();
         device.reserve_host(&mut self.staged_terms, n)?;
         device.reserve_host(&mut self.staged_values, n)?;

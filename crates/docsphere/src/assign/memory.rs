@@ -25,9 +25,14 @@ pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
         Strategy::Inverted => postings + 24 * n_clusters * n_threads,
         Strategy::Drift => drift::most_bytes(sizes),
         // One at a time; document frequencies are counted for the choice.
-        Strategy::Auto => {
+        Strategy::Auto | Strategy::Cuda => {
             let others = most_bytes(Strategy::Inverted, sizes).max(most_bytes(Strategy::Ncc, sizes));
             drift::most_bytes(sizes).max(others + 4 * n_terms)
         }
     }
+}
+
+/// Upper bound on the memory of this machine that a device needs in addition, for transfers.
+pub(crate) fn device_bytes(sizes: &Sizes) -> u64 {
+    10 * sizes.entries() + 20 * sizes.shard_rows + 33 * sizes.n_clusters + (1 << 16)
 }

@@ -16,6 +16,12 @@ mod auto;
 mod baseline;
 mod bounds;
 mod choice;
+#[cfg(feature = "cuda")]
+#[path = "cuda_enabled.rs"]
+mod cuda;
+#[cfg(not(feature = "cuda"))]
+#[path = "cuda_disabled.rs"]
+mod cuda;
 mod documents;
 mod drift;
 mod index;
@@ -35,15 +41,18 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::centroids::{Centroids, Movement};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::labels::Assignment;
 use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy};
 use crate::simd::Level;
 use crate::vectors::UnitRows;
 
 pub(crate) use choice::greatest;
+#[cfg(feature = "cuda")]
+pub use cuda::keep_kernels_in;
+pub(crate) use cuda::{OpenDevice, open as open_device};
 pub(crate) use drift::{most_nearest_bytes, nearest};
-pub(crate) use memory::most_bytes;
+pub(crate) use memory::{device_bytes, most_bytes};
 pub(crate) use postings::{LANES, Postings};
 pub(crate) use rivals::{Rival, Rivals, Wanted};
 pub(crate) use sizes::{Sizes, Spread};
@@ -197,7 +206,7 @@ pub(crate) trait Assigner: Send {
 }
 
 /// The outcome of an assignment.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Assigned {
     pub(crate) counters: Counters,
     /// The strategy actually used.
@@ -210,11 +219,21 @@ pub(crate) struct Assigned {
     pub(crate) prepare_seconds: f64,
     /// Where the time went, if the strategy says so.
     pub(crate) phases: Option<PhaseSeconds>,
+    /// Why a device was left, if that is so since the last assignment.
+    pub(crate) left_device: Option<Error>,
 }
 
 impl Assigned {
     fn plainly(strategy: Strategy, counters: Counters) -> Self {
-        Assigned { counters, strategy, filters_off: false, index: None, prepare_seconds: 0.0, phases: None }
+        Assigned {
+            counters,
+            strategy,
+            filters_off: false,
+            index: None,
+            prepare_seconds: 0.0,
+            phases: None,
+            left_device: None,
+        }
     }
 }
 
@@ -226,13 +245,21 @@ pub(crate) struct AssignerSettings {
     pub(crate) level: Level,
     /// The folder whose disk takes what is derived from single rows; `None` for memory.
     pub(crate) scratch: Option<PathBuf>,
+    /// What takes the place of a strategy on the CPU.
+    pub(crate) device: Option<OpenDevice>,
 }
 
 /// The only place where a strategy's name becomes an implementation.
 pub(crate) fn assigner(strategy: Strategy, settings: &AssignerSettings) -> Box<dyn Assigner> {
+    if let Some(device) = &settings.device {
+        return cuda::assigner(device, settings);
+    }
     let lambdas = settings.lambdas.clone();
     match strategy {
-        Strategy::Auto => Box::new(auto::Auto::new(settings.level, settings.scratch.clone())),
+        // `cuda` is a matter of the device.
+        Strategy::Auto | Strategy::Cuda => {
+            Box::new(auto::Auto::new(settings.level, settings.scratch.clone()))
+        }
         Strategy::Baseline => Box::new(baseline::Baseline::default()),
         Strategy::Ncc => Box::new(ncc::Ncc::default()),
         Strategy::Index => Box::new(index::Index::new(lambdas)),

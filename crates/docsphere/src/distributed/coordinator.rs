@@ -11,7 +11,7 @@ use crate::fit::{Finished, FitOptions, LoopOptions, Params, ValidParams, restore
 use crate::ids::DocId;
 use crate::model::Model;
 use crate::observer::{Event, Observer};
-use crate::record::{StopReason, Trace};
+use crate::record::{Device, StopReason, Trace};
 use crate::shards::Shards;
 use crate::summary::{ClusterSummary, SummaryOptions, summarize_source};
 use crate::text::TextOptions;
@@ -409,6 +409,8 @@ fn check(shapes: &[Shape]) -> Result<()> {
 
 /// How each worker begins.
 fn begins(shapes: &[Shape], params: &Params, scale: Option<WeightScale>) -> Result<Vec<Begin>> {
+    let is_cpu = params.device == Device::Cpu;
+    Error::unless(is_cpu, "device", "cpu with workers of a cluster", params.device)?;
     let n_docs: u64 = shapes.iter().map(|shape| shape.n_docs).sum();
     if n_docs > MAX_ROWS {
         return Err(ErrorKind::TooLarge { what: "the number of rows", limit: MAX_ROWS, got: n_docs }.into());

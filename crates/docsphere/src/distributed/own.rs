@@ -145,7 +145,7 @@ impl Own {
             ErrorKind::Parameter { name: "simd", expected, got: begin.simd.to_string() }
         })?;
         let (lambdas, index_min_changed) = (begin.lambdas.clone(), begin.index_min_changed as usize);
-        let assigner = AssignerSettings { lambdas, index_min_changed, level, scratch: None };
+        let assigner = AssignerSettings { lambdas, index_min_changed, level, scratch: None, device: None };
         Ok((rows, weights, ShardSettings { strategy: begin.strategy, assigner }))
     }
 }

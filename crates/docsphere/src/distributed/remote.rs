@@ -623,6 +623,7 @@ fn passed(part: PassedDocuments) -> Passed {
         index: part.index,
         seconds: PassSeconds { prepare, assign, compare, phases: None },
         strategy_bytes: part.strategy_bytes,
+        left_device: None,
     }
 }
 

@@ -17,11 +17,11 @@ use super::params::Params;
 use super::run::{History, Run, Start};
 use super::starts::Starts;
 use super::{Continued, Fit, FitOptions};
-use crate::assign::{AssignerSettings, Step};
+use crate::assign::{AssignerSettings, Step, open_device};
 use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
-use crate::record::{IterationRecord, Refine, RunRecord, SeedingSeconds, StageSeconds, StopReason};
+use crate::record::{Device, IterationRecord, Refine, RunRecord, SeedingSeconds, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
 use crate::shards::{LocalShards, MAPPED_SHARD_ROWS, Passed, RowFacts, ShardSettings, Shards};
 use crate::threads::on_threads;
@@ -41,8 +41,8 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
         None => RowWeights::UNIFORM,
     };
-    let settings = settings(rows, params, &options);
-    let mut shards = LocalShards::new(rows, weights, &cuts(rows, &options), &settings);
+    let settings = settings(rows, params, &mut options)?;
+    let mut shards = LocalShards::new(rows, weights, &cuts(rows, params, &options), &settings);
     let facts = shards.facts();
     let outcome = on_threads(params.n_threads, || {
         let options = LoopOptions::new(options);
@@ -51,19 +51,35 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
     Ok(Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given()))
 }
 
+/// The rows that a device works on at a time.
+const DEVICE_SHARD_ROWS: usize = 1 << 22;
+
 /// Where to divide rows into shards.
-fn cuts(rows: &UnitRows<'_>, options: &FitOptions<'_>) -> Vec<usize> {
-    match rows.is_mapped() && options.cuts.is_empty() {
-        true => (0..rows.n_rows()).step_by(MAPPED_SHARD_ROWS).skip(1).collect(),
-        false => options.cuts.clone(),
-    }
+fn cuts(rows: &UnitRows<'_>, params: &Params, options: &FitOptions<'_>) -> Vec<usize> {
+    let most = match params.device {
+        _ if !options.cuts.is_empty() => return options.cuts.clone(),
+        _ if rows.is_mapped() => MAPPED_SHARD_ROWS,
+        Device::Cpu => return Vec::new(),
+        _ => DEVICE_SHARD_ROWS,
+    };
+    (0..rows.n_rows()).step_by(most).skip(1).collect()
 }
 
-/// How shards find labels.
-fn settings(rows: &UnitRows<'_>, params: &Params, options: &FitOptions<'_>) -> ShardSettings {
+/// How shards find labels. The observer hears if that is not as the params say.
+fn settings(rows: &UnitRows<'_>, params: &Params, options: &mut FitOptions<'_>) -> Result<ShardSettings> {
     let scratch = options.scratch.clone().filter(|_| rows.is_mapped());
-    let assigner = AssignerSettings { scratch, ..params.assigner_settings() };
-    ShardSettings { strategy: params.strategy, assigner }
+    let device = match open_device(params.device) {
+        Err(error) if params.device == Device::Auto => {
+            if let Some(observer) = &mut options.observer {
+                // A wish to stop is heard again when the run begins.
+                let _ = observer.observe(&Event::DeviceLeft { error: &error });
+            }
+            None
+        }
+        opened => opened?,
+    };
+    let assigner = AssignerSettings { scratch, device, ..params.assigner_settings() };
+    Ok(ShardSettings { strategy: params.strategy, assigner })
 }
 
 /// The options of a fit that concern the loop, wherever the rows are.
@@ -119,14 +135,14 @@ pub(super) fn starts(
     rows: &UnitRows<'_>,
     params: &Params,
     n_clusters: &[usize],
-    options: FitOptions<'_>,
+    mut options: FitOptions<'_>,
 ) -> Result<Starts> {
     let weights = match options.weights {
         Some(weights) => RowWeights::new(weights, rows.n_rows())?,
         None => RowWeights::UNIFORM,
     };
-    let settings = settings(rows, params, &options);
-    let mut shards = LocalShards::new(rows, weights, &cuts(rows, &options), &settings);
+    let settings = settings(rows, params, &mut options)?;
+    let mut shards = LocalShards::new(rows, weights, &cuts(rows, params, &options), &settings);
     let facts = shards.facts();
     check_against_data(facts, params)?;
     let mut silent = Silent;
@@ -398,7 +414,7 @@ impl Driver<'_> {
         if !run.history.iterations.is_empty() {
             // Similarities and sums are not in a checkpoint. Labels stay: each is among the best
             // for its centroids.
-            run.pending = self.shards.pass(&run.last_step(self.cancel))?.touched;
+            run.pending = self.passed(&run.last_step(self.cancel))?.touched;
         }
         Ok(run)
     }
@@ -468,10 +484,20 @@ impl Driver<'_> {
         if run.history.iterations.is_empty() { self.first_iteration(run) } else { self.iteration(run) }
     }
 
+    /// Assigns every document to the centroids of a step.
+    fn passed(&mut self, step: &Step<'_>) -> Result<Passed> {
+        let mut passed = self.shards.pass(step)?;
+        if let Some(error) = passed.left_device.take() {
+            // A wish to stop is heard again after the iteration.
+            let _ = self.observer.observe(&Event::DeviceLeft { error: &error });
+        }
+        Ok(passed)
+    }
+
     /// Assigns every document to its seed.
     fn first_iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let step = Step::new(0, &run.centroids, None, self.cancel);
-        let passed = self.shards.pass(&step)?;
+        let passed = self.passed(&step)?;
         let (record, touched) = self.record(&step, passed);
         run.pending = touched;
         Ok(record)
@@ -486,7 +512,7 @@ impl Driver<'_> {
         let update_seconds = start.elapsed().as_secs_f64();
 
         let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
-        let passed = self.shards.pass(&step)?;
+        let passed = self.passed(&step)?;
         let (mut record, touched) = self.record(&step, passed);
         run.pending = touched;
         record.refilled_clusters = n_refills as u64;

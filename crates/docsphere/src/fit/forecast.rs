@@ -2,8 +2,8 @@
 
 use super::driver::{cut_bytes, merge_bytes};
 use super::params::{Params, ValidParams};
-use crate::assign::{Sizes, Spread, most_bytes};
-use crate::record::{Refine, Strategy};
+use crate::assign::{Sizes, Spread, device_bytes, most_bytes};
+use crate::record::{Device, Refine, Strategy};
 use crate::seeding::{self, Init};
 use crate::shards::{ADDED_TOGETHER, MAPPED_SHARD_ROWS, clusters_per_delta};
 use crate::threads::all_cores;
@@ -84,7 +84,9 @@ impl ValidParams {
                 _ => drawing,
             },
             centroids: of_centroids(&sizes),
-            strategy: most_bytes(*strategy, &sizes),
+            // The CPU takes over if a device fails.
+            strategy: most_bytes(*strategy, &sizes)
+                + if params.device == Device::Cpu { 0 } else { device_bytes(&sizes) },
             n_entries: sizes.entries(),
         }
     }

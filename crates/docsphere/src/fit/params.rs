@@ -4,7 +4,7 @@ use crate::assign::AssignerSettings;
 use crate::centroids::MAX_CLUSTERS;
 use crate::error::{Error, Result};
 use crate::fit::{Fit, FitOptions};
-use crate::record::{Effort, Refine, Strategy};
+use crate::record::{Device, Effort, Refine, Strategy};
 use crate::seeding::Init;
 use crate::simd::{Level, Simd};
 use crate::threads;
@@ -56,6 +56,7 @@ impl SphericalKMeans {
 /// | `tol` | 0.0001 | stop when no centroid moved by a squared distance of this or more; 0 to continue until no label changes |
 /// | `seed` | 0 | seed of all random numbers |
 /// | `strategy` | auto | how labels are found; changes time and memory, never the result |
+/// | `device` | cpu | where labels are found: on the CPU, or a GPU; never changes the result |
 /// | `lambdas` | 0.1, 0.25, 0.4, 0.6 | thresholds of the paper's index |
 /// | `index_min_changed` | 100 | `ncc-index` builds its index only while more clusters than this changed |
 /// | `n_threads` | all cores | threads; never changes the result |
@@ -84,6 +85,8 @@ pub struct Params {
     pub seed: u64,
     /// How labels are found.
     pub strategy: Strategy,
+    /// Where labels are found.
+    pub device: Device,
     /// The thresholds of the paper's index; ascending once they have been checked.
     pub lambdas: Vec<f64>,
     /// `ncc-index` builds its index only while more clusters than this changed.
@@ -111,6 +114,7 @@ impl Params {
             tol: 1e-4,
             seed: 0,
             strategy: Strategy::default(),
+            device: Device::default(),
             lambdas: vec![0.1, 0.25, 0.4, 0.6],
             index_min_changed: 100,
             simd: Simd::Auto,
@@ -208,6 +212,13 @@ impl Params {
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
+        self
+    }
+
+    /// Where labels are found. A GPU takes the place of any strategy.
+    #[must_use]
+    pub fn device(mut self, device: Device) -> Self {
+        self.device = device;
         self
     }
 
@@ -325,6 +336,7 @@ impl Params {
             index_min_changed: self.index_min_changed,
             level: Level::of(self.simd).expect("checked"),
             scratch: None,
+            device: None,
         }
     }
 }

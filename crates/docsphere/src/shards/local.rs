@@ -457,7 +457,7 @@ impl<'a> LocalShard<'a> {
         let given: Vec<u32> = self.given.iter().map(|&(doc, _)| doc).collect();
         let (number, n_shards) = self.place;
         let of_shard = ShardStep::new(step, &self.rows, &given).of_block(number, n_shards);
-        let Assigned { counters, strategy, filters_off, index, prepare_seconds, phases } =
+        let Assigned { counters, strategy, filters_off, index, prepare_seconds, phases, left_device } =
             assigner.assign(&of_shard, &mut self.assignment)?;
         if step.is_cancelled() {
             return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
@@ -492,6 +492,7 @@ impl<'a> LocalShard<'a> {
                 phases,
             },
             strategy_bytes: 0,
+            left_device,
         })
     }
 

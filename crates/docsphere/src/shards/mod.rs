@@ -107,6 +107,8 @@ pub(crate) struct Passed {
     pub(crate) index: Option<IndexUse>,
     pub(crate) seconds: PassSeconds,
     pub(crate) strategy_bytes: u64,
+    /// Why a device was left, if that is so since the last pass.
+    pub(crate) left_device: Option<Error>,
 }
 
 /// Where the time of a pass went.
@@ -139,6 +141,7 @@ impl Passed {
         self.seconds.phases =
             self.seconds.phases.zip(other.seconds.phases).map(|(own, other)| own.plus(other));
         self.strategy_bytes += other.strategy_bytes;
+        self.left_device = self.left_device.take().or(other.left_device);
     }
 }
 

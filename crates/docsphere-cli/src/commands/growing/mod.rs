@@ -16,7 +16,7 @@ use std::time::{Instant, SystemTime};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use docsphere::{
-    Centroids, Fit, FitOptions, Init, Labels, Moment, NewClusters, Params, fail_point, on_threads,
+    Centroids, Device, Fit, FitOptions, Init, Labels, Moment, NewClusters, Params, fail_point, on_threads,
     opened_clusters,
 };
 use docsphere_result::edits::{Edit, Edits, Operation, base_of};
@@ -51,6 +51,10 @@ pub(super) struct GrowingArgs {
     /// Number of threads [default: all cores]. Never changes the result
     #[arg(long, value_name = "N", help_heading = "Clustering")]
     threads: Option<usize>,
+
+    /// Where labels are found: cpu, cuda or auto. Never changes the result
+    #[arg(long, value_name = "NAME", default_value_t = Device::Cpu, help_heading = "Clustering")]
+    device: Device,
 
     /// Number of clusters shown in the table
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
@@ -94,6 +98,7 @@ impl<'a> Growing<'a> {
         let (before, lock) = Before::open(result)?;
         let mut run = arguments_of(&before, inputs, typed)?;
         run.cluster.threads = args.threads;
+        run.cluster.device = args.device;
         run.output.assignments.check_build()?;
         let is_silent = args.quiet || args.json;
         let progress = Progress::of_run(is_silent, run.cluster.max_iter, args.limits.time_limit);

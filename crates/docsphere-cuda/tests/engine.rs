@@ -1,11 +1,13 @@
-//! The engine in the emulation, against the definitions: random rows and centroids that move, over
-//! several steps.
+//! The engine against the definitions: random rows and centroids that move, over several steps. In
+//! the emulation, or on the first GPU if `DOCSPHERE_TEST_DEVICE` is `cuda`.
 #![cfg(feature = "emulation")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use docsphere_cuda::{Block, Changes, Device, Engine, Error, Step};
+use docsphere_cuda::{Block, Changes, Device, Engine, Error, Options, Step};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 const NO_LABEL: u32 = u32::MAX;
 
@@ -61,6 +63,15 @@ fn growth(before: &Vector, after: &Vector) -> f64 {
     squares.sqrt() * (1.0 + 1e-5) + 1e-12
 }
 
+/// Is emulated with so many bytes of memory.
+fn device(bytes: usize) -> Arc<Device> {
+    static CUDA: OnceLock<Arc<Device>> = OnceLock::new();
+    match std::env::var("DOCSPHERE_TEST_DEVICE").as_deref() {
+        Ok("cuda") => Arc::clone(CUDA.get_or_init(|| Arc::new(Device::open(&Options::default()).unwrap()))),
+        _ => Arc::new(Device::emulated(bytes, u64::MAX)),
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Case {
     n_terms: u32,
@@ -80,27 +91,29 @@ fn vector(n_terms: u32, most: usize) -> impl Strategy<Value = Vector> {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    (2u32..40, 1usize..150, 1usize..60).prop_flat_map(|(n_terms, k, n)| {
-        let rows = prop::collection::vec(vector(n_terms, 12), n);
-        let first = prop::collection::vec(vector(n_terms, 12), k);
-        // A change of a cluster; sometimes to a copy of another one.
-        let moves = prop::collection::vec((0..k, vector(n_terms, 12), prop::option::of(0..k)), 0..k.min(9));
-        let moves = prop::collection::vec(moves, 1..5);
-        let given = prop::collection::vec(prop::collection::vec((0..n, 0..k), 0..3), 5);
-        let cuts = prop::collection::vec(0..=n, 0..3);
-        let bytes = prop_oneof![3 => Just(1usize << 30), 1 => Just(1 << 16)];
-        (rows, first, moves, given, cuts, bytes).prop_map(move |(rows, first, moves, given, mut cuts, bytes)| {
-            let mut steps = vec![first];
-            for list in moves {
-                let mut next = steps.last().unwrap().clone();
-                for (cluster, vector, copied) in list {
-                    next[cluster] = copied.map_or(vector, |other| next[other].clone());
-                }
-                steps.push(next);
+    (2u32..40, 1usize..150, 1usize..60).prop_flat_map(|(n_terms, k, n)| cases_of(n_terms, k, n))
+}
+
+fn cases_of(n_terms: u32, k: usize, n: usize) -> impl Strategy<Value = Case> {
+    let rows = prop::collection::vec(vector(n_terms, 12), n);
+    let first = prop::collection::vec(vector(n_terms, 12), k);
+    // A change of a cluster; sometimes to a copy of another one.
+    let moves = prop::collection::vec((0..k, vector(n_terms, 12), prop::option::of(0..k)), 0..k.min(9));
+    let moves = prop::collection::vec(moves, 1..5);
+    let given = prop::collection::vec(prop::collection::vec((0..n, 0..k), 0..3), 5);
+    let cuts = prop::collection::vec(0..=n, 0..3);
+    let bytes = prop_oneof![3 => Just(1usize << 30), 1 => Just(1 << 16)];
+    (rows, first, moves, given, cuts, bytes).prop_map(move |(rows, first, moves, given, mut cuts, bytes)| {
+        let mut steps = vec![first];
+        for list in moves {
+            let mut next = steps.last().unwrap().clone();
+            for (cluster, vector, copied) in list {
+                next[cluster] = copied.map_or(vector, |other| next[other].clone());
             }
-            cuts.sort_unstable();
-            Case { n_terms, rows, steps, given, cuts, bytes }
-        })
+            steps.push(next);
+        }
+        cuts.sort_unstable();
+        Case { n_terms, rows, steps, given, cuts, bytes }
     })
 }
 
@@ -114,7 +127,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     let starts: Vec<usize> = [0].into_iter().chain(case.cuts.iter().copied()).collect();
     let ends: Vec<usize> = case.cuts.iter().copied().chain([n]).collect();
 
-    let mut engine = Engine::new(Arc::new(Device::emulated(case.bytes, u64::MAX)));
+    let mut engine = Engine::new(device(case.bytes));
     let (mut labels, mut similarities) = (vec![NO_LABEL; n], vec![0.0; n]);
     for (number, centroids) in case.steps.iter().enumerate() {
         let mut changed: Vec<u32> = Vec::new();
@@ -134,10 +147,13 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
             changed.dedup();
         }
         let live: Vec<u32> = (0..k as u32).filter(|&j| !centroids[j as usize].0.is_empty()).collect();
-        let grown = |cluster: u32| growth(&case.steps[number - 1][cluster as usize], &centroids[cluster as usize]);
-        let centroid = |cluster: u32| (&centroids[cluster as usize].0[..], &centroids[cluster as usize].1[..]);
+        let grown =
+            |cluster: u32| growth(&case.steps[number - 1][cluster as usize], &centroids[cluster as usize]);
+        let centroid =
+            |cluster: u32| (&centroids[cluster as usize].0[..], &centroids[cluster as usize].1[..]);
         let changes = (number > 0).then_some(Changes { clusters: &changed, growth: &grown });
-        let step = Step { n_terms: case.n_terms as usize, n_clusters: k, centroid: &centroid, live: &live, changes };
+        let step =
+            Step { n_terms: case.n_terms as usize, n_clusters: k, centroid: &centroid, live: &live, changes };
         match engine.begin(&step) {
             // What fits into so little memory is not the question.
             Err(Error::OutOfMemory { .. }) if case.bytes < 1 << 20 => return Ok(()),
@@ -165,19 +181,32 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
             }
         }
         for doc in 0..n {
-            prop_assert_eq!((labels[doc], similarities[doc]), expected[doc], "document {} in step {}", doc, number);
+            prop_assert_eq!(
+                (labels[doc], similarities[doc]),
+                expected[doc],
+                "document {} in step {}",
+                doc,
+                number
+            );
         }
         for b in 0..starts.len() {
             let docs: Vec<u32> = (0..(ends[b] - starts[b]) as u32)
                 .filter(|&doc| labels[starts[b] + doc as usize] != NO_LABEL)
                 .collect();
-            let at_least: Vec<f64> =
-                docs.iter().map(|&doc| similarities[starts[b] + doc as usize] * [0.0, 0.5, 0.99][doc as usize % 3]).collect();
+            let at_least: Vec<f64> = docs
+                .iter()
+                .map(|&doc| similarities[starts[b] + doc as usize] * [0.0, 0.5, 0.99][doc as usize % 3])
+                .collect();
             let (found, _) = engine.rivals(block(b), &docs, &at_least).unwrap();
             for ((&doc, &least), found) in docs.iter().zip(&at_least).zip(found) {
                 let doc = starts[b] + doc as usize;
                 let expected = rival(&case.rows[doc], centroids, labels[doc], least);
-                prop_assert_eq!(found.map(|rival| (rival.cluster, rival.similarity)), expected, "rival of {}", doc);
+                prop_assert_eq!(
+                    found.map(|rival| (rival.cluster, rival.similarity)),
+                    expected,
+                    "rival of {}",
+                    doc
+                );
             }
         }
     }
@@ -185,11 +214,19 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn labels_and_rivals_are_those_of_the_definitions(case in cases()) {
         check(&case)?;
     }
+}
+
+/// More columns than a tile has, on a GPU too.
+#[test]
+fn many_centroids_take_several_tiles() {
+    let mut runner = TestRunner::deterministic();
+    let case = cases_of(2_000, 9_000, 150).new_tree(&mut runner).unwrap().current();
+    check(&Case { bytes: 1 << 30, ..case }).unwrap();
 }
 
 #[test]
@@ -201,7 +238,8 @@ fn a_device_that_is_lost_says_so_and_leaves_labels_alone() {
     for launches in 0..100 {
         let mut engine = Engine::new(Arc::new(Device::emulated(1 << 20, launches)));
         let (mut labels, mut similarities) = ([NO_LABEL; 2], [0.0; 2]);
-        let assigned = engine.begin(&step).and_then(|_| engine.assign(rows, &[], &mut labels, &mut similarities));
+        let assigned =
+            engine.begin(&step).and_then(|_| engine.assign(rows, &[], &mut labels, &mut similarities));
         match assigned {
             Ok(_) => {
                 assert_eq!((labels, similarities), ([0, 1], [1.0, 1.0]));
@@ -209,7 +247,10 @@ fn a_device_that_is_lost_says_so_and_leaves_labels_alone() {
                 return;
             }
             Err(error) => {
-                assert_eq!(error.to_string(), "the CUDA driver failed in a launch: the emulated device is lost");
+                assert_eq!(
+                    error.to_string(),
+                    "the CUDA driver failed in a launch: the emulated device is lost"
+                );
                 assert_eq!((labels, similarities), ([NO_LABEL; 2], [0.0; 2]));
                 n_lost += 1;
             }

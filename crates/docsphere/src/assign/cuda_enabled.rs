@@ -1,0 +1,233 @@
+//! A CUDA device as a strategy: bounds, exact similarities and labels on a GPU.
+//!
+//! `cuda_disabled.rs` is the counterpart for builds without it. The kernels, their bounds and the
+//! proof are in the crate docsphere-cuda; here steps become theirs, and the CPU takes over where
+//! the device cannot go on: with negative values, for which the bounds do not hold, and when it
+//! fails. Then the labels of the step are found by posting lists, which need nothing from before,
+//! and those of all later steps by [`Auto`].
+//!
+//! **Cost.** On the host, 10 bytes per entry of the centroids, 20 per document of the largest block
+//! and 33 per cluster, which the device accesses by itself. On the device, see docsphere-cuda.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use docsphere_cuda::{Block, Changes, Counts, Engine, Options};
+
+use super::auto::Auto;
+use super::bounds::growth;
+use super::inverted::Inverted;
+use super::{Assigned, Assigner, AssignerSettings, Rival, Rivals, ShardStep, Wanted, rivals};
+use crate::error::{Error, ErrorKind, Result};
+use crate::labels::Assignment;
+use crate::record::{Counters, Device, PhaseSeconds, Strategy};
+use crate::vectors::UnitRows;
+
+/// A device that is ready.
+#[derive(Clone)]
+pub(crate) struct OpenDevice(Arc<docsphere_cuda::Device>);
+
+impl std::fmt::Debug for OpenDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.name())
+    }
+}
+
+/// The GPU of this process: opening one takes a good part of a second.
+static OPEN: Mutex<Option<Arc<docsphere_cuda::Device>>> = Mutex::new(None);
+
+/// Where compiled kernels are kept.
+static KERNELS: OnceLock<PathBuf> = OnceLock::new();
+
+/// Keeps the kernels of GPUs in this folder once they have been compiled, which takes seconds: for
+/// this process, from the first call on. Without it, every process compiles them.
+pub fn keep_kernels_in(folder: impl Into<PathBuf>) {
+    // The first call counts.
+    let _ = KERNELS.set(folder.into());
+}
+
+/// Opens a device; `None` for the CPU.
+pub(crate) fn open(device: Device) -> Result<Option<OpenDevice>> {
+    match device {
+        Device::Cpu => Ok(None),
+        Device::Auto | Device::Cuda => {
+            let mut shared = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(open) = &*shared {
+                return Ok(Some(OpenDevice(Arc::clone(open))));
+            }
+            let options = Options { ordinal: 0, cache: KERNELS.get().cloned() };
+            let open = Arc::new(docsphere_cuda::Device::open(&options).map_err(failure)?);
+            *shared = Some(Arc::clone(&open));
+            Ok(Some(OpenDevice(open)))
+        }
+        #[cfg(feature = "cuda-emulation")]
+        Device::Emulated { launches } => {
+            Ok(Some(OpenDevice(Arc::new(docsphere_cuda::Device::emulated(1 << 30, launches)))))
+        }
+    }
+}
+
+fn failure(error: docsphere_cuda::Error) -> Error {
+    ErrorKind::Device { device: "cuda", problem: error.to_string() }.into()
+}
+
+/// See the [module](self).
+struct Cuda {
+    engine: Engine,
+    settings: AssignerSettings,
+    /// The iteration of the last assignment.
+    last: Option<usize>,
+    /// What has taken over.
+    cpu: Option<Box<dyn Assigner>>,
+    /// Whether that is only good for the rest of the step.
+    is_makeshift: bool,
+    /// Why the device was left, until somebody has been told.
+    left: Option<Error>,
+}
+
+/// The strategy of a device.
+pub(super) fn assigner(device: &OpenDevice, settings: &AssignerSettings) -> Box<dyn Assigner> {
+    let (engine, settings) = (Engine::new(Arc::clone(&device.0)), settings.clone());
+    Box::new(Cuda { engine, settings, last: None, cpu: None, is_makeshift: false, left: None })
+}
+
+impl Cuda {
+    /// Leaves the device, and frees its memory. The next device is opened anew.
+    fn leave(&mut self, error: Error) {
+        self.left = Some(error);
+        *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// What does the work of whole steps on the CPU.
+    fn take_over(&mut self, rows: &UnitRows<'_>) -> Result<&mut Box<dyn Assigner>> {
+        let mut auto = Box::new(Auto::new(self.settings.level, self.settings.scratch.clone()));
+        auto.attach(rows)?;
+        self.is_makeshift = false;
+        Ok(self.cpu.insert(auto))
+    }
+
+    /// What does the work of the rest of a step on the CPU.
+    fn help_out(&mut self, step: &ShardStep<'_>) -> Result<&mut Box<dyn Assigner>> {
+        let mut inverted = Box::new(Inverted::default());
+        inverted.begin(step, 0)?;
+        self.is_makeshift = true;
+        Ok(self.cpu.insert(inverted))
+    }
+
+    fn begin_on_device(&mut self, step: &ShardStep<'_>) -> docsphere_cuda::Result<f64> {
+        let (max_row_nnz, n_terms) = (step.rows.max_row_nnz(), step.rows.n_terms());
+        let movement = step.movement_since(self.last);
+        let grown = |cluster: u32| {
+            let rise = movement.map_or(0.0, |movement| movement.moved(cluster as usize).squared_rise);
+            growth(rise, max_row_nnz, n_terms)
+        };
+        let centroid = |cluster: u32| {
+            let row = step.centroids.row(cluster as usize);
+            (row.terms, row.values)
+        };
+        self.engine.begin(&docsphere_cuda::Step {
+            n_terms,
+            n_clusters: step.centroids.n_clusters(),
+            centroid: &centroid,
+            live: &step.live,
+            changes: movement.map(|movement| Changes { clusters: movement.changed(), growth: &grown }),
+        })
+    }
+}
+
+/// The rows of a block, as docsphere-cuda takes them.
+fn block<'a>(step: &'a ShardStep<'_>) -> Block<'a> {
+    let rows = step.rows.as_sparse();
+    Block {
+        number: step.block,
+        offsets: rows.offsets(),
+        terms: rows.terms(),
+        values: rows.values(),
+        longest: step.rows.max_row_nnz(),
+    }
+}
+
+fn counters(counts: &Counts) -> Counters {
+    Counters { similarities: counts.similarities, postings: counts.postings, skipped_docs: counts.skipped }
+}
+
+impl Assigner for Cuda {
+    fn begin(&mut self, step: &ShardStep<'_>, n_unsettled: u64) -> Result<()> {
+        if self.cpu.is_none() {
+            if !step.allows_index() {
+                let problem = "its bounds do not hold for negative values".to_owned();
+                self.left = Some(ErrorKind::Device { device: "cuda", problem }.into());
+            } else {
+                match self.begin_on_device(step) {
+                    Ok(_) => return Ok(()),
+                    Err(error) => self.leave(failure(error)),
+                }
+            }
+        }
+        match &mut self.cpu {
+            Some(cpu) if !self.is_makeshift => cpu.begin(step, n_unsettled),
+            _ => self.take_over(step.rows)?.begin(step, n_unsettled),
+        }
+    }
+
+    fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+        let mut left = self.left.take();
+        if self.cpu.is_none() {
+            let Assignment { labels, similarities } = assignment;
+            match self.engine.assign(block(step), step.refilled, labels, similarities) {
+                Ok(counts) => {
+                    if step.n_blocks_left() == 1 {
+                        self.last = Some(step.iteration);
+                    }
+                    let phases = PhaseSeconds {
+                        own: counts.seconds.own,
+                        choose: counts.seconds.choose,
+                        scan: counts.seconds.scan,
+                        write: counts.seconds.write,
+                        ..PhaseSeconds::default()
+                    };
+                    let assigned = Assigned::plainly(Strategy::Cuda, counters(&counts));
+                    return Ok(Assigned { phases: Some(phases), ..assigned });
+                }
+                Err(error) => {
+                    self.leave(failure(error));
+                    left = self.left.take();
+                    self.help_out(step)?;
+                }
+            }
+        }
+        let cpu = self.cpu.as_mut().expect("it has taken over");
+        Ok(Assigned { left_device: left, ..cpu.assign(step, assignment)? })
+    }
+
+    fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
+        if let Some(cpu) = &mut self.cpu {
+            return cpu.rivals(step, wanted, labels);
+        }
+        let docs: Vec<u32> = wanted.iter().map(|wanted| wanted.doc).collect();
+        let at_least: Vec<f64> = wanted.iter().map(|wanted| wanted.at_least).collect();
+        match self.engine.rivals(block(step), &docs, &at_least) {
+            // Without those of similarity 0, which nobody moves to.
+            Ok((found, counts)) => {
+                let rival = |rival: docsphere_cuda::Rival| Rival {
+                    cluster: rival.cluster,
+                    similarity: rival.similarity,
+                };
+                let found = found.into_iter().map(|found| found.map(rival)).collect();
+                Rivals { found, counters: counters(&counts) }
+            }
+            Err(error) => {
+                self.leave(failure(error));
+                // The next step begins with what is good for whole steps.
+                match self.help_out(step) {
+                    Ok(cpu) => cpu.rivals(step, wanted, labels),
+                    Err(_) => rivals::through_postings(step, wanted, labels),
+                }
+            }
+        }
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.engine.host_bytes() + self.cpu.as_ref().map_or(0, |cpu| cpu.memory_bytes())
+    }
+}
