@@ -36,10 +36,19 @@ struct Ranking {
     u32 n_classes;
 };
 
-// Posting lists over centroids; see postings.cu.
+// Posting lists over centroids, and rows of bytes for terms that many of them have; see postings.cu.
 struct Postings {
     u32 *ends;
     u32 *entries;
+    // By term: its row, or NO_ROW.
+    u32 *row_of;
+    // By row: its greatest value, in fixed point.
+    u32 *greatest;
+    u8 *rows;
+    u32 *n_rows;
+    // Bytes of a row: a multiple of 4.
+    u64 stride;
+    u32 most_rows;
 };
 
 struct OpenArguments {
@@ -102,6 +111,7 @@ struct PostingsArguments {
     Ranking ranking;
     Postings postings;
     u32 n_clusters;
+    u32 n_terms;
 };
 
 struct SumsArguments {
@@ -133,6 +143,11 @@ struct GatherArguments {
 };
 
 #define FROM_CHANGED (1ull << 63)
+#define NO_ROW 0xffffffffu
+
+// A term has a row of bytes if at least 1/SPARSE of the columns have it: then reading the row is
+// faster than adding up a list.
+#define SPARSE 16u
 
 // Columns of the first classes, and of tiles: of a tile all sums are in shared memory.
 #ifdef DOCSPHERE_EMULATED

@@ -18,6 +18,7 @@ typedef unsigned long long u64;
 #define KERNEL(name, Arguments) extern "C" __global__ void name(const Arguments a)
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
+#define UNROLL _Pragma("unroll")
 #define thread_number threadIdx.x
 #define n_threads blockDim.x
 #define block_number blockIdx.x

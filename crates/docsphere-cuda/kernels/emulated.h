@@ -14,6 +14,7 @@
 
 #define WARP 2u
 #define DEVICE static inline
+#define UNROLL
 // One block runs at a time on a thread of the machine.
 #define SHARED static thread_local
 

@@ -3,25 +3,34 @@
 //
 // # Bounds
 //
-// The sum of a column is in units of 2^-28. For each term that document and centroid share it gains
-// `floor(w * (v * 2^13) / 2^32) + 1`, where v >= c_t * 2^18 and w >= x_t * 2^29 are rounded up. So
-// it gains more than x_t * c_t * 2^28, and the sum is above the true similarity:
+// The sum of a column is in units of 2^-28. Let v >= c_t * 2^18 and w >= x_t * 2^29 be rounded up.
+// For each term that document and centroid share, the sum gains
+//
+// - `floor(w * (v * 2^13) / 2^32) + 1` if the term has a list;
+// - `b * f` if it has a row with the greatest value m, where `b >= 255 v / m` is the byte of the
+//   column, rounded up, and `f = floor(w * m / (255 * 2^19)) + 1`.
+//
+// Both are more than w v 2^-19 >= x_t * c_t * 2^28, so the sum is above the true similarity:
 //
 //     true similarity < sum / 2^28
 //
-// A computed similarity of n terms, n <= 2^24, errs by at most n * 2^-53 (1 + 1e-5) < 2^-28. So
+// A computed similarity of n terms, n <= 2^22, errs by at most n * 2^-53 (1 + 1e-5) < 2^-28. So
 //
 //     computed similarity < (sum + 1) / 2^28                                              (upper)
 //
-// In the other direction, w < x_t * 2^29 + 1 and v < c_t * 2^18 + 1, so each term gains at most
-// x_t c_t 2^28 + x_t 2^10 + c_t 2^-1 + 2. Document and centroid have length at most 1 + 1e-6, so by
-// Cauchy-Schwarz their n shared values add up to at most sqrt(n) (1 + 1e-6) each:
+// In the other direction, w < x_t * 2^29 + 1 and v < c_t * 2^18 + 1, so w v 2^-19 is at most
+// x_t c_t 2^28 + x_t 2^10 + c_t 2^-1 + 1, and a list adds at most 1. For a row b < 255 v / m + 1 and
+// f <= w m / (255 * 2^19) + 1, so b f <= w v 2^-19 + (f - 1) + b + 1 <= w v 2^-19 + f + 256.
+// Document and centroid have length at most 1 + 1e-6, so by Cauchy-Schwarz their n shared values add
+// up to at most sqrt(n) (1 + 1e-6) each:
 //
-//     sum <= true similarity * 2^28 + 1025 sqrt(n) + 2 n
-//     computed similarity > (sum - error(n)) / 2^28,  error(n) = 1026 sqrt(n) + 2 n + 2   (lower)
+//     sum <= true similarity * 2^28 + 1025 sqrt(n) + 2 n + (sum of f + 256 over terms with rows)
+//     computed similarity > (sum - error) / 2^28,
+//     error = 1026 sqrt(n) + 2 n + 3 + (sum of f + 256 over terms with rows)              (lower)
 //
-// A sum is at most 2^28 (1 + 3e-6) + error(2^24) < 2^32. A column with sum 0 shares no term with
-// the document: its similarity is 0, exactly.
+// With n <= 2^22 the f add up to at most sqrt(n) 2^28 / 255 + n < 8.1 * 2^28, so the error is below
+// 13 * 2^28, and no sum reaches 2^32. A column with sum 0 shares no term with the document (b and f
+// are at least 1 where it does, unless the value is 0): its similarity is 0, exactly.
 //
 // Hence a column can be left out if `sum + 1 < least`, where `least` is a similarity that the winner
 // must reach, in the same units, rounded up: that to the own centroid, or the lower bound of the
@@ -34,9 +43,9 @@
 //
 // # Cost
 //
-// Per document, the postings of its terms in the classes that it scans, twice as many operations
-// per column, and a binary search per term and candidate. Shared memory: 4 bytes per column of a
-// tile.
+// Per document and class that it scans, the entries of lists and the bytes of rows of its terms;
+// a few operations per column; a binary search per term and candidate. Lists are added up in shared
+// memory, 4 bytes per column of a tile; rows in registers, each thread 4 columns at a time.
 
 #include "similarity.h"
 
@@ -45,7 +54,7 @@
 #ifdef DOCSPHERE_EMULATED
 #define CANDIDATES 6u
 #else
-#define CANDIDATES 128u
+#define CANDIDATES 256u
 #endif
 
 #define UNIT 268435456.0
@@ -65,6 +74,13 @@ DEVICE u32 weight_of(float value) {
     double scaled = (double)value * (2.0 * UNIT);
     u32 weight = (u32)scaled;
     return weight < scaled ? weight + 1 : weight;
+}
+
+// What `sum + 1` of a candidate must reach: a similarity that the winner has at least, or the lower
+// bound of the column with the greatest sum.
+DEVICE u32 threshold_of(u32 least, u32 best, u32 error) {
+    u32 reached = best > error ? best - error : 1;
+    return least > reached ? least : reached;
 }
 
 // The best cluster so far: the rule for ties (docsphere, src/assign/choice.rs).
@@ -102,14 +118,18 @@ DEVICE void settle(const ScanArguments &a, u32 doc, u32 label, double own, Choic
 }
 
 template <u32 COLUMNS, u32 THREADS, bool RIVALS> DEVICE void scan(const ScanArguments &a) {
+    // Each thread has GROUPS groups of 4 columns.
+    const u32 GROUPS = COLUMNS / (4 * THREADS);
     SHARED u32 sums[COLUMNS];
     SHARED u32 starts[TERMS], lengths[TERMS], weights[TERMS];
+    SHARED u32 rows[TERMS], factors[TERMS];
     SHARED u32 ranks[CANDIDATES], bounds[CANDIDATES];
     SHARED double similarities[CANDIDATES], products[THREADS];
     // The greatest sum of a column, and of one that is no candidate.
-    SHARED u32 n_candidates, best, rest;
+    SHARED u32 n_lists, n_rows, n_candidates, best, rest, error_of_rows;
     const Ranking &ranking = a.ranking;
-    u32 warp = thread_number / WARP, lane = thread_number % WARP, n_warps = n_threads / WARP;
+    const Postings &postings = a.postings;
+    u32 warp = thread_number / WARP, lane = thread_number % WARP, n_warps = THREADS / WARP;
     u64 n_similarities = 0, n_postings = 0;
     for (u32 i = block_number; i < *a.n_list; i += n_blocks) {
         u32 doc = a.list[i], label = a.documents.labels[doc];
@@ -129,47 +149,84 @@ template <u32 COLUMNS, u32 THREADS, bool RIVALS> DEVICE void scan(const ScanArgu
             u32 last = smaller(first == 0 ? 3 : first + 1, n_classes);
             u32 first_rank = tile_of(first);
             u32 n_columns = smaller(end_of(last - 1), ranking.n_columns) - first_rank;
-            for (u32 column = thread_number; column < n_columns; column += n_threads) sums[column] = 0;
-            sync_block();
+            for (u32 column = thread_number; column < n_columns; column += THREADS) sums[column] = 0;
+            if (thread_number == 0) error_of_rows = 0;
+            u32 totals[4 * GROUPS];
+            UNROLL for (u32 at = 0; at < 4 * GROUPS; at++) totals[at] = 0;
 
             for (u64 chunk = from; chunk < to; chunk += TERMS) {
                 u32 n_terms = to - chunk < TERMS ? (u32)(to - chunk) : TERMS;
-                for (u32 term = thread_number; term < n_terms; term += n_threads) {
-                    const u32 *ends =
-                        a.postings.ends + (u64)a.rows.terms[chunk + term] * ranking.n_classes;
-                    starts[term] = ends[first];
-                    lengths[term] = ends[last] - ends[first];
-                    weights[term] = weight_of(a.rows.values[chunk + term]);
+                if (thread_number == 0) n_lists = n_rows = 0;
+                sync_block();
+                for (u32 at = thread_number; at < n_terms; at += THREADS) {
+                    u32 term = a.rows.terms[chunk + at], weight = weight_of(a.rows.values[chunk + at]);
+                    u32 row = postings.row_of[term];
+                    if (row == NO_ROW) {
+                        const u32 *ends = postings.ends + (u64)term * ranking.n_classes;
+                        u32 start = ends[first], length = ends[last] - start;
+                        if (length == 0) continue;
+                        u32 place = add(&n_lists, 1);
+                        starts[place] = start;
+                        lengths[place] = length;
+                        weights[place] = weight;
+                    } else {
+                        u32 factor = (u32)((u64)weight * postings.greatest[row] / (255ull << 19)) + 1;
+                        u32 place = add(&n_rows, 1);
+                        rows[place] = row;
+                        factors[place] = factor;
+                        add(&error_of_rows, factor + 256);
+                    }
                 }
                 sync_block();
-                for (u32 term = 0; term < n_terms; term++) {
-                    // Short lists of different terms are for different warps.
-                    u32 turn = (warp + n_warps - term % n_warps) % n_warps;
-                    const u32 *entries = a.postings.entries + starts[term];
-                    for (u32 at = turn * WARP + lane; at < lengths[term]; at += n_threads) {
+                for (u32 list = 0; list < n_lists; list++) {
+                    // Short lists are for different warps.
+                    u32 turn = (warp + n_warps - list % n_warps) % n_warps;
+                    const u32 *entries = postings.entries + starts[list];
+                    u32 length = lengths[list], weight = weights[list];
+                    for (u32 at = turn * WARP + lane; at < length; at += THREADS) {
                         u32 entry = entries[at];
-                        add(&sums[entry & 8191u], upper_half(entry & ~8191u, weights[term]) + 1);
+                        add(&sums[entry & 8191u], upper_half(entry & ~8191u, weight) + 1);
                     }
-                    if (thread_number == 0) n_postings += lengths[term];
+                    if (thread_number == 0) n_postings += length;
                 }
+                for (u32 number = 0; number < n_rows; number++) {
+                    const u8 *bytes = postings.rows + rows[number] * postings.stride + first_rank;
+                    const u32 *words = (const u32 *)bytes + thread_number;
+                    u32 factor = factors[number];
+                    UNROLL for (u32 group = 0; group < GROUPS; group++) {
+                        if (4 * (group * THREADS + thread_number) >= n_columns) continue;
+                        u32 word = words[group * THREADS];
+                        totals[4 * group] += (word & 255u) * factor;
+                        totals[4 * group + 1] += (word >> 8 & 255u) * factor;
+                        totals[4 * group + 2] += (word >> 16 & 255u) * factor;
+                        totals[4 * group + 3] += (word >> 24) * factor;
+                    }
+                }
+                if (thread_number == 0) n_postings += (u64)n_rows * n_columns;
                 sync_block();
             }
 
             u32 greatest = 0;
-            for (u32 column = thread_number; column < n_columns; column += n_threads)
-                if (first_rank + column != own_rank && sums[column] > greatest) greatest = sums[column];
+            UNROLL for (u32 at = 0; at < 4 * GROUPS; at++) {
+                u32 column = 4 * (at / 4 * THREADS + thread_number) + at % 4;
+                if (column >= n_columns || first_rank + column == own_rank) {
+                    totals[at] = 0;
+                } else {
+                    totals[at] += sums[column];
+                    greatest = totals[at] > greatest ? totals[at] : greatest;
+                }
+            }
             if (greatest) raise(&best, greatest);
             sync_block();
-            u32 reached = best > error ? best - error : 1;
-            u32 threshold = least > reached ? least : reached;
-            u32 left_out = 0;
-            for (u32 column = thread_number; column < n_columns; column += n_threads) {
-                u32 sum = sums[column];
-                if (sum == 0 || first_rank + column == own_rank) continue;
+            error = error_of(to - from) + error_of_rows;
+            u32 threshold = threshold_of(least, best, error), left_out = 0;
+            UNROLL for (u32 at = 0; at < 4 * GROUPS; at++) {
+                u32 sum = totals[at];
+                if (sum == 0) continue;
                 if (sum + 1 >= threshold) {
                     u32 place = add(&n_candidates, 1);
                     if (place < CANDIDATES) {
-                        ranks[place] = first_rank + column;
+                        ranks[place] = first_rank + 4 * (at / 4 * THREADS + thread_number) + at % 4;
                         bounds[place] = sum;
                     }
                 } else if (sum > left_out) left_out = sum;
@@ -187,8 +244,7 @@ template <u32 COLUMNS, u32 THREADS, bool RIVALS> DEVICE void scan(const ScanArgu
             continue;
         }
         // Candidates of the first tiles may have been left behind.
-        u32 reached = best > error ? best - error : 1;
-        u32 threshold = least > reached ? least : reached;
+        u32 threshold = threshold_of(least, best, error);
         for (u32 candidate = warp; candidate < n; candidate += n_warps) {
             double found = -1.0;
             if (bounds[candidate] + 1 >= threshold) {

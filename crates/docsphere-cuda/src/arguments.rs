@@ -37,6 +37,9 @@ kernels! {
     COMPARE_ALL: "compare_all", ScanArguments;
     COMPARE_RIVALS: "compare_rivals", ScanArguments;
     COUNT_POSTINGS: "count_postings", PostingsArguments;
+    CHOOSE_ROWS: "choose_rows", PostingsArguments;
+    CLEAR_ROWS: "clear_rows", PostingsArguments;
+    MEASURE_ROWS: "measure_rows", PostingsArguments;
     FILL_POSTINGS: "fill_postings", PostingsArguments;
     SUM_SPANS: "sum_spans", SumsArguments;
     SUM_SUMS: "sum_sums", SumsArguments;
@@ -93,6 +96,9 @@ impl Shape {
 /// The values that each thread sums up.
 pub(crate) const SUMS_PER_THREAD: usize = 8;
 
+/// A term has a row of bytes if at least 1/`SPARSE` of the columns have it.
+pub(crate) const SPARSE: usize = 16;
+
 /// Marks the places of centroids that changed.
 pub(crate) const FROM_CHANGED: u64 = 1 << 63;
 
@@ -129,6 +135,12 @@ pub(crate) struct Ranking {
 pub(crate) struct Postings {
     pub(crate) ends: Pointer<u32>,
     pub(crate) entries: Pointer<u32>,
+    pub(crate) row_of: Pointer<u32>,
+    pub(crate) greatest: Pointer<u32>,
+    pub(crate) rows: Pointer<u8>,
+    pub(crate) n_rows: Pointer<u32>,
+    pub(crate) stride: u64,
+    pub(crate) most_rows: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -198,6 +210,7 @@ pub(crate) struct PostingsArguments {
     pub(crate) ranking: Ranking,
     pub(crate) postings: Postings,
     pub(crate) n_clusters: u32,
+    pub(crate) n_terms: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -272,6 +285,7 @@ mod tests {
         #[cfg(feature = "emulation")]
         assert_eq!(shape(true), Shape::EMULATED);
         assert_eq!(defined("SUMS_PER_THREAD", false) as usize, SUMS_PER_THREAD);
+        assert_eq!(defined("SPARSE", false) as usize, SPARSE);
     }
 
     #[test]

@@ -42,6 +42,9 @@ emulated! {
     emulated_compare_all, size_of_compare_all;
     emulated_compare_rivals, size_of_compare_rivals;
     emulated_count_postings, size_of_count_postings;
+    emulated_choose_rows, size_of_choose_rows;
+    emulated_clear_rows, size_of_clear_rows;
+    emulated_measure_rows, size_of_measure_rows;
     emulated_fill_postings, size_of_fill_postings;
     emulated_sum_spans, size_of_sum_spans;
     emulated_sum_sums, size_of_sum_sums;
@@ -169,8 +172,8 @@ mod tests {
         let [relabel, own] = [size_of::<RelabelArguments>(), size_of::<OwnArguments>()];
         let [choose, gather] = [size_of::<ChooseArguments>(), size_of::<GatherArguments>()];
         let expected = [
-            rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, sums, sums, sums,
-            collect, collect, gather,
+            rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, postings, postings,
+            postings, sums, sums, sums, collect, collect, gather,
         ];
         assert_eq!(sizes, expected);
     }

@@ -1,4 +1,4 @@
-//! Centroids in order of growth, and posting lists over them; see `kernels/postings.cu`.
+//! Centroids in order of growth, and by term in lists and rows; see `kernels/postings.cu`.
 
 #![allow(unsafe_code)]
 
@@ -7,7 +7,10 @@ use rayon::prelude::*;
 use super::centroids::StoredCentroids;
 use super::sums::RunningSums;
 use super::{NO_LABEL, Step};
-use crate::arguments::{COUNT_POSTINGS, FILL_POSTINGS, Postings, PostingsArguments, Ranking};
+use crate::arguments::{
+    CHOOSE_ROWS, CLEAR_ROWS, COUNT_POSTINGS, FILL_POSTINGS, MEASURE_ROWS, Postings, PostingsArguments,
+    Ranking, SPARSE,
+};
 use crate::device::{Buffer, Device};
 use crate::error::{Error, Result};
 
@@ -24,6 +27,11 @@ pub(super) struct Columns {
     changed: Buffer<u8>,
     ends: Buffer<u32>,
     entries: Buffer<u32>,
+    row_of: Buffer<u32>,
+    greatest: Buffer<u32>,
+    rows: Buffer<u8>,
+    n_rows: Buffer<u32>,
+    most_rows: usize,
     n_columns: usize,
     n_classes: usize,
     n_changed_classes: usize,
@@ -42,7 +50,16 @@ impl Columns {
     }
 
     pub(super) fn postings(&self) -> Postings {
-        Postings { ends: self.ends.pointer(), entries: self.entries.pointer() }
+        Postings {
+            ends: self.ends.pointer(),
+            entries: self.entries.pointer(),
+            row_of: self.row_of.pointer(),
+            greatest: self.greatest.pointer(),
+            rows: self.rows.pointer(),
+            n_rows: self.n_rows.pointer(),
+            stride: stride(self.n_columns) as u64,
+            most_rows: self.most_rows as u32,
+        }
     }
 
     pub(super) fn changed(&self) -> &Buffer<u8> {
@@ -59,7 +76,7 @@ impl Columns {
         25 * self.n_clusters
     }
 
-    /// Ranks the centroids of a step, and builds the posting lists.
+    /// Ranks the centroids of a step, and builds lists and rows.
     pub(super) fn build(
         &mut self,
         device: &Device,
@@ -87,17 +104,29 @@ impl Columns {
         device.reserve(&mut self.ends, n_lists + 1)?;
         device.reserve(&mut self.entries, n_entries.max(1))?;
         device.clear(&mut self.ends, 0..n_lists + 1)?;
+        // Each row has so many entries at least.
+        let least = self.n_columns.div_ceil(SPARSE).max(1);
+        self.most_rows = (n_entries / least).min(step.n_terms);
+        device.reserve(&mut self.row_of, step.n_terms.max(1))?;
+        device.reserve(&mut self.greatest, self.most_rows.max(1))?;
+        device.reserve(&mut self.rows, (self.most_rows * stride(self.n_columns)).max(4))?;
+        device.upload(&mut self.n_rows, &[0])?;
         let arguments = PostingsArguments {
             centroids: centroids.matrix(),
             ranking: self.ranking(),
             postings: self.postings(),
             n_clusters: step.n_clusters as u32,
+            n_terms: step.n_terms as u32,
         };
         let n_blocks = device.n_blocks(8);
         // SAFETY: there is an end for every term and class, and one more; ranks are below the number
-        // of columns; there are as many entries as the centroids have.
+        // of columns; there are as many entries as the centroids have, and no more rows are used
+        // than there are.
         unsafe {
             device.launch(&COUNT_POSTINGS, n_blocks, shape.threads, arguments)?;
+            device.launch(&CHOOSE_ROWS, n_blocks, shape.threads, arguments)?;
+            device.launch(&CLEAR_ROWS, n_blocks, shape.threads, arguments)?;
+            device.launch(&MEASURE_ROWS, n_blocks, shape.threads, arguments)?;
             sums.replace(device, self.ends.pointer().plus(1), n_lists)?;
             device.launch(&FILL_POSTINGS, n_blocks, shape.threads, arguments)
         }
@@ -128,4 +157,9 @@ impl Columns {
         device.upload(&mut self.growth, &growth)?;
         device.upload(&mut self.changed, &is_changed)
     }
+}
+
+/// Bytes of a row.
+fn stride(n_columns: usize) -> usize {
+    n_columns.next_multiple_of(16)
 }
