@@ -104,7 +104,7 @@ fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
         (false, false) => (0, 0),
     };
     let drawing = seeding::most_bytes(n_rows, sizes.nnz, sizes.n_terms);
-    let fewer = |n_clusters: u64| over_clustering(*strategy, &sizes, n_clusters);
+    let fewer = |n_clusters: u64| over_clustering(*strategy, sizes, n_clusters);
     MemoryForecast {
         documents: of_documents(sizes) + best_of_runs,
         seeding: match init {
