@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use docsphere::{Event, IterationRecord, Observer};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::console::{escaped, tell};
 use crate::failure::in_words_of_the_command;
@@ -24,6 +24,9 @@ pub(crate) struct Progress {
     /// "run 2 of 10, " if there are several runs.
     run: String,
     max_iter: u64,
+    /// When the present pass over documents in a file began, and what is said beside it.
+    pass_began: Option<Instant>,
+    message: String,
     deadline: Option<Instant>,
     /// Whether the run was stopped by the time limit.
     pub(crate) out_of_time: bool,
@@ -50,6 +53,8 @@ impl Progress {
             stability: String::new(),
             run: String::new(),
             max_iter: 0,
+            pass_began: None,
+            message: String::new(),
             deadline: None,
             out_of_time: false,
             last_read: None,
@@ -96,6 +101,12 @@ impl Progress {
         if self.visible { self.bar.println(format!("docsphere: {}", escaped(line))) } else { tell(line) }
     }
 
+    /// Notes that the next pass over the documents begins, with this message beside it.
+    fn begin_pass(&mut self, message: String) {
+        self.bar.set_message(message.clone());
+        (self.message, self.pass_began) = (message, Some(Instant::now()));
+    }
+
     fn enter(&mut self, stage: Stage, length: u64, template: &str) {
         if self.stage == stage || !self.visible {
             return;
@@ -137,13 +148,22 @@ impl Progress {
                     "seeding    [{bar:24}] {percent:>3}%  {msg}{pos} of {len}, {eta} left",
                 );
                 self.bar.set_position(*done as u64);
-                self.bar.set_message(self.place());
+                self.begin_pass(self.place());
             }
             Event::Iteration(record) => {
                 let template = "iteration  [{bar:4}] {pos}/{len}, {msg}, < {eta} left";
                 self.enter(Stage::Iterating, self.max_iter, template);
                 self.bar.set_position(record.iteration as u64);
-                self.bar.set_message(message(&self.place(), record));
+                self.begin_pass(message(&self.place(), record));
+            }
+            Event::Passing { n_documents, n_documents_total, bytes_read, bytes_total } => {
+                let elapsed = self.pass_began.map_or(Duration::ZERO, |began| began.elapsed());
+                let pass = pass_message(*n_documents as f64 / *n_documents_total as f64, elapsed);
+                let bytes = format!("{} of {}", HumanBytes(*bytes_read), HumanBytes(*bytes_total));
+                self.bar.set_message(match self.stage {
+                    Stage::Seeding => format!("{}{bytes}{pass}, ", self.message),
+                    _ => format!("{}, {bytes}{pass}", self.message),
+                });
             }
             Event::DeviceLeft { error } => {
                 self.say(&format!("note: the CPU is used: {error}"));
@@ -156,8 +176,30 @@ impl Progress {
     }
 }
 
+/// What is left of a pass of which this share took so long.
+fn pass_message(share: f64, elapsed: Duration) -> String {
+    if share <= 0.0 || share >= 1.0 || elapsed.is_zero() {
+        return String::new();
+    }
+    format!(", {} left in this pass", HumanDuration(elapsed.mul_f64((1.0 - share) / share)))
+}
+
 fn message(run: &str, record: &IterationRecord) -> String {
     format!("{run}{} moved, objective {:.0}", grouped(record.moved_docs as usize), record.objective)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_pass_follows_from_the_share_that_is_done() {
+        let of = |share, seconds| pass_message(share, Duration::from_secs(seconds));
+        assert_eq!(of(0.25, 10), ", 30 seconds left in this pass");
+        assert_eq!(of(0.5, 120), ", 2 minutes left in this pass");
+        assert_eq!(of(1.0, 40), "", "it has ended");
+        assert_eq!(of(0.5, 0), "", "nobody knows when it began");
+    }
 }
 
 impl Observer for Progress {

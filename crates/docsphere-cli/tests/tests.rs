@@ -38,6 +38,9 @@ mod help;
 mod languages;
 // Signals, kills, checkpoints, limits: what a run of hours must survive.
 mod long_runs;
+// Runs over rows in a file, and their faults.
+#[cfg(target_os = "linux")]
+mod large;
 // The limit of memory, whatever files promise or unpack to. Peaks are known on Linux only.
 #[cfg(target_os = "linux")]
 mod memory;

@@ -1,6 +1,10 @@
 //! Labels, as callers see them and as a run stores them.
 
+use std::path::Path;
+
+use crate::error::Result;
 use crate::ids::{ClusterId, DocId};
+use crate::mapping::Spillable;
 
 /// The cluster of every document; -1 for a document without one: a zero row, or an outlier.
 ///
@@ -56,17 +60,31 @@ impl From<Labels> for Vec<i32> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Assignment {
     /// Cluster numbers; [`Assignment::NO_LABEL`] where there is none.
-    pub(crate) labels: Vec<u32>,
+    pub(crate) labels: Spillable<u32>,
     /// Similarity to the document's own centroid as of the last assignment; 0 without a label.
-    pub(crate) similarities: Vec<f64>,
+    pub(crate) similarities: Spillable<f64>,
 }
 
 impl Assignment {
     /// No cluster. As an `i32` this is -1.
     pub(crate) const NO_LABEL: u32 = u32::MAX;
 
-    pub(crate) fn none(n_rows: usize) -> Self {
-        Assignment { labels: vec![Self::NO_LABEL; n_rows], similarities: vec![0.0; n_rows] }
+    /// No labels, in memory or on the disk of a folder.
+    pub(crate) fn none(n_rows: usize, folder: Option<&Path>) -> Result<Self> {
+        let labels = Spillable::new(vec![Self::NO_LABEL; n_rows], folder)?;
+        Ok(Assignment { labels, similarities: Spillable::zeros(n_rows, folder)? })
+    }
+
+    /// A copy, in memory or on the disk of a folder.
+    pub(crate) fn copied(&self, folder: Option<&Path>) -> Result<Self> {
+        let labels = Spillable::new(self.labels.to_vec(), folder)?;
+        Ok(Assignment { labels, similarities: Spillable::new(self.similarities.to_vec(), folder)? })
+    }
+
+    /// Takes the labels and similarities of another one, which has as many documents.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.labels.copy_from_slice(&other.labels);
+        self.similarities.copy_from_slice(&other.similarities);
     }
 }
 

@@ -18,6 +18,7 @@
 #![allow(unsafe_code)]
 
 mod resident;
+mod spillable;
 
 use std::fmt;
 use std::fs::File;
@@ -26,20 +27,29 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use memmap2::{Mmap, MmapMut};
 
 use crate::error::{Error, Result};
 pub use resident::{give_back_freed, keep_resident_within};
+pub(crate) use spillable::Spillable;
 
-/// Values that any bytes make, and that are in files as in memory.
-pub(crate) trait Plain: Copy + Send + Sync + 'static {}
+/// Values that any bytes make, that have no padding, and that own nothing.
+pub(crate) trait Bits: Send + Sync + 'static {}
 
-impl Plain for u8 {}
-impl Plain for u16 {}
-impl Plain for u32 {}
-impl Plain for u64 {}
-impl Plain for f32 {}
+/// [`Bits`] that are in files as in memory.
+pub(crate) trait Plain: Bits + Copy {}
+
+macro_rules! plain {
+    ($($of:ty),*) => { $(impl Bits for $of {} impl Plain for $of {})* };
+}
+
+plain!(u8, u16, u32, u64, f32, f64);
+
+impl Bits for AtomicU8 {}
+impl Bits for AtomicU32 {}
+impl Bits for AtomicU64 {}
 
 /// A file that is mapped whole. Parts of it are arrays.
 #[derive(Clone)]
@@ -247,7 +257,7 @@ pub(crate) struct ScratchArray<T> {
     items: PhantomData<T>,
 }
 
-impl<T: Plain> ScratchArray<T> {
+impl<T: Bits> ScratchArray<T> {
     /// An array of `len` items on the disk of a folder.
     pub(crate) fn new(folder: &Path, len: usize) -> Result<Self> {
         let Scratch { file } = Scratch::new(folder)?;
@@ -261,18 +271,18 @@ impl<T: Plain> ScratchArray<T> {
     }
 }
 
-impl<T: Plain> Deref for ScratchArray<T> {
+impl<T: Bits> Deref for ScratchArray<T> {
     type Target = [T];
 
     #[inline]
     fn deref(&self) -> &[T] {
-        // SAFETY: the map begins with a page and has whole items; any bytes are values of a `Plain`
+        // SAFETY: the map begins with a page and has whole items; any bytes are values of a `Bits`
         // type.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast(), self.map.len() / size_of::<T>()) }
     }
 }
 
-impl<T: Plain> DerefMut for ScratchArray<T> {
+impl<T: Bits> DerefMut for ScratchArray<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         let len = self.map.len() / size_of::<T>();
         // SAFETY: as above, and the map is borrowed alone.

@@ -33,6 +33,18 @@ pub enum Event<'a> {
         /// Number of seeds wanted.
         total: usize,
     },
+    /// A part of a pass over documents has ended: of seeding or of an iteration, with rows in a file
+    /// that are taken part by part. A wish to stop is heard after the pass.
+    Passing {
+        /// Documents assigned so far.
+        n_documents: u64,
+        /// All documents.
+        n_documents_total: u64,
+        /// Bytes of their rows so far.
+        bytes_read: u64,
+        /// Bytes of all rows.
+        bytes_total: u64,
+    },
     /// An iteration has ended.
     Iteration(&'a IterationRecord),
     /// A sweep measures stability: a tree or a fit of a part of the documents begins, whose own

@@ -1,8 +1,10 @@
 //! Rows in a mapped file give the bits of rows in memory.
 
+use std::ops::ControlFlow;
+
 use docsphere::{
-    Discs, Effort, FitOptions, Init, Simd, SphericalKMeans, Strategy, SummaryOptions, UnitRows,
-    document_offsets, summarize,
+    Discs, Effort, Event, FitOptions, Init, Simd, SphericalKMeans, StopReason, Strategy, SummaryOptions,
+    UnitRows, document_offsets, summarize,
 };
 use docsphere_testkit::random_rows::random_rows;
 use docsphere_testkit::reference::reference_fit;
@@ -93,4 +95,56 @@ fn a_folder_for_scratch_files_that_is_missing_is_an_error_that_names_it() {
     let params = SphericalKMeans::params(10).strategy(Strategy::Drift);
     let error = params.fit_with(&mapped, FitOptions::default().scratch(&missing)).unwrap_err().to_string();
     assert!(error.contains("missing") && error.contains("scratch file"), "{error}");
+}
+
+/// For three parts.
+fn in_parts<'a>(home: &tempfile::TempDir) -> FitOptions<'a> {
+    FitOptions::default().scratch(home.path()).cuts(vec![1_000, 2_900])
+}
+
+/// Rows in a file are passed part by part, in seeding and in every iteration.
+#[test]
+fn an_observer_hears_of_every_part_of_a_pass_and_may_stop_there() {
+    let rows = ZipfText { n_docs: 3_000, n_terms: 2_000, n_topics: 40, mean_terms: 12, seed: 4 }.rows();
+    let (mapped, home) = mapped(&rows);
+    let (nnz, n_rows) = (rows.nnz() as u64, rows.n_rows() as u64);
+    let params = SphericalKMeans::params(20).seed(3).n_threads(2);
+    let (mut parts, mut n_iterations) = (Vec::new(), 0);
+    let mut observer = |event: &Event<'_>| {
+        match *event {
+            Event::Passing { n_documents, n_documents_total, bytes_read, bytes_total } => {
+                assert_eq!((n_documents_total, bytes_total), (n_rows, 8 * (n_rows + nnz)));
+                parts.push((n_documents, bytes_read));
+            }
+            Event::Iteration(_) => n_iterations += 1,
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    };
+    let fit = params.clone().fit_with(&mapped, in_parts(&home).observer(&mut observer)).unwrap();
+    // Seeding by merges is a first assignment and three iterations.
+    assert!(parts.len() >= 3 * n_iterations && parts.len() <= 3 * (n_iterations + 4), "{}", parts.len());
+    let of_two: Vec<u64> = [1_000, 2_900].map(|n| rows.as_sparse().offsets()[n] + n as u64).to_vec();
+    for pass in parts.chunks(3) {
+        assert_eq!(pass, [(1_000, 8 * of_two[0]), (2_900, 8 * of_two[1]), (n_rows, 8 * (n_rows + nnz))]);
+    }
+
+    // A wish within the second pass of the loop is heard when that has ended.
+    let (mut n_told, mut in_loop) = (0, 0);
+    let mut once = |event: &Event<'_>| {
+        n_told += usize::from(matches!(event, Event::Iteration(_)));
+        in_loop += usize::from(n_told == 1 && matches!(event, Event::Passing { .. }));
+        let stops = in_loop == 1 && matches!(event, Event::Passing { .. });
+        if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let stopped = params.clone().fit_with(&mapped, in_parts(&home).observer(&mut once)).unwrap();
+    assert_eq!((stopped.stop, stopped.n_iter), (StopReason::Observer, 1));
+    assert!(fit.n_iter > 1);
+
+    // In memory there are no parts.
+    let mut none = |event: &Event<'_>| {
+        assert!(!matches!(event, Event::Passing { .. }));
+        ControlFlow::Continue(())
+    };
+    params.fit_with(&rows, FitOptions::default().observer(&mut none)).unwrap();
 }

@@ -72,8 +72,11 @@ fn every_part_grows_with_what_it_depends_on() {
     assert!(of(&small, 10, 4, 1).strategy > base.strategy);
     assert!(of(&small, 10, 1, 5).documents > base.documents);
     let varied = SphericalKMeans::params(10).n_threads(1).check().unwrap().memory_forecast(&small);
-    assert!(varied.documents > base.documents, "first variation keeps a result, and needs rivals");
+    assert!(varied.variation > base.variation, "first variation keeps a result, and needs rivals");
+    assert!(varied.total() >= base.total() && base.variation == 0);
     assert_eq!(base.total(), base.documents + base.seeding.max(base.centroids + base.strategy));
+    let later = varied.centroids + varied.strategy + varied.variation;
+    assert_eq!(varied.total(), varied.documents + varied.seeding.max(later));
 }
 
 /// Centroids that the caller gives may have many more entries than the rows.

@@ -9,14 +9,15 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The modules of `lib.rs` in order: folders are stages, except `simd`, which serves all of them.
+/// The modules of `lib.rs` in order: folders are stages, except `simd` and `mapping`, which serve all
+/// of them.
 fn modules() -> Vec<(String, bool)> {
     let library = fs::read_to_string(source().join("lib.rs")).unwrap();
     let name = |line: &str| {
         let line = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
         Some(line.strip_prefix("mod ")?.strip_suffix(';')?.to_owned())
     };
-    let is_stage = |name: &String| source().join(name).is_dir() && name != "simd";
+    let is_stage = |name: &String| source().join(name).is_dir() && name != "simd" && name != "mapping";
     library.lines().filter_map(name).map(|name| (name.clone(), is_stage(&name))).collect()
 }
 

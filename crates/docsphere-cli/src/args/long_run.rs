@@ -46,6 +46,16 @@ pub(crate) struct LimitArgs {
     pub(crate) max_memory: Option<u64>,
 }
 
+/// The limit of a command that only reads.
+#[derive(Args, Clone, Default)]
+pub(crate) struct MemoryArgs {
+    /// Hold no more memory than this ("500M", "8G"): rows that a result keeps, or that are in a
+    /// file of rows, stay in their file, and what else does not fit is refused [default: the memory
+    /// available]
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse_bytes, help_heading = "Limits")]
+    pub(crate) max_memory: Option<u64>,
+}
+
 impl LongRunArgs {
     /// Checks before the work begins that the checkpoint can be written, and that it overwrites
     /// nothing but a checkpoint. `reads` are the files that the run reads, `out` is its result.

@@ -18,7 +18,7 @@ pub(crate) use configuration::MoreWords;
 pub(crate) use duplicates::{DuplicateArgs, DuplicateUse};
 pub(crate) use input::{AnyFormat, InputArgs};
 pub(crate) use keep::KeepArgs;
-pub(crate) use long_run::{LimitArgs, LongRunArgs};
+pub(crate) use long_run::{LimitArgs, LongRunArgs, MemoryArgs};
 pub(crate) use output::{OutputArgs, parse_similarity};
 pub(crate) use page::PageArgs;
 pub(crate) use run_options::RunConfiguration;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use docsphere::{DocId, Model, Nearest, UnitRows};
+use docsphere::{DocId, Model, Nearest, Predictor, UnitRows};
 use docsphere_result::edits::{self, Edits, Relabelled};
 use docsphere_result::{AssignedColumns, documents, rounded};
 use serde_json::json;
 
 use super::model_rows::{ModelRows, rows_for_model};
-use crate::args::{InputArgs, KeepArgs, UsageError, parse_similarity};
+use crate::args::{InputArgs, KeepArgs, MemoryArgs, UsageError, parse_similarity};
 use crate::console::{data, tell};
 use crate::memory;
 use crate::output::reads::Reads;
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     input: InputArgs,
     #[command(flatten)]
     keep: KeepArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Number of nearest clusters to show for each document
     #[arg(long, value_name = "M", default_value_t = 1, help_heading = "Output")]
@@ -62,20 +65,47 @@ enum LineFormat {
     Jsonl,
 }
 
-/// The nearest clusters of all documents, after edits.
+/// Documents whose nearest clusters are found at a time: the rows may be in a file.
+const BLOCK_DOCS: usize = 1 << 16;
+
+/// The nearest clusters of all documents, after edits, as they are asked for in order.
 struct Found<'a> {
     rows: &'a UnitRows<'static>,
+    predictor: Predictor,
+    /// Clusters to find for each.
+    n_nearest: usize,
+    /// Those of the present block, and its first document.
     nearest: Nearest,
+    first: usize,
+    /// Documents of the blocks so far, and those of them that share no term with any cluster.
+    n_found: usize,
+    n_outliers: usize,
     moves: Relabelled,
     top: usize,
     min_similarity: f64,
 }
 
 impl Found<'_> {
-    /// Those of one document: none if its nearest cluster is one of outliers.
-    fn of(&self, doc: usize) -> Vec<(u32, f64)> {
+    /// Finds the clusters of the block that begins with a document.
+    fn find(&mut self, first: usize) -> Result<()> {
+        let end = self.rows.n_rows().min(first + BLOCK_DOCS);
+        self.nearest = self.predictor.nearest_of(self.rows, first..end, self.n_nearest)?;
+        (self.first, self.n_found) = (first, end);
+        let is_outlier = |&doc: &usize| {
+            self.rows.row(doc).nnz() > 0 && self.nearest.of(DocId::new((doc - first) as u32)).is_empty()
+        };
+        self.n_outliers += (first..end).filter(is_outlier).count();
+        Ok(())
+    }
+
+    /// Those of the next document, or of one of its block: none if its nearest cluster is one of
+    /// outliers.
+    fn of(&mut self, doc: usize) -> Result<Vec<(u32, f64)>> {
+        if doc == self.n_found {
+            self.find(doc)?;
+        }
         let mut found: Vec<(u32, f64)> = Vec::with_capacity(self.top);
-        for (place, neighbour) in self.nearest.of(DocId::new(doc as u32)).iter().enumerate() {
+        for (place, neighbour) in self.nearest.of(DocId::new((doc - self.first) as u32)).iter().enumerate() {
             if neighbour.similarity < self.min_similarity {
                 break;
             }
@@ -90,12 +120,13 @@ impl Found<'_> {
                 _ => {}
             }
         }
-        found
+        Ok(found)
     }
 }
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
+        memory::allow(self.memory.max_memory);
         if self.by_document && !self.keep.keep().is_nothing() {
             let message =
                 "--by-document writes no columns; leave out --keep and --date-field, or --by-document";
@@ -119,26 +150,35 @@ impl Args {
         }
         let moves = self.moves()?;
         let n_nearest = self.top + moves.n_emptied();
-        let nearest = model
-            .predictor()
-            .nearest(&rows.rows, n_nearest.min(model.centroids().n_clusters()).max(self.top))?;
-        let nearest =
-            &Found { rows: &rows.rows, nearest, moves, top: self.top, min_similarity: self.min_similarity };
+        let n_nearest = n_nearest.min(model.centroids().n_clusters()).max(self.top);
+        let predictor = model.predictor();
+        let mut found = Found {
+            rows: &rows.rows,
+            n_nearest,
+            nearest: predictor.nearest_of(&rows.rows, 0..0, n_nearest)?,
+            predictor,
+            first: 0,
+            n_found: 0,
+            n_outliers: 0,
+            moves,
+            top: self.top,
+            min_similarity: self.min_similarity,
+        };
+        // Whatever can be refused is refused before anything is written.
+        found.find(0)?;
         match &self.output {
-            None => self.write(&rows, nearest, data())?,
-            Some(path) => write_whole(path, |file| self.write(&rows, nearest, file))?,
+            None => self.write(&rows, &mut found, data())?,
+            Some(path) => write_whole(path, |file| self.write(&rows, &mut found, file))?,
         }
+        let n_outliers = found.n_outliers;
         if !self.quiet {
             rows.remarks.add(
                 rows.rows.zero_rows().len(),
                 "document has no term that the model knows (-1)",
                 "documents have no term that the model knows (-1)",
             );
-            let is_outlier = |&doc: &usize| {
-                rows.rows.row(doc).nnz() > 0 && nearest.nearest.of(DocId::new(doc as u32)).is_empty()
-            };
             rows.remarks.add(
-                (0..rows.ids.len()).filter(is_outlier).count(),
+                n_outliers,
                 "document is an outlier: it shares no term with any cluster (-1)",
                 "documents are outliers: they share no term with any cluster (-1)",
             );
@@ -157,12 +197,13 @@ impl Args {
         Ok(edits::apply(&edits::base_of(&self.model), &self.model, &edits, &limit)?.moves)
     }
 
-    fn write(&self, rows: &ModelRows, nearest: &Found<'_>, out: impl Write) -> Result<()> {
+    fn write(&self, rows: &ModelRows, nearest: &mut Found<'_>, out: impl Write) -> Result<()> {
         let mut out = BufWriter::new(out);
         if self.by_document {
-            let cluster = |doc| nearest.of(doc).first().map_or(-1, |&(cluster, _)| cluster as i32);
-            let passages = rows.ids.iter().enumerate().map(|(doc, id)| (id, cluster(doc)));
-            let documents = documents::by_document(passages);
+            let cluster =
+                |doc| anyhow::Ok(nearest.of(doc)?.first().map_or(-1, |&(cluster, _)| cluster as i32));
+            let clusters: Vec<i32> = (0..rows.ids.len()).map(cluster).collect::<Result<_>>()?;
+            let documents = documents::by_document(rows.ids.iter().zip(clusters));
             match self.lines {
                 LineFormat::Csv => documents::write_csv(documents, &mut out)?,
                 LineFormat::Jsonl => documents::write_jsonl(documents, &mut out)?,
@@ -175,7 +216,7 @@ impl Args {
         }
     }
 
-    fn write_csv(&self, rows: &ModelRows, nearest: &Found<'_>, out: impl Write) -> Result<()> {
+    fn write_csv(&self, rows: &ModelRows, nearest: &mut Found<'_>, out: impl Write) -> Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         let mut header = vec!["id".to_owned(), "cluster".to_owned(), "similarity".to_owned()];
         for place in 2..=self.top {
@@ -187,7 +228,7 @@ impl Args {
         header.extend(names.iter().cloned());
         writer.write_record(&header)?;
         for (doc, id) in rows.ids.iter().enumerate() {
-            let found = nearest.of(doc);
+            let found = nearest.of(doc)?;
             let mut record = vec![id.to_owned()];
             for place in 0..self.top {
                 let (cluster, similarity) = found.get(place).map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
@@ -202,11 +243,11 @@ impl Args {
         Ok(writer.flush()?)
     }
 
-    fn write_jsonl(&self, rows: &ModelRows, nearest: &Found<'_>, mut out: impl Write) -> Result<()> {
+    fn write_jsonl(&self, rows: &ModelRows, nearest: &mut Found<'_>, mut out: impl Write) -> Result<()> {
         let names = rows.column_names();
         let mut values = rows.columns(&names).map(AssignedColumns::values);
         for (doc, id) in rows.ids.iter().enumerate() {
-            let found = nearest.of(doc);
+            let found = nearest.of(doc)?;
             let (cluster, similarity) = found.first().map_or((-1, 0.0), |&(c, s)| (i64::from(c), s));
             let mut line = json!({
                 "id": id,

@@ -142,6 +142,9 @@ impl Args {
         // Created now: the texts of the documents are written into it while they are read.
         let folder = ResultFolder::create(out, self.output.force, FolderKind::Result)?;
         let mut loaded = self.load(within.as_ref(), &folder, text, &mut progress)?;
+        if self.n_clusters == Some(ClusterNumber::Auto) {
+            self.make_room_for_choice(&params, &mut loaded, &folder)?;
+        }
         let params = self.with_number(params, &loaded, &mut progress)?;
         if let Some(limit) = memory::limit() {
             let n_documents = loaded.document_ids().len();
@@ -309,6 +312,26 @@ impl Args {
         Ok(params.n_clusters(n_clusters).check()?)
     }
 
+    /// Moves the rows to a file if a number of clusters cannot be chosen beside them in memory.
+    fn make_room_for_choice(
+        &self,
+        params: &Params,
+        loaded: &mut Loaded,
+        folder: &ResultFolder,
+    ) -> Result<()> {
+        let Some(limit) = memory::limit() else { return Ok(()) };
+        loaded.check(None)?;
+        let forecast = |loaded: &Loaded| {
+            let bytes = choice_forecast_bytes(&loaded.rows, params.clone(), &SweepOptions::default())?;
+            anyhow::Ok(Forecast::of_step(&loaded.rows, bytes))
+        };
+        if !loaded.rows.is_mapped() && !forecast(loaded)?.fits(limit) {
+            loaded.move_rows_to(folder.path())?;
+            docsphere::give_back_freed();
+        }
+        forecast(loaded)?.check(limit).context("-k auto")
+    }
+
     /// A number of clusters for these documents, and why it is that one.
     fn chosen_number(
         &self,
@@ -318,10 +341,6 @@ impl Args {
     ) -> Result<(usize, String)> {
         if self.n_clusters == Some(ClusterNumber::Auto) {
             let options = SweepOptions::default();
-            if let Some(limit) = memory::limit() {
-                let bytes = choice_forecast_bytes(&loaded.rows, params.clone(), &options)?;
-                Forecast::of_step(&loaded.rows, bytes).check(limit).context("-k auto")?;
-            }
             progress.begin_part("choosing k, ".to_owned());
             let chosen = choose_n_clusters(&loaded.rows, params.clone(), options, progress);
             if chosen.is_err() && progress.out_of_time {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::model_rows::{rows_for_model, rows_of_result};
-use crate::args::{InputArgs, KeepArgs};
+use crate::args::{InputArgs, KeepArgs, MemoryArgs};
 use crate::console::{People, print_json, tell};
 use crate::memory;
 use crate::numbers::{counted, grouped};
@@ -36,6 +36,9 @@ pub(crate) struct Args {
     result: PathBuf,
     #[command(flatten)]
     input: InputArgs,
+
+    #[command(flatten)]
+    memory: MemoryArgs,
 
     /// Check only this many documents, evenly spread
     #[arg(long, value_name = "N", help_heading = "Output")]
@@ -120,6 +123,7 @@ impl<'a> Checks<'a> {
 
 impl Args {
     pub(crate) fn run(self) -> Result<()> {
+        memory::allow(self.memory.max_memory);
         let model = Model::load_within(self.result.join(names::MODEL), &memory::of_readers())?;
         // The clusters of the run, which edits do not change.
         let base = base_of(&self.result);

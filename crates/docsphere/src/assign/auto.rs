@@ -30,7 +30,7 @@ use crate::simd::Level;
 
 /// The number of clusters from which `drift` is the fastest: at k = 5 it is slightly faster than
 /// `inverted` on abstracts and on tweets, at k = 2 slower on both.
-const MIN_DRIFT_CLUSTERS: usize = 6;
+pub(super) const MIN_DRIFT_CLUSTERS: usize = 6;
 
 /// The cost of a table lookup, in postings read: 2 to 5 on arXiv abstracts for k from 10 to 500
 /// (`docsphere-bench speed`), rounded up, since a wrong change of strategy is expensive.

@@ -6,7 +6,7 @@
 //! fails. Then the labels of the step are found by posting lists, which need nothing from before,
 //! and those of all later steps by [`Auto`].
 //!
-//! **Cost.** On the host, 10 bytes per entry of the centroids, 20 per document of the largest block
+//! **Cost.** On the host, 10 bytes per entry of the centroids, 28 per document of the largest block
 //! and 33 per cluster, which the device accesses by itself. On the device, see docsphere-cuda.
 
 use std::path::PathBuf;

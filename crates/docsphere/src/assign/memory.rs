@@ -3,9 +3,33 @@
 //! The formulas follow from the "Cost" paragraphs of the strategies; `tests/memory_forecast.rs`
 //! compares them with the memory that strategies actually hold.
 
+use super::auto::MIN_DRIFT_CLUSTERS;
 use super::drift;
 use super::sizes::Sizes;
 use crate::record::Strategy;
+
+/// What of [`most_bytes`] is held while centroids are updated, if rows are in a file.
+pub(crate) fn resting_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
+    match strategy {
+        Strategy::Drift => drift::resting_bytes(sizes),
+        Strategy::Auto => drift::resting_bytes(sizes).max(beside_drift(sizes)),
+        _ => most_bytes(strategy, sizes),
+    }
+}
+
+/// Upper bound on the memory of what `auto` chooses instead of `drift`.
+fn beside_drift(sizes: &Sizes) -> u64 {
+    let Sizes { n_terms, n_clusters, n_threads, .. } = *sizes;
+    // Without negative values only for so few clusters; the others are empty.
+    let few = MIN_DRIFT_CLUSTERS as u64 - 1;
+    let few = match sizes.has_negative || sizes.given_entries > 0 {
+        true => *sizes,
+        false => Sizes { n_clusters: n_clusters.min(few), ..*sizes },
+    };
+    let others = most_bytes(Strategy::Inverted, &few).max(most_bytes(Strategy::Ncc, &few));
+    // One at a time; document frequencies are counted for the choice.
+    others + (96 + 24 * n_threads) * n_clusters + 4 * n_terms
+}
 
 /// Upper bound on the memory of a strategy, including the scratch of its threads.
 pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
@@ -24,15 +48,11 @@ pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
         // Cuts of the centroids while lists are built, and an accumulator.
         Strategy::Inverted => postings + 24 * n_clusters * n_threads,
         Strategy::Drift => drift::most_bytes(sizes),
-        // One at a time; document frequencies are counted for the choice.
-        Strategy::Auto | Strategy::Cuda => {
-            let others = most_bytes(Strategy::Inverted, sizes).max(most_bytes(Strategy::Ncc, sizes));
-            drift::most_bytes(sizes).max(others + 4 * n_terms)
-        }
+        Strategy::Auto | Strategy::Cuda => drift::most_bytes(sizes).max(beside_drift(sizes)),
     }
 }
 
 /// Upper bound on the memory of this machine that a device needs in addition, for transfers.
 pub(crate) fn device_bytes(sizes: &Sizes) -> u64 {
-    10 * sizes.entries() + 20 * sizes.shard_rows + 33 * sizes.n_clusters + (1 << 16)
+    10 * sizes.entries() + 28 * sizes.shard_rows + 33 * sizes.n_clusters + (1 << 16)
 }

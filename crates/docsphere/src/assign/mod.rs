@@ -52,10 +52,10 @@ pub(crate) use choice::greatest;
 pub use cuda::keep_kernels_in;
 pub(crate) use cuda::{OpenDevice, open as open_device};
 pub(crate) use drift::{most_nearest_bytes, nearest};
-pub(crate) use memory::{device_bytes, most_bytes};
+pub(crate) use memory::{device_bytes, most_bytes, resting_bytes};
 pub(crate) use postings::{LANES, Postings};
 pub(crate) use rivals::{Rival, Rivals, Wanted};
-pub(crate) use sizes::{Sizes, Spread};
+pub(crate) use sizes::{N_FREQUENT, Sizes, Spread};
 
 /// The centroids to which every shard assigns its documents, and their changes: the same for all
 /// shards.
@@ -69,6 +69,16 @@ pub(crate) struct Step<'a> {
     pub(crate) live: Vec<u32>,
     /// Once it is true, the run is abandoned.
     cancel: Option<&'a AtomicBool>,
+    /// Hears how far a pass over several shards has come.
+    watcher: Option<&'a (dyn Fn(PassedSoFar) + Sync)>,
+}
+
+/// How far a pass over several shards has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedSoFar {
+    pub(crate) n_docs: u64,
+    /// Nonzeros of these documents.
+    pub(crate) nnz: u64,
 }
 
 impl<'a> Step<'a> {
@@ -78,7 +88,20 @@ impl<'a> Step<'a> {
         movement: Option<&'a Movement>,
         cancel: Option<&'a AtomicBool>,
     ) -> Self {
-        Step { iteration, centroids, movement, live: centroids.live(), cancel }
+        Step { iteration, centroids, movement, live: centroids.live(), cancel, watcher: None }
+    }
+
+    /// The same with a watcher.
+    pub(crate) fn watched<'b>(&'b self, watcher: &'b (dyn Fn(PassedSoFar) + Sync)) -> Step<'b> {
+        let &Step { iteration, centroids, movement, ref live, cancel, .. } = self;
+        Step { iteration, centroids, movement, live: live.clone(), cancel, watcher: Some(watcher) }
+    }
+
+    /// Tells the watcher how far a pass has come.
+    pub(crate) fn passed(&self, so_far: PassedSoFar) {
+        if let Some(watcher) = self.watcher {
+            watcher(so_far);
+        }
     }
 
     /// Whether all further work would be wasted: anything written to the assignment will be

@@ -447,12 +447,13 @@ impl Shards for RemoteShards<'_> {
         Ok(all)
     }
 
-    fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta> {
+    fn deltas(&self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
         if let Some(delta) = &self.delta {
             let parts = &delta.clusters;
             let from = parts.partition_point(|part| part.cluster < *clusters.start());
             let to = parts.partition_point(|part| part.cluster <= *clusters.end());
-            return Ok(Delta { clusters: parts[from..to].to_vec() });
+            take(Delta { clusters: parts[from..to].to_vec() });
+            return Ok(());
         }
         let mut all = Delta::default();
         let request = Request::Delta { first: *clusters.start(), last: *clusters.end() };
@@ -461,7 +462,8 @@ impl Shards for RemoteShards<'_> {
             all.add(found.reader().delta()?);
             Ok(())
         })?;
-        Ok(all)
+        take(all);
+        Ok(())
     }
 
     fn clusters_per_delta(&self, n_touched: usize) -> usize {

@@ -152,7 +152,7 @@ impl<'a> Serving<'a> {
                 Ok(Answer::Delta(Packed::of_delta(&self.shard.delta(&self.common, first..=last))))
             }
             Request::Keep => {
-                self.shard.keep();
+                self.shard.keep()?;
                 self.members = None;
                 Ok(Answer::Done)
             }

@@ -8,6 +8,7 @@ mod variation;
 pub(super) use merge::{most_bytes as merge_bytes, most_bytes_of_cuts as cut_bytes};
 
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ use super::params::Params;
 use super::run::{History, Run, Start};
 use super::starts::Starts;
 use super::{Continued, Fit, FitOptions};
-use crate::assign::{AssignerSettings, Step, open_device};
+use crate::assign::{AssignerSettings, PassedSoFar, Step, open_device};
 use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, ErrorKind, Result};
 use crate::observer::{Event, Observer, Silent};
@@ -25,7 +26,7 @@ use crate::record::{Device, IterationRecord, Refine, RunRecord, SeedingSeconds, 
 use crate::seeding::{Init, Seeding};
 use crate::shards::{LocalShards, MAPPED_SHARD_ROWS, Passed, RowFacts, ShardSettings, Shards};
 use crate::threads::on_threads;
-use crate::update::{Touched, refill};
+use crate::update::{Delta, Touched, refill};
 use crate::vectors::{RowWeights, UnitRows, WeightScale};
 
 /// Clusters rows in this process.
@@ -206,6 +207,8 @@ struct Driver<'a> {
     /// Where it started, until its first iteration from there has ended.
     again: Option<Start>,
     cancel: Option<&'a AtomicBool>,
+    /// Whether the observer asked to stop during a pass; it is heard afterwards.
+    asked_to_stop: bool,
     /// Of the present run.
     seeding_phases: SeedingSeconds,
 }
@@ -231,6 +234,7 @@ impl<'a> Driver<'a> {
             resting_point: None,
             again: None,
             cancel,
+            asked_to_stop: false,
             seeding_phases: SeedingSeconds::default(),
         }
     }
@@ -388,7 +392,33 @@ impl Driver<'_> {
     }
 
     fn tell(&mut self, event: &Event<'_>) -> Result<()> {
-        tell(self.observer, self.cancel, event)
+        let asked_before = std::mem::take(&mut self.asked_to_stop);
+        tell(self.observer, self.cancel, event)?;
+        if asked_before { Err(ErrorKind::Stopped { stage: "seeding" }.into()) } else { Ok(()) }
+    }
+
+    /// Assigns every document to the centroids of a step, and tells the observer how far that has
+    /// come.
+    fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
+        let RowFacts { n_rows, nnz, .. } = self.facts;
+        let bytes = |n_docs: u64, nnz: u64| 8 * (n_docs + nnz);
+        let observer = Mutex::new((&mut *self.observer, &mut self.asked_to_stop));
+        let watcher = |so_far: PassedSoFar| {
+            let (observer, asked_to_stop) = &mut *observer.lock().expect("observers do not panic");
+            let event = Event::Passing {
+                n_documents: so_far.n_docs,
+                n_documents_total: n_rows as u64,
+                bytes_read: bytes(so_far.n_docs, so_far.nnz),
+                bytes_total: bytes(n_rows as u64, nnz as u64),
+            };
+            **asked_to_stop |= observer.observe(&event).is_break();
+        };
+        let mut passed = self.shards.pass(&step.watched(&watcher))?;
+        if let Some(error) = passed.left_device.take() {
+            let event = Event::DeviceLeft { error: &error };
+            self.asked_to_stop |= self.observer.observe(&event).is_break();
+        }
+        Ok(passed)
     }
 
     /// A run that is ready for its next iteration.
@@ -414,7 +444,7 @@ impl Driver<'_> {
         if !run.history.iterations.is_empty() {
             // Similarities and sums are not in a checkpoint. Labels stay: each is among the best
             // for its centroids.
-            run.pending = self.passed(&run.last_step(self.cancel))?.touched;
+            run.pending = self.pass(&run.last_step(self.cancel))?.touched;
         }
         Ok(run)
     }
@@ -456,7 +486,8 @@ impl Driver<'_> {
                 }
             }
             let record = self.step(run)?;
-            let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
+            let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break()
+                | std::mem::take(&mut self.asked_to_stop);
             if self.is_cancelled() {
                 return Err(ErrorKind::Stopped { stage: "an iteration" }.into());
             }
@@ -484,20 +515,10 @@ impl Driver<'_> {
         if run.history.iterations.is_empty() { self.first_iteration(run) } else { self.iteration(run) }
     }
 
-    /// Assigns every document to the centroids of a step.
-    fn passed(&mut self, step: &Step<'_>) -> Result<Passed> {
-        let mut passed = self.shards.pass(step)?;
-        if let Some(error) = passed.left_device.take() {
-            // A wish to stop is heard again after the iteration.
-            let _ = self.observer.observe(&Event::DeviceLeft { error: &error });
-        }
-        Ok(passed)
-    }
-
     /// Assigns every document to its seed.
     fn first_iteration(&mut self, run: &mut Run) -> Result<IterationRecord> {
         let step = Step::new(0, &run.centroids, None, self.cancel);
-        let passed = self.passed(&step)?;
+        let passed = self.pass(&step)?;
         let (record, touched) = self.record(&step, passed);
         run.pending = touched;
         Ok(record)
@@ -512,7 +533,7 @@ impl Driver<'_> {
         let update_seconds = start.elapsed().as_secs_f64();
 
         let step = Step::new(run.history.iterations.len(), &run.centroids, Some(&movement), self.cancel);
-        let passed = self.passed(&step)?;
+        let passed = self.pass(&step)?;
         let (mut record, touched) = self.record(&step, passed);
         run.pending = touched;
         record.refilled_clusters = n_refills as u64;
@@ -535,11 +556,12 @@ impl Driver<'_> {
         if !refills.is_empty() {
             Touched::add(&mut touched, self.shards.refill(&refills)?);
         }
-        let batch = self.shards.clusters_per_delta(touched.len());
-        let delta = |clusters| self.shards.delta(clusters);
+        let batch = self.shards.clusters_per_update(touched.len());
+        let shards = &*self.shards;
+        let deltas = |clusters, take: &mut dyn FnMut(Delta)| shards.deltas(clusters, take);
         let mut given = given.to_vec();
         given.extend(refills.iter().map(|refill| refill.cluster));
-        let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, delta)?;
+        let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, deltas)?;
         Ok((movement, refills.len()))
     }
 

@@ -2,12 +2,12 @@
 
 use super::driver::{cut_bytes, merge_bytes};
 use super::params::{Params, ValidParams};
-use crate::assign::{Sizes, Spread, device_bytes, most_bytes};
+use crate::assign::{Sizes, Spread, device_bytes, most_bytes, resting_bytes};
 use crate::record::{Device, Refine, Strategy};
 use crate::seeding::{self, Init};
-use crate::shards::{ADDED_TOGETHER, MAPPED_SHARD_ROWS, clusters_per_delta};
+use crate::shards::{MAPPED_SHARD_ROWS, clusters_per_delta};
 use crate::threads::all_cores;
-use crate::update;
+use crate::update::{self, batch_clusters};
 use crate::vectors::UnitRows;
 
 /// Upper bounds on the memory that a fit needs in addition to its rows, in bytes. For rows in a
@@ -18,17 +18,21 @@ use crate::vectors::UnitRows;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryForecast {
-    /// Labels, similarities and moves.
+    /// Labels, similarities and moves; with several runs the best result so far.
     pub documents: u64,
     /// The index over the documents that seeding uses, and their weights; or all that the loop over
     /// small clusters needs.
     pub seeding: u64,
-    /// Centroids, their sums, and the changes of an update.
+    /// Centroids, their sums, and the changes of an update: what it adds to
+    /// [`strategy`](Self::strategy), of which a part is given back before if memory is short.
     pub centroids: u64,
     /// The memory of the strategy
     /// ([`IterationRecord::strategy_bytes`](crate::IterationRecord::strategy_bytes)) and the
     /// scratch of its threads.
     pub strategy: u64,
+    /// Documents that take part in first variation or a refinement, and their rivals; with one run
+    /// the best result so far.
+    pub variation: u64,
     /// The number of entries that all centroids together may have.
     pub n_entries: u64,
 }
@@ -36,7 +40,13 @@ pub struct MemoryForecast {
 impl MemoryForecast {
     /// The maximum held at the same time.
     pub fn total(&self) -> u64 {
-        self.documents.saturating_add(self.seeding.max(self.centroids.saturating_add(self.strategy)))
+        self.documents.saturating_add(self.seeding.max(self.iterating()))
+    }
+
+    /// The maximum held at the same time by iterations and what follows them, except for
+    /// [`documents`](Self::documents).
+    pub(crate) fn iterating(&self) -> u64 {
+        self.centroids.saturating_add(self.strategy).saturating_add(self.variation)
     }
 }
 
@@ -56,39 +66,7 @@ impl ValidParams {
     /// # Ok::<(), docsphere::Error>(())
     /// ```
     pub fn memory_forecast(&self, rows: &UnitRows<'_>) -> MemoryForecast {
-        let params = self.params();
-        let Params { n_clusters, init, strategy, .. } = params;
-        let sizes = sizes(params, rows);
-        let has_search = params.n_runs() > 1 || params.variation || params.refine != Refine::None;
-        // The best result so far; for a contest, the documents that take part and their rivals.
-        let contest = match params.variation || params.refine != Refine::None {
-            true if sizes.is_mapped => 128 * sizes.shard_rows + 8 * sizes.n_rows,
-            true => 128 * sizes.n_rows,
-            false => 0,
-        };
-        let best = if has_search { 8 * sizes.entries() } else { 0 } + 12 * sizes.n_rows + contest;
-        let drawing = seeding::most_bytes(sizes.n_rows, sizes.nnz, sizes.n_terms);
-        // Moves that are not in the sums yet, those of all shards.
-        let moves =
-            if sizes.is_mapped { 24 * sizes.n_rows + 48 * sizes.shard_rows } else { 48 * sizes.n_rows };
-        MemoryForecast {
-            // Label and similarity, and the label included in the sums; a list of refill
-            // candidates, or of moves, which is concatenated from parts.
-            documents: 16 * sizes.n_rows + moves + best,
-            seeding: match init {
-                Init::Merge { .. } => over_clustering(*strategy, &sizes, init.n_fine(*n_clusters) as u64),
-                // A perturbed run has half as many small clusters more.
-                _ if params.rounds > 0 => {
-                    drawing.max(over_clustering(*strategy, &sizes, 2 * *n_clusters as u64))
-                }
-                _ => drawing,
-            },
-            centroids: of_centroids(&sizes),
-            // The CPU takes over if a device fails.
-            strategy: most_bytes(*strategy, &sizes)
-                + if params.device == Device::Cpu { 0 } else { device_bytes(&sizes) },
-            n_entries: sizes.entries(),
-        }
+        forecast(self.params(), &sizes(self.params(), rows))
     }
 }
 
@@ -107,20 +85,69 @@ impl ValidParams {
     }
 }
 
+fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
+    let Params { n_clusters, init, strategy, .. } = params;
+    let Sizes { n_rows, shard_rows, is_mapped, .. } = *sizes;
+    let has_contests = params.variation || params.refine != Refine::None;
+    // The best result so far; beside rows in a file, what is known of documents is in files.
+    let best = 8 * sizes.entries() + if is_mapped { 0 } else { 12 * n_rows };
+    // The documents that take part in a contest, and their rivals; those that won, in a list
+    // that grows.
+    let contest = match has_contests {
+        true if is_mapped => 128 * shard_rows + 16 * n_rows,
+        true => 128 * n_rows,
+        false => 0,
+    };
+    let (best_of_runs, best_of_run) = match (params.n_runs() > 1, has_contests) {
+        (true, _) => (best, 0),
+        (false, true) => (0, best),
+        (false, false) => (0, 0),
+    };
+    let drawing = seeding::most_bytes(n_rows, sizes.nnz, sizes.n_terms);
+    // The CPU takes over if a device fails.
+    let device = |n_clusters: u64| match params.device {
+        Device::Cpu => 0,
+        _ => device_bytes(&Sizes { n_clusters, ..*sizes }),
+    };
+    let fewer = |n_clusters: u64| over_clustering(*strategy, sizes, n_clusters) + device(n_clusters);
+    MemoryForecast {
+        documents: of_documents(sizes) + best_of_runs,
+        seeding: match init {
+            Init::Merge { .. } => fewer(init.n_fine(*n_clusters) as u64),
+            // A perturbed run has half as many small clusters more.
+            _ if params.rounds > 0 => drawing.max(fewer(2 * *n_clusters as u64)),
+            _ => drawing,
+        },
+        centroids: of_loop(*strategy, sizes) - most_bytes(*strategy, sizes),
+        strategy: most_bytes(*strategy, sizes) + device(sizes.n_clusters),
+        variation: contest + best_of_run,
+        n_entries: sizes.entries(),
+    }
+}
+
 fn sizes(params: &Params, rows: &UnitRows<'_>) -> Sizes {
+    let (shard_rows, shard_nnz) = match rows.is_mapped() {
+        true => {
+            let offsets = rows.as_sparse().offsets();
+            let starts = (0..rows.n_rows()).step_by(MAPPED_SHARD_ROWS);
+            let nnz =
+                starts.map(|start| offsets[rows.n_rows().min(start + MAPPED_SHARD_ROWS)] - offsets[start]);
+            (rows.n_rows().min(MAPPED_SHARD_ROWS) as u64, nnz.max().unwrap_or(0))
+        }
+        false => (rows.n_rows() as u64, rows.nnz() as u64),
+    };
     Sizes {
         n_rows: rows.n_rows() as u64,
         nnz: rows.nnz() as u64,
         n_terms: rows.n_terms() as u64,
         max_row_nnz: rows.max_row_nnz() as u64,
+        has_negative: !rows.is_non_negative(),
         n_clusters: params.n_clusters as u64,
         n_threads: params.n_threads.unwrap_or_else(all_cores) as u64,
         n_lambdas: params.lambdas.len() as u64,
-        spread: Spread::new(&rows.doc_frequencies()),
-        shard_rows: match rows.is_mapped() {
-            true => rows.n_rows().min(MAPPED_SHARD_ROWS) as u64,
-            false => rows.n_rows() as u64,
-        },
+        spread: Spread::new(rows.doc_frequencies()),
+        shard_rows,
+        shard_nnz,
         is_mapped: rows.is_mapped(),
         given_entries: match &params.init {
             Init::Given(centroids) => centroids.nnz() as u64,
@@ -129,25 +156,96 @@ fn sizes(params: &Params, rows: &UnitRows<'_>) -> Sizes {
     }
 }
 
-/// Centroids and sums, and the changes of those that are updated together.
-fn of_centroids(sizes: &Sizes) -> u64 {
-    let batch = clusters_per_delta(sizes.is_mapped, sizes.n_clusters as usize, sizes.n_threads as usize);
-    let together = Sizes { n_clusters: sizes.n_clusters.min(batch as u64), ..*sizes }.entries();
-    // Beside the delta of all shards those of some of them, before they are added.
-    let of_shards = match sizes.is_mapped {
-        true => 12 * (ADDED_TOGETHER as u64 + 1) * together.min(sizes.nnz),
-        false => 0,
-    };
-    let one = update::most_bytes(sizes.entries(), together, sizes.n_clusters, sizes.n_terms, sizes.n_threads);
-    one + of_shards
+/// What is known of single documents, except by the strategy.
+fn of_documents(sizes: &Sizes) -> u64 {
+    let Sizes { n_rows, shard_rows, .. } = *sizes;
+    // Each document may leave a cluster and join another. These changes are found, put together and
+    // sorted one shard at a time.
+    let moves = 8 * n_rows + 56 * shard_rows;
+    match sizes.is_mapped {
+        // Labels and similarities are in files; they are made in memory, one shard at a time.
+        true => moves + 12 * shard_rows,
+        // And the label included in the sums.
+        false => 16 * n_rows + moves,
+    }
 }
 
-/// The loop over small clusters and their merges; the random order of the documents is gone by
+/// Centroids and sums, the strategy, and the changes of those clusters that are updated together:
+/// the maximum of a pass and of an update.
+fn of_loop(strategy: Strategy, sizes: &Sizes) -> u64 {
+    let Sizes { n_clusters, n_terms, n_threads, .. } = *sizes;
+    let entries_of = |n: usize| Sizes { n_clusters: n_clusters.min(n as u64), ..*sizes }.entries();
+    let (k, entries) = (n_clusters as usize, sizes.entries());
+    let together = entries_of(batch_clusters(n_threads as usize));
+    let resting = update::resting_bytes(entries, n_clusters, n_terms, n_threads);
+    if !sizes.is_mapped {
+        return resting + 24 * together + most_bytes(strategy, sizes);
+    }
+    let batch = entries_of(clusters_per_delta(true, k, n_threads as usize));
+    // A document that moved is in two sums.
+    let part = batch.min(2 * sizes.shard_nnz);
+    let updating = update::parts_bytes(entries, together, batch, part, n_threads * n_terms);
+    // The moves of each shard by cluster.
+    let n_shards = sizes.n_rows.div_ceil(MAPPED_SHARD_ROWS as u64);
+    let groups = 16 * n_clusters * (n_shards + 4);
+    resting + groups + most_bytes(strategy, sizes).max(updating + resting_bytes(strategy, sizes))
+}
+
+/// The loop over small clusters, and their merges; the random order of the documents is gone by
 /// then, and smaller.
 fn over_clustering(strategy: Strategy, sizes: &Sizes, n_small: u64) -> u64 {
     let small = Sizes { n_clusters: n_small.min(sizes.n_rows), ..*sizes };
-    let centroids = of_centroids(&small);
-    let merges = merge_bytes(small.n_clusters, small.n_terms, small.n_threads);
+    let Sizes { n_clusters, n_terms, n_threads, .. } = small;
+    let resting = update::resting_bytes(small.entries(), n_clusters, n_terms, n_threads);
+    // The merged centroids come beside all sums, of which each thread adds two.
+    let merges = resting
+        + merge_bytes(n_clusters, n_terms, n_threads)
+        + 8 * sizes.entries()
+        + 72 * n_terms * n_threads;
     // Last: the sample from which the small clusters start.
-    centroids + most_bytes(strategy, &small).max(merges).max(32 * small.shard_rows)
+    of_loop(strategy, &small).max(merges).max(32 * small.shard_rows + 16 * small.entries())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::SphericalKMeans;
+
+    /// Short documents in a file, of which half a million terms have these frequencies.
+    fn short_documents(n_rows: u64, n_clusters: usize, frequencies: Vec<u32>) -> Sizes {
+        let nnz = frequencies.iter().map(|&frequency| u64::from(frequency)).sum::<u64>();
+        Sizes {
+            n_rows,
+            nnz,
+            n_terms: frequencies.len() as u64,
+            max_row_nnz: 60,
+            has_negative: false,
+            n_clusters: n_clusters as u64,
+            n_threads: 2,
+            n_lambdas: 1,
+            given_entries: 0,
+            spread: Spread::new(frequencies),
+            shard_rows: MAPPED_SHARD_ROWS as u64,
+            shard_nnz: nnz * MAPPED_SHARD_ROWS as u64 / n_rows,
+            is_mapped: true,
+        }
+    }
+
+    /// Like those of the words of tweets: few are frequent, and most are in few documents.
+    fn frequencies(n_rows: u64) -> Vec<u32> {
+        let of_rank =
+            |rank: u64| (n_rows as f64 * 0.04 / (1.0 + rank as f64 / 80.0).powf(1.3)).max(1.0) as u32;
+        (0..500_000).map(of_rank).collect()
+    }
+
+    #[test]
+    fn a_hundred_million_short_documents_may_be_clustered_with_12_gb_and_30_million_with_4() {
+        for (n_rows, most) in [(30_000_000, 3_800_000_000), (100_000_000, 11_500_000_000)] {
+            let params = SphericalKMeans::params(1000).n_threads(2);
+            let sizes = short_documents(n_rows, 1000, frequencies(n_rows));
+            assert!((8..20).contains(&(sizes.nnz / n_rows)), "{} terms", sizes.nnz / n_rows);
+            let forecast = forecast(&params, &sizes);
+            assert!(forecast.total() < most, "{n_rows}: {} bytes, {forecast:?}", forecast.total());
+        }
+    }
 }

@@ -216,7 +216,7 @@ impl Fit {
         }
         Fit {
             labels: Labels::from(&assignment),
-            similarities: assignment.similarities,
+            similarities: assignment.similarities.into_vec(),
             objective,
             n_iter,
             stop,

@@ -3,6 +3,8 @@
 //! Computes all similarities of a row at once through posting lists, like the strategy `inverted`.
 //! A tie goes to the smallest cluster id; a row without a similarity above 0 gets no label.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Model;
@@ -161,12 +163,24 @@ impl Predictor {
     /// # Errors
     /// As [`Predictor::predict`]; `m` of 0.
     pub fn nearest(&self, rows: &UnitRows<'_>, m: usize) -> Result<Nearest> {
+        self.nearest_of(rows, 0..rows.n_rows(), m)
+    }
+
+    /// The same for some of the rows, which count from 0: a part of rows that are in a file.
+    ///
+    /// # Errors
+    /// As [`nearest`](Self::nearest).
+    ///
+    /// # Panics
+    /// If there are not so many rows.
+    pub fn nearest_of(&self, rows: &UnitRows<'_>, of: Range<usize>, m: usize) -> Result<Nearest> {
         self.check(rows)?;
+        assert!(of.end <= rows.n_rows(), "there are only {} rows", rows.n_rows());
         if m == 0 {
             let (expected, got) = ("at least 1".to_owned(), "0".to_owned());
             return Err(ErrorKind::Parameter { name: "m", expected, got }.into());
         }
-        let lists: Vec<Vec<Neighbour>> = (0..rows.n_rows())
+        let lists: Vec<Vec<Neighbour>> = of
             .into_par_iter()
             .with_min_len(256)
             .map_init(

@@ -5,14 +5,15 @@
 //! of them ([`Common`]).
 //!
 //! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12
-//! more for the best result so far; 16, and a copy of each row that is offered, while empty
-//! clusters are refilled.
+//! more for the best result so far. These are in scratch files if the rows are in a file. 8 while
+//! it moves; 16, and a copy of each row that is offered, while empty clusters are refilled.
 
 mod common;
 mod moves;
 
 use std::collections::HashSet;
 use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -24,6 +25,7 @@ use crate::centroids::Centroid;
 use crate::error::{ErrorKind, Result};
 use crate::ids::DocId;
 use crate::labels::Assignment;
+use crate::mapping::Spillable;
 use crate::record::Strategy;
 use crate::seeding::{
     Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedSource, add_judged,
@@ -58,7 +60,7 @@ pub(crate) struct LocalShard<'a> {
     place: (usize, usize),
     assignment: Assignment,
     /// The labels that the sums stand for.
-    summed: Vec<u32>,
+    summed: Spillable<u32>,
     /// The moves that are not in the sums yet.
     changes: Changes,
     /// Documents that were given to another cluster since the last pass (one that was empty, or by
@@ -69,6 +71,8 @@ pub(crate) struct LocalShard<'a> {
     kept: Option<Assignment>,
     /// While a run is seeded.
     search: Option<Search<'a>>,
+    /// Whose disk takes what is known of each document, if that is not in memory.
+    folder: Option<PathBuf>,
 }
 
 impl<'a> LocalShards<'a> {
@@ -84,7 +88,9 @@ impl<'a> LocalShards<'a> {
         let n_shards = cuts.len() + 1;
         let shard = |(number, range): (usize, Range<usize>)| {
             let (of_shard, weights) = (rows.part(range.clone()), weights.part(range.clone()));
-            LocalShard { place: (number, n_shards), ..LocalShard::new(range.start, of_shard, weights) }
+            let folder = settings.assigner.scratch.clone();
+            let shard = LocalShard::new(range.start, of_shard, weights);
+            LocalShard { place: (number, n_shards), folder, ..shard }
         };
         let ranges = starts.zip(ends).map(|(start, end)| start..end);
         let list = ranges.enumerate().map(shard).collect();
@@ -96,15 +102,16 @@ impl<'a> LocalShards<'a> {
         let LocalShards { rows, common, list, .. } = self;
         drop(common);
         let mut parts = list.into_iter().map(|shard| shard.kept.expect("a run was kept"));
-        let mut whole = parts.next().unwrap_or_default();
-        let n_more = rows.n_rows() - whole.labels.len();
-        whole.labels.reserve_exact(n_more);
-        whole.similarities.reserve_exact(n_more);
+        let Assignment { labels, similarities } = parts.next().unwrap_or_default();
+        let (mut labels, mut similarities) = (labels.into_vec(), similarities.into_vec());
+        let n_more = rows.n_rows() - labels.len();
+        labels.reserve_exact(n_more);
+        similarities.reserve_exact(n_more);
         for part in parts {
-            whole.labels.extend(part.labels);
-            whole.similarities.extend(part.similarities);
+            labels.extend_from_slice(&part.labels);
+            similarities.extend_from_slice(&part.similarities);
         }
-        whole
+        Assignment { labels: labels.into(), similarities: similarities.into() }
     }
 
     /// The documents of a bucket that have weight, in drawing order.
@@ -229,18 +236,22 @@ impl SeedSource for LocalShards<'_> {
     }
 }
 
-/// For how many clusters deltas are made at a time. Rows in a file are read once for each batch.
-pub(crate) fn clusters_per_delta(is_mapped: bool, n_touched: usize, n_threads: usize) -> usize {
+/// For how many clusters deltas are made at a time. With several shards, the rows of each are read
+/// once for each batch.
+pub(crate) fn clusters_per_delta(has_several: bool, n_touched: usize, n_threads: usize) -> usize {
     let batch = batch_clusters(n_threads);
-    if is_mapped { batch.max(n_touched.div_ceil(MAPPED_BATCHES)) } else { batch }
+    if has_several { batch.max(n_touched.div_ceil(PARTS)) } else { batch }
 }
 
-/// Shards whose deltas are added to each other before they are added to those of others: a sum of
-/// many documents is long.
-pub(crate) const ADDED_TOGETHER: usize = 2;
+/// Parts in which one of several shards tells its delta.
+const PARTS: usize = 8;
 
-/// Batches of clusters for whose deltas rows in a file are read.
-const MAPPED_BATCHES: usize = 8;
+/// Divides clusters into so many parts, or fewer.
+fn parts_of(clusters: RangeInclusive<u32>, n_parts: usize) -> impl Iterator<Item = RangeInclusive<u32>> {
+    let (first, last) = clusters.into_inner();
+    let len = (last - first + 1).div_ceil(n_parts as u32);
+    (first..=last).step_by(len as usize).map(move |first| first..=last.min(first + (len - 1)))
+}
 
 /// Members of a pool that are judged beside new ones: about twice as many as have to be.
 const JUDGED_BESIDE: usize = 8;
@@ -304,32 +315,41 @@ impl Shards for LocalShards<'_> {
         Ok(all)
     }
 
-    fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta> {
-        let mut delta = Delta::default();
-        for shards in self.list.chunks(ADDED_TOGETHER) {
-            // One after the other, since each reads its rows.
-            let of_shard = |shard: &LocalShard<'_>| shard.delta(&self.common, clusters.clone());
-            delta.add(Delta::sum(shards.iter().map(of_shard).collect()));
+    fn deltas(&self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
+        // One after the other, since each reads its rows.
+        for shard in &self.list {
+            for clusters in parts_of(clusters.clone(), if self.list.len() > 1 { PARTS } else { 1 }) {
+                take(shard.delta(&self.common, clusters));
+            }
         }
-        Ok(delta)
-    }
-
-    fn clusters_per_delta(&self, n_touched: usize) -> usize {
-        clusters_per_delta(self.rows.is_mapped(), n_touched, rayon::current_num_threads())
-    }
-
-    fn keep(&mut self) -> Result<()> {
-        self.list.iter_mut().for_each(LocalShard::keep);
         Ok(())
     }
 
+    fn clusters_per_delta(&self, n_touched: usize) -> usize {
+        clusters_per_delta(self.list.len() > 1, n_touched, rayon::current_num_threads())
+    }
+
+    fn clusters_per_update(&self, n_touched: usize) -> usize {
+        // Rows are read once.
+        if self.list.len() > 1 { n_touched.max(1) } else { self.clusters_per_delta(n_touched) }
+    }
+
+    fn rest(&mut self) {
+        self.common.clear();
+        self.list.iter_mut().for_each(LocalShard::clear);
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        self.list.iter_mut().try_for_each(LocalShard::keep)
+    }
+
     fn labels(&self) -> Result<Vec<u32>> {
-        Ok(self.list.iter().flat_map(|shard| &shard.assignment.labels).copied().collect())
+        Ok(self.list.iter().flat_map(|shard| &shard.assignment.labels[..]).copied().collect())
     }
 
     fn kept_labels(&self) -> Result<Vec<u32>> {
         let kept = self.list.iter().filter_map(|shard| shard.kept.as_ref());
-        Ok(kept.flat_map(|kept| &kept.labels).copied().collect())
+        Ok(kept.flat_map(|kept| &kept.labels[..]).copied().collect())
     }
 }
 
@@ -342,19 +362,20 @@ impl<'a> LocalShard<'a> {
             weights,
             place: (0, 1),
             assignment: Assignment::default(),
-            summed: Vec::new(),
+            summed: Spillable::default(),
             changes: Changes::default(),
             given: Vec::new(),
             passed_given: Vec::new(),
             kept: None,
             search: None,
+            folder: None,
         }
     }
 
     /// Gives back what a run holds. What was kept stays.
     pub(crate) fn clear(&mut self) {
         self.assignment = Assignment::default();
-        self.summed = Vec::new();
+        self.summed = Spillable::default();
         self.changes = Changes::default();
         self.given = Vec::new();
         self.passed_given = Vec::new();
@@ -432,7 +453,7 @@ impl<'a> LocalShard<'a> {
     pub(crate) fn start(&mut self, labels: Option<&[u32]>) -> Result<()> {
         let n_rows = self.rows.n_rows();
         self.clear();
-        self.assignment = Assignment::none(n_rows);
+        self.assignment = Assignment::none(n_rows, self.folder.as_deref())?;
         if let Some(labels) = labels {
             // Strategies leave zero rows alone, so that a label would stay for ever.
             let has_label = |doc: &&DocId| labels[doc.index()] != Assignment::NO_LABEL;
@@ -447,7 +468,7 @@ impl<'a> LocalShard<'a> {
             }
             self.assignment.labels.copy_from_slice(labels);
         }
-        self.summed = vec![Assignment::NO_LABEL; n_rows];
+        self.summed = Spillable::new(vec![Assignment::NO_LABEL; n_rows], self.folder.as_deref())?;
         Ok(())
     }
 
@@ -518,8 +539,12 @@ impl<'a> LocalShard<'a> {
     }
 
     /// Keeps labels and similarities of the run that has ended as the best so far.
-    pub(crate) fn keep(&mut self) {
-        self.kept.get_or_insert_default().clone_from(&self.assignment);
+    pub(crate) fn keep(&mut self) -> Result<()> {
+        match &mut self.kept {
+            Some(kept) => kept.copy_from(&self.assignment),
+            None => self.kept = Some(self.assignment.copied(self.folder.as_deref())?),
+        }
+        Ok(())
     }
 
     /// What was kept.
@@ -539,7 +564,7 @@ impl<'a> LocalShard<'a> {
     pub(crate) fn worst(&self, after: Option<Fitting>, n: usize) -> Vec<Candidate> {
         let (Assignment { labels, similarities }, rows, weights, first_doc) =
             (&self.assignment, &self.rows, &self.weights, self.first_doc);
-        let docs = labels.par_iter().zip(similarities).with_min_len(1 << 13).enumerate();
+        let docs = labels.par_iter().zip(&similarities[..]).with_min_len(1 << 13).enumerate();
         // Their similarities are those to the centroids of the clusters that they have left.
         let given: HashSet<u32> = self.given.iter().map(|&(doc, _)| doc).collect();
         let mut found: Vec<Fitting> = docs

@@ -10,7 +10,7 @@
 //! | how many documents to offer | [`Candidate`]s for empty clusters, worst first |
 //! | [`Refill`]s | the clusters that they touch |
 //! | a [`Contest`] | the clusters that its moves touch |
-//! | some clusters | the [`Delta`] of their sums |
+//! | some clusters | the [`Delta`] of their sums, in parts |
 //! | what seeding asks for | see [`SeedSource`] |
 //!
 //! [`LocalShards`] are in this process. Others need no change to the loop.
@@ -19,7 +19,7 @@ mod contest;
 mod local;
 
 pub(crate) use contest::{Contest, Rule};
-pub(crate) use local::{ADDED_TOGETHER, Common, LocalShard, LocalShards, ShardSettings, clusters_per_delta};
+pub(crate) use local::{Common, LocalShard, LocalShards, ShardSettings, clusters_per_delta};
 
 use std::ops::RangeInclusive;
 
@@ -194,14 +194,23 @@ pub(crate) trait Shards: SeedSource + Send {
     fn contest(&mut self, step: &Step<'_>, contest: &Contest) -> Result<Contested>;
 
     /// What the last pass, and the refills and contests since, change in the sums of these
-    /// clusters.
-    fn delta(&self, clusters: RangeInclusive<u32>) -> Result<Delta>;
+    /// clusters: in parts that add up to it, one after the other, so that a sum of all need not be
+    /// held.
+    fn deltas(&self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()>;
 
     /// For how many of `n_touched` clusters to ask for deltas at a time. Changes the time and the
     /// memory, never the sums.
     fn clusters_per_delta(&self, _n_touched: usize) -> usize {
         batch_clusters(rayon::current_num_threads())
     }
+
+    /// The same for an update, which adds the parts to the sums at once.
+    fn clusters_per_update(&self, n_touched: usize) -> usize {
+        self.clusters_per_delta(n_touched)
+    }
+
+    /// Gives back what the present run holds, which goes no further; what was kept stays.
+    fn rest(&mut self) {}
 
     /// Keeps labels and similarities of the run that has ended as the best so far.
     fn keep(&mut self) -> Result<()>;

@@ -22,7 +22,7 @@ use crate::assign::Postings;
 use crate::centroids::{Centroid, Centroids};
 use crate::error::{ErrorKind, Result};
 use crate::labels::Labels;
-use crate::update::{self, Changes, DeltaScratch, Sums, batch_clusters};
+use crate::update::{self, Changes, Delta, DeltaScratch, Sums, batch_clusters};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 
 /// The silhouettes of documents, and their means. See [`silhouette`].
@@ -133,8 +133,11 @@ impl Means {
         let mut sums = Sums::new(n_clusters);
         sums.count(&touched);
         let mut centroids = Centroids::new(rows.n_terms(), vec![Centroid::default(); n_clusters]);
-        let delta = |clusters| Ok(changes.delta(clusters, rows, &weights, &scratch));
-        sums.apply(&touched, &[], &mut centroids, batch_clusters(rayon::current_num_threads()), delta)?;
+        let deltas = |clusters, take: &mut dyn FnMut(Delta)| {
+            take(changes.delta(clusters, rows, &weights, &scratch));
+            Ok(())
+        };
+        sums.apply(&touched, &[], &mut centroids, batch_clusters(rayon::current_num_threads()), deltas)?;
         let sizes: Vec<f64> = sums.n_members().iter().map(|&size| f64::from(size)).collect();
         let lengths = sums.lengths().iter().zip(&sizes).map(|(length, size)| length / size).collect();
         let mut postings = Postings::default();

@@ -22,7 +22,7 @@ pub(super) fn forecast_bytes(
     let (finding, held) = params.starts_forecast(rows, grid.as_slice().len());
     // That of a fit grows with the number of clusters; its seeds are those of the tree.
     let forecast = params.memory_forecast(rows);
-    let fit = forecast.documents + forecast.centroids + forecast.strategy;
+    let fit = forecast.documents + forecast.iterating();
     // Sums, centroids and posting lists of all clusters, labels before and after, and a row of
     // similarities per thread; beside the result of the fit.
     let entries = (rows.nnz() as u64).min(most as u64 * rows.n_terms() as u64);

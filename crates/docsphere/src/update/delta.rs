@@ -10,7 +10,8 @@
 //! order. If few moved, their entries are sorted.
 //!
 //! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta;
-//! `8.125 * n_terms` per thread for the scratch; 12 bytes per moved document during grouping.
+//! `8.125 * n_terms` per thread for the scratch; 4 bytes per document that joined or left a
+//! cluster, and 48 more while they are grouped.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -56,17 +57,35 @@ impl Change {
             .collect();
         concatenated(&found)
     }
+}
+
+/// A document that joined or left a cluster which is known from elsewhere: the number of the
+/// document, which is below 2^30, twice; plus one if it joined.
+#[derive(Clone, Copy)]
+struct Move(u32);
+
+impl Move {
+    fn of(change: &Change) -> Self {
+        Move(change.doc << 1 | u32::from(change.joined))
+    }
+
+    fn doc(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    fn has_joined(self) -> bool {
+        self.0 & 1 == 1
+    }
 
     /// The entries that it adds to the sum of the cluster.
     fn entries<'a>(
-        &self,
+        self,
         rows: &'a UnitRows<'_>,
         weights: &'a RowWeights<'_>,
     ) -> impl Iterator<Item = (u32, i64)> + 'a {
-        let (doc, joined) = (self.doc as usize, self.joined);
-        rows.row(doc).iter().map(move |(term, x)| {
-            let value = weights.fixed(doc, f64::from(x));
-            (term, if joined { value } else { -value })
+        rows.row(self.doc()).iter().map(move |(term, x)| {
+            let value = weights.fixed(self.doc(), f64::from(x));
+            (term, if self.has_joined() { value } else { -value })
         })
     }
 }
@@ -87,14 +106,14 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
-    /// The cluster of these changes, which are all of one.
-    fn by(changes: &[Change], weights: &RowWeights<'_>) -> Self {
-        let member = |change: &Change| match change.joined {
-            _ if weights.weight(change.doc as usize) == 0.0 => 0,
+    /// A cluster and its moves.
+    fn by(cluster: u32, moves: &[Move], weights: &RowWeights<'_>) -> Self {
+        let member = |one: &Move| match one.has_joined() {
+            _ if weights.weight(one.doc()) == 0.0 => 0,
             true => 1,
             false => -1,
         };
-        Touched { cluster: changes[0].cluster, members: changes.iter().map(member).sum() }
+        Touched { cluster, members: moves.iter().map(member).sum() }
     }
 
     /// Adds the touched clusters of another set of documents; both lists ascend by cluster.
@@ -131,9 +150,22 @@ fn merged<T>(a: Vec<T>, b: Vec<T>, cluster: impl Fn(&T) -> u32, join: impl Fn(T,
 #[derive(Default)]
 pub(crate) struct Changes {
     /// Ascending by cluster, then by document.
-    list: Vec<Change>,
-    /// The changes of each cluster that has some.
-    groups: Vec<Range<usize>>,
+    moves: Vec<Move>,
+    /// The clusters that have some.
+    groups: Vec<Group>,
+}
+
+/// The moves of a cluster.
+struct Group {
+    cluster: u32,
+    range: Range<u32>,
+}
+
+impl Group {
+    /// Its moves among all.
+    fn of<'a>(&self, moves: &'a [Move]) -> &'a [Move] {
+        &moves[self.range.start as usize..self.range.end as usize]
+    }
 }
 
 /// Changes per task of finding out where clusters begin.
@@ -142,49 +174,58 @@ const TASK_CHANGES: usize = 1 << 13;
 impl Changes {
     /// The moves from one set of labels to the next, and the clusters that they touch.
     pub(crate) fn between(before: &[u32], after: &[u32], weights: &RowWeights<'_>) -> (Self, Vec<Touched>) {
-        let changes = Changes::of(by_cluster(Change::between(before, after)));
+        let changes = Changes::of(&by_cluster(Change::between(before, after)));
         let touched = changes.touched(weights);
         (changes, touched)
     }
 
     /// Adds moves; returns the clusters that they touch.
     pub(crate) fn add(&mut self, more: Vec<Change>, weights: &RowWeights<'_>) -> Vec<Touched> {
-        let more = Changes::of(sorted(more));
-        let touched = more.touched(weights);
-        *self = if self.list.is_empty() {
-            more
-        } else {
-            let mut list = std::mem::take(&mut self.list);
-            list.extend(more.list);
-            Changes::of(sorted(list))
-        };
+        let mut more = sorted(more);
+        let touched = Changes::of(&more).touched(weights);
+        more.extend(self.list());
+        *self = Changes::of(&sorted(more));
         touched
     }
 
     /// Changes that are sorted.
-    fn of(list: Vec<Change>) -> Self {
+    fn of(list: &[Change]) -> Self {
         let is_same = |a: &Change, b: &Change| a.cluster == b.cluster;
-        let groups = |task: usize| -> Vec<Range<usize>> {
-            let range = task_range(&list, task, TASK_CHANGES, is_same);
+        let groups = |task: usize| -> Vec<Group> {
+            let range = task_range(list, task, TASK_CHANGES, is_same);
             let mut end = range.start;
             let groups = list[range].chunk_by(is_same).map(|group| {
                 end += group.len();
-                end - group.len()..end
+                // Fits: a shard has at most 2^30 documents.
+                Group { cluster: group[0].cluster, range: (end - group.len()) as u32..end as u32 }
             });
             groups.collect()
         };
-        let groups: Vec<Vec<Range<usize>>> =
-            (0..n_tasks(&list, TASK_CHANGES)).into_par_iter().map(groups).collect();
-        Changes { groups: groups.into_iter().flatten().collect(), list }
+        let groups: Vec<Vec<Group>> = (0..n_tasks(list, TASK_CHANGES)).into_par_iter().map(groups).collect();
+        let moves = list.par_iter().with_min_len(TASK_CHANGES).map(Move::of).collect();
+        Changes { groups: groups.into_iter().flatten().collect(), moves }
+    }
+
+    /// All changes.
+    fn list(&self) -> impl Iterator<Item = Change> {
+        self.groups.iter().flat_map(|group| {
+            let change = |one: &Move| Change {
+                cluster: group.cluster,
+                doc: one.doc() as u32,
+                joined: one.has_joined(),
+            };
+            group.of(&self.moves).iter().map(change)
+        })
     }
 
     fn touched(&self, weights: &RowWeights<'_>) -> Vec<Touched> {
-        self.groups.par_iter().map(|group| Touched::by(&self.list[group.clone()], weights)).collect()
+        let touched = |group: &Group| Touched::by(group.cluster, group.of(&self.moves), weights);
+        self.groups.par_iter().map(touched).collect()
     }
 
     /// The documents that moved; twice if they left a cluster and joined another.
     pub(crate) fn docs(&self) -> impl Iterator<Item = u32> {
-        self.list.iter().map(|change| change.doc)
+        self.moves.iter().map(|one| one.doc() as u32)
     }
 
     /// The resulting changes of the sums of these clusters.
@@ -195,10 +236,10 @@ impl Changes {
         weights: &RowWeights<'_>,
         scratch: &DeltaScratch,
     ) -> Delta {
-        let cluster = |group: &Range<usize>| self.list[group.start].cluster;
-        let from = self.groups.partition_point(|group| cluster(group) < *clusters.start());
-        let to = self.groups.partition_point(|group| cluster(group) <= *clusters.end());
-        let part = |group: &Range<usize>| ClusterDelta::of(rows, weights, &self.list[group.clone()], scratch);
+        let from = self.groups.partition_point(|group| group.cluster < *clusters.start());
+        let to = self.groups.partition_point(|group| group.cluster <= *clusters.end());
+        let part =
+            |group: &Group| ClusterDelta::of(rows, weights, group.cluster, group.of(&self.moves), scratch);
         Delta { clusters: self.groups[from..to].par_iter().with_max_len(1).map(part).collect() }
     }
 }
@@ -256,21 +297,18 @@ impl Delta {
         };
         self.clusters = pairs.into_par_iter().with_max_len(1).map(sum).collect();
     }
-
-    /// The sum of the deltas of several sets of documents.
-    pub(crate) fn sum(parts: Vec<Delta>) -> Delta {
-        let add = |mut sum: Delta, part| {
-            sum.add(part);
-            sum
-        };
-        parts.into_par_iter().with_max_len(1).reduce(Delta::default, add)
-    }
 }
 
 impl ClusterDelta {
-    fn of(rows: &UnitRows<'_>, weights: &RowWeights<'_>, changes: &[Change], scratch: &DeltaScratch) -> Self {
-        let n_entries: usize = changes.iter().map(|change| rows.row(change.doc as usize).nnz()).sum();
-        let entries = changes.iter().flat_map(|change| change.entries(rows, weights));
+    fn of(
+        rows: &UnitRows<'_>,
+        weights: &RowWeights<'_>,
+        cluster: u32,
+        moves: &[Move],
+        scratch: &DeltaScratch,
+    ) -> Self {
+        let n_entries: usize = moves.iter().map(|one| rows.row(one.doc()).nnz()).sum();
+        let entries = moves.iter().flat_map(|one| one.entries(rows, weights));
         let (mut terms, mut values) = (Vec::new(), Vec::new());
         let mut keep = |term: u32, value: i64| {
             if value != 0 {
@@ -301,7 +339,6 @@ impl ClusterDelta {
                 }
             });
         }
-        let cluster = changes[0].cluster;
         ClusterDelta { cluster, terms: terms.into(), values: values.into() }
     }
 

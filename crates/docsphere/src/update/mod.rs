@@ -17,8 +17,22 @@ pub(crate) use sums::{Shape, Sums, batch_clusters};
 /// for those of the [clusters that are updated together](batch_clusters), and a dense row per
 /// thread.
 pub(crate) fn most_bytes(entries: u64, together: u64, n_clusters: u64, n_terms: u64, n_threads: u64) -> u64 {
-    let together = together.min(entries);
-    16 * entries + 24 * together + 160 * n_clusters + (8 * n_terms + n_terms / 8) * n_threads
+    resting_bytes(entries, n_clusters, n_terms, n_threads) + 24 * together.min(entries)
+}
+
+/// Upper bound on the memory of centroids and their sums, and of the scratch that stays.
+pub(crate) fn resting_bytes(entries: u64, n_clusters: u64, n_terms: u64, n_threads: u64) -> u64 {
+    16 * entries + 160 * n_clusters + (8 * n_terms + n_terms / 8) * n_threads
+}
+
+/// Upper bound on what an update needs beside [`resting_bytes`] if parts of a delta come one after
+/// the other, each with so many entries.
+///
+/// All touched sums may have terms of their own until their centroids follow, a batch of
+/// `together` entries at a time; or the lengths of `batch` entries are found in copies. Each thread
+/// adds two vectors, which it first makes too long.
+pub(crate) fn parts_bytes(entries: u64, together: u64, batch: u64, part: u64, row: u64) -> u64 {
+    (4 * entries + 8 * together).max(12 * batch) + 12 * part + 72 * row
 }
 
 /// Labels to centroids, without refills: for tests of other stages.
@@ -46,8 +60,11 @@ impl Follower {
         let (changes, touched) = Changes::between(&self.summed, labels, &weights);
         self.summed.copy_from_slice(labels);
         self.sums.count(&touched);
-        let delta = |clusters| Ok(changes.delta(clusters, rows, &weights, &self.scratch));
-        self.sums.apply(&touched, &[], centroids, batch_clusters(1), delta).expect("nothing can fail here")
+        let deltas = |clusters, take: &mut dyn FnMut(Delta)| {
+            take(changes.delta(clusters, rows, &weights, &self.scratch));
+            Ok(())
+        };
+        self.sums.apply(&touched, &[], centroids, batch_clusters(1), deltas).expect("nothing can fail here")
     }
 }
 

@@ -4,7 +4,8 @@
 //! touched.
 //!
 //! **Cost.** Time: the entries of the touched sums and of the delta. Memory: 12 bytes per entry,
-//! shared terms included; 4 bytes per cluster.
+//! shared terms included; 4 bytes per cluster. While touched sums differ from their centroids, the
+//! two share no terms: 4 bytes per entry of these clusters.
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -48,14 +49,6 @@ struct Sum {
     values: Box<[i64]>,
 }
 
-/// An updated sum.
-struct Updated {
-    cluster: usize,
-    sum: Sum,
-    /// Its direction and the distance to the old centroid; `None` if the members cancel out.
-    centroid: Option<(Centroid, Option<Moved>)>,
-}
-
 impl Sums {
     pub(crate) fn new(n_clusters: usize) -> Self {
         Sums::with_shape(Shape::Mean, n_clusters)
@@ -93,18 +86,23 @@ impl Sums {
         &self,
         touched: &[Touched],
         batch: usize,
-        mut delta: impl FnMut(RangeInclusive<u32>) -> Result<Delta>,
+        mut deltas: impl FnMut(RangeInclusive<u32>, &mut dyn FnMut(Delta)) -> Result<()>,
     ) -> Result<Vec<f64>> {
         let mut lengths = self.lengths();
         for batch in touched.chunks(batch) {
-            let delta = delta(batch[0].cluster..=batch[batch.len() - 1].cluster)?;
-            let length = |part: ClusterDelta| {
-                let cluster = part.cluster as usize;
-                (cluster, self.list[cluster].plus(part).length() / ONE)
-            };
-            let found: Vec<(usize, f64)> =
-                delta.clusters.into_par_iter().with_max_len(1).map(length).collect();
-            found.into_iter().for_each(|(cluster, length)| lengths[cluster] = length);
+            let mut sums: Vec<(usize, Option<Sum>)> =
+                batch.iter().map(|touched| (touched.cluster as usize, None)).collect();
+            deltas(batch[0].cluster..=batch[batch.len() - 1].cluster, &mut |delta| {
+                let places = places_of(delta, sums.iter_mut(), |sum| sum.0);
+                places.into_par_iter().with_max_len(1).for_each(|((cluster, sum), part)| {
+                    *sum = Some(sum.as_ref().unwrap_or(&self.list[*cluster]).plus(part));
+                });
+            })?;
+            let length = |(cluster, sum): (usize, Option<Sum>)| (cluster, sum.map(|sum| sum.length() / ONE));
+            let found: Vec<(usize, Option<f64>)> = sums.into_par_iter().with_max_len(1).map(length).collect();
+            for (cluster, length) in found {
+                lengths[cluster] = length.unwrap_or(lengths[cluster]);
+            }
         }
         Ok(lengths)
     }
@@ -160,46 +158,28 @@ impl Sums {
     /// stays where it was. The clusters in `given`, to which documents were given otherwise than by
     /// an assignment, count as changed even if their centroids do not: these documents are new.
     ///
-    /// Works in batches of clusters, so that old and new sums coexist only for a few of them:
-    /// `delta` returns the changes for a range of clusters, with up to `batch` touched ones. Only
-    /// the clusters in `touched`, which ascend, change.
+    /// Works in batches of clusters, so that deltas are there only for a few of them: `deltas` gives
+    /// the changes for a range of clusters, with up to `batch` touched ones, in parts that add up to
+    /// them. Only the clusters in `touched`, which ascend, change.
     pub(crate) fn apply(
         &mut self,
         touched: &[Touched],
         given: &[u32],
         centroids: &mut Centroids,
         batch: usize,
-        mut delta: impl FnMut(RangeInclusive<u32>) -> Result<Delta>,
+        mut deltas: impl FnMut(RangeInclusive<u32>, &mut dyn FnMut(Delta)) -> Result<()>,
     ) -> Result<Movement> {
         let mut movement = Movement::none(centroids.n_clusters());
         for batch in touched.chunks(batch) {
-            let delta = delta(batch[0].cluster..=batch[batch.len() - 1].cluster)?;
-            let before = &*centroids;
-            let updated: Vec<Updated> = delta
-                .clusters
-                .into_par_iter()
-                .with_max_len(1)
-                .map(|part| {
-                    let cluster = part.cluster as usize;
-                    let sum = self.list[cluster].plus(part);
-                    let centroid = sum.to_centroid(self.shape).map(|centroid| {
-                        let moved = Moved::between(before.get(cluster), &centroid);
-                        (centroid, moved)
-                    });
-                    Updated { cluster, sum, centroid }
-                })
-                .collect();
-            let mut replaced = Vec::with_capacity(updated.len());
-            for Updated { cluster, sum, centroid } in updated {
-                let mut before = None;
-                if let Some((centroid, Some(moved))) = centroid.filter(|_| self.n_members[cluster] > 0) {
-                    movement.record(cluster, moved);
-                    before = Some(centroids.set(cluster, centroid));
-                }
-                replaced.push((std::mem::replace(&mut self.list[cluster], sum), before));
+            let list = &mut self.list;
+            deltas(batch[0].cluster..=batch[batch.len() - 1].cluster, &mut |delta| {
+                let places = places_of(delta, list.iter_mut().enumerate(), |place| place.0);
+                // Old sums are freed one by one, on all threads.
+                places.into_par_iter().with_max_len(1).for_each(|((_, sum), part)| *sum = sum.plus(part));
+            })?;
+            for few in batch.chunks(batch_clusters(rayon::current_num_threads())) {
+                self.direct(few, centroids, &mut movement);
             }
-            // Freed on all threads, too.
-            replaced.into_par_iter().for_each(drop);
         }
         for (cluster, _) in self.n_members.iter().enumerate().filter(|&(_, &n)| n == 0) {
             if let Some(moved) = Moved::between(centroids.get(cluster), &Centroid::default()) {
@@ -215,6 +195,59 @@ impl Sums {
         movement.sort();
         Ok(movement)
     }
+}
+
+impl Sums {
+    /// Moves the centroids of some clusters to the directions of their sums.
+    fn direct(&mut self, touched: &[Touched], centroids: &mut Centroids, movement: &mut Movement) {
+        let (before, n_members, shape) = (&*centroids, &self.n_members, self.shape);
+        let clusters = touched.iter().map(|touched| touched.cluster as usize);
+        let sums = at(self.list.iter_mut().enumerate(), clusters, |place| place.0);
+        let updated: Vec<Option<(usize, Centroid, Moved)>> = sums
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|(cluster, sum)| {
+                // Without it, the members cancel out.
+                let centroid = sum.to_centroid(shape).filter(|_| n_members[cluster] > 0)?;
+                let before = before.get(cluster);
+                let moved = Moved::between(before, &centroid);
+                if moved.is_none() && sum.terms == before.terms {
+                    // They may have been others in between.
+                    sum.terms = Arc::clone(&before.terms);
+                }
+                Some((cluster, centroid, moved?))
+            })
+            .collect();
+        let mut replaced = Vec::with_capacity(updated.len());
+        for (cluster, centroid, moved) in updated.into_iter().flatten() {
+            movement.record(cluster, moved);
+            replaced.push(centroids.set(cluster, centroid));
+        }
+        // Freed on all threads, too.
+        replaced.into_par_iter().for_each(drop);
+    }
+}
+
+/// Those items of a list, ascending by cluster, that are of these clusters, which ascend.
+fn at<T>(
+    list: impl Iterator<Item = T>,
+    clusters: impl Iterator<Item = usize>,
+    cluster_of: impl Fn(&T) -> usize,
+) -> Vec<T> {
+    let mut clusters = clusters.peekable();
+    list.filter(|item| clusters.next_if_eq(&cluster_of(item)).is_some()).collect()
+}
+
+/// The parts of a delta, each with the item of its cluster.
+fn places_of<T>(
+    delta: Delta,
+    list: impl Iterator<Item = T>,
+    cluster_of: impl Fn(&T) -> usize,
+) -> Vec<(T, ClusterDelta)> {
+    let clusters: Vec<usize> = delta.clusters.iter().map(|part| part.cluster as usize).collect();
+    let found = at(list, clusters.into_iter(), cluster_of);
+    debug_assert_eq!(found.len(), delta.clusters.len(), "every part has its place");
+    found.into_iter().zip(delta.clusters).collect()
 }
 
 /// The clusters of each group.
@@ -316,8 +349,11 @@ mod tests {
                     let mut changes = Changes::default();
                     let touched = changes.add(step, &weights);
                     sums.count(&touched);
-                    let delta = |clusters| Ok(changes.delta(clusters, &rows, &weights, &scratch));
-                    sums.apply(&touched, &[], &mut centroids, batch_clusters(1), delta).unwrap();
+                    let deltas = |clusters, take: &mut dyn FnMut(Delta)| {
+                        take(changes.delta(clusters, &rows, &weights, &scratch));
+                        Ok(())
+                    };
+                    sums.apply(&touched, &[], &mut centroids, batch_clusters(1), deltas).unwrap();
                 }
                 (sums.list, sums.n_members)
             };

@@ -3,6 +3,7 @@
 use super::chunk_rows::ChunkTerms;
 use super::counting::ChunkCounts;
 use super::document_ids::{Ids, IdsWriter};
+use super::rows::{MAX_ROWS, check_size};
 use super::spill::{Place, SpillFiles};
 use crate::error::Result;
 use crate::memory::MemoryLimit;
@@ -65,6 +66,8 @@ impl KeptCounts {
     pub(super) fn push(&mut self, chunk: ChunkCounts, files: Option<&SpillFiles>) -> Result<()> {
         let ChunkCounts { ids, rows, place, letters, languages, nnz, longest_row, .. } = chunk;
         self.n_documents += ids.len() as u64;
+        // Now, and not once all are read, which takes hours.
+        check_size("the number of rows", self.n_documents, MAX_ROWS)?;
         self.nnz += nnz as u64;
         self.longest_row = self.longest_row.max(longest_row);
         self.largest_chunk = self.largest_chunk.max(nnz);
@@ -101,5 +104,29 @@ impl KeptCounts {
             KeptIds::File(writer) => writer.finish()?,
         };
         Ok((self.chunks, ids))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::vectors::Vectorizer;
+
+    #[test]
+    fn more_documents_than_allowed_are_refused_while_they_are_counted() {
+        let mut counted = Vectorizer::new().count_texts(&["a cat", "a dog"], 1).unwrap();
+        let counts = &mut counted.counts;
+        assert_eq!(counts.n_documents, 2);
+        counts.n_documents = MAX_ROWS - 1;
+        let chunk = || {
+            let mut chunk = ChunkCounts::default();
+            chunk.ids = ["one".to_owned()].into_iter().collect();
+            chunk
+        };
+        counts.push(chunk(), None).unwrap();
+        let error = counts.push(chunk(), None).unwrap_err();
+        let ErrorKind::TooLarge { what, limit, got } = *error.kind() else { panic!("{error}") };
+        assert_eq!((what, limit, got), ("the number of rows", 1 << 30, (1 << 30) + 1));
     }
 }

@@ -444,8 +444,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::rows::Row;
-    use super::super::rows::rows_of_lists as rows;
+    use super::super::rows::{MAX_ROWS, Row};
+    use super::super::unit::rows_of_lists as rows;
     use super::*;
 
     fn several_blocks() -> UnitRows<'static> {
@@ -475,6 +475,38 @@ mod tests {
             prop_assert_eq!((found.as_sparse(), found.zero_rows()), (rows.as_sparse(), rows.zero_rows()));
             prop_assert_eq!(found.as_sparse().memory_bytes(), 0);
         }
+    }
+
+    /// Files full of holes, since nothing of them is read but the header.
+    #[test]
+    fn more_rows_than_allowed_are_refused_with_numbers_and_none_is_read() {
+        let home = tempfile::tempdir().unwrap();
+        for (n_rows, begin) in [
+            (MAX_ROWS + 1, "the number of rows is 1073741825, the limit is 1073741824"),
+            // So many are allowed; they are read then, and are not there.
+            (MAX_ROWS, "malformed file of rows: expected rows 0 to 65536 as they were written"),
+        ] {
+            let shape = Shape::new(n_rows, 5, 0).unwrap();
+            let path = home.path().join("rows");
+            fs::write(&path, shape.header()).unwrap();
+            fs::File::options().write(true).open(&path).unwrap().set_len(shape.end).unwrap();
+            let error = UnitRows::open_mapped(&path).unwrap_err().to_string();
+            assert!(error.contains(begin), "{error}");
+        }
+        let refused = OpenRowsWriter::new(tempfile::tempfile().unwrap(), MAX_ROWS as usize + 1, 5, 0);
+        assert!(matches!(refused.err().unwrap().kind(), ErrorKind::TooLarge { limit: MAX_ROWS, .. }));
+    }
+
+    /// Offsets have 64 bits: so many nonzeros are no matter of what a file may say.
+    #[test]
+    fn places_of_arrays_have_64_bits() {
+        let shape = Shape::new(MAX_ROWS, 1 << 28, 1 << 40).unwrap();
+        assert_eq!(shape.terms, 4096 + 8 * (MAX_ROWS + 512));
+        assert_eq!(shape.values - shape.terms, 4 << 40);
+        assert_eq!(Shape::bytes(shape.values, 1 << 40, 4).end, shape.checksums);
+        let read = Shape::read(&shape.header(), shape.end).unwrap();
+        assert_eq!(read, shape);
+        assert_eq!(Shape::new(MAX_ROWS, 1 << 28, 1 << 62), None, "more than a file can have");
     }
 
     #[test]

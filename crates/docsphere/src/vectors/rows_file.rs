@@ -263,7 +263,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::rows::rows_of_lists as rows;
+    use super::super::unit::rows_of_lists as rows;
     use super::*;
 
     proptest! {

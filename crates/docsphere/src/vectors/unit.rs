@@ -313,6 +313,18 @@ impl<'a> From<SparseRows<'a>> for UnitRows<'a> {
     }
 }
 
+/// Unit rows of lists of terms and values, for tests.
+#[cfg(test)]
+pub(super) fn rows_of_lists(n_terms: usize, rows: &[Vec<(u32, f32)>]) -> UnitRows<'static> {
+    let (mut offsets, mut terms, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    for row in rows {
+        terms.extend(row.iter().map(|entry| entry.0));
+        values.extend(row.iter().map(|entry| entry.1));
+        offsets.push(terms.len() as u64);
+    }
+    SparseRows::from_parts(n_terms, offsets, terms, values).unwrap().into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

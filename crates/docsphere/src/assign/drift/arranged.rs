@@ -7,7 +7,9 @@
 //! Scanning only bounds similarities, so each entry is packed: the rank of its term, and its value
 //! rounded up ([`Packing`]). Exact similarities read the rows themselves.
 //!
-//! **Cost.** 4 bytes per nonzero, 8 per row (12 from 2^32 nonzeros on) and 8 per term.
+//! **Cost.** 4 bytes per nonzero, 8 per row (12 from 2^32 nonzeros on) and 8 per term. Those per
+//! nonzero, most of what `drift` holds of documents, and those per row are in scratch files if the
+//! rows are in a file.
 //! Arranging reads the rows once; it is repeated only after many documents have moved.
 
 use std::path::Path;
@@ -15,10 +17,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::entries::Entries;
 use super::offsets::Offsets;
 use super::positions::Positions;
 use crate::error::Result;
+use crate::mapping::Spillable;
 use crate::simd::{GREATEST, Packed, Packing};
 use crate::vectors::{UNIT_TOLERANCE, UnitRows};
 
@@ -54,10 +56,10 @@ pub(super) struct Arranged {
     /// Which arrangement of which rows this is; 0 for none.
     number: u64,
     /// The document at each position.
-    docs: Vec<u32>,
+    docs: Spillable<u32>,
     offsets: Offsets,
     /// Ranks and values, in the ascending order of the terms themselves.
-    entries: Entries,
+    entries: Spillable<u32>,
     packing: Packing,
 }
 
@@ -74,10 +76,10 @@ impl Arranged {
         docs: Vec<u32>,
         folder: Option<&Path>,
     ) -> Result<Self> {
-        let offsets = Offsets::new(&docs, |doc| rows.row(doc as usize).nnz());
+        let offsets = Offsets::new(&docs, |doc| rows.row(doc as usize).nnz(), folder)?;
         const { assert!(1.0 + UNIT_TOLERANCE <= GREATEST, "every value of a unit row can be packed") };
         let packing = Packing::for_terms(rows.n_terms());
-        let mut entries = Entries::new(offsets.n_entries(), folder)?;
+        let mut entries = Spillable::zeros(offsets.n_entries(), folder)?;
         let mut tasks = Vec::new();
         let mut left = &mut entries[..];
         for (task, docs) in docs.chunks(TASK_ROWS).enumerate() {
@@ -97,7 +99,7 @@ impl Arranged {
                 }
             }
         });
-        Ok(Arranged { number, docs, offsets, entries, packing })
+        Ok(Arranged { number, docs: Spillable::new(docs, folder)?, offsets, entries, packing })
     }
 
     /// The document at each position.
@@ -117,7 +119,7 @@ impl Arranged {
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&self.docs[..]) + self.offsets.memory_bytes() + self.entries.memory_bytes()
+        self.docs.memory_bytes() + self.offsets.memory_bytes() + self.entries.memory_bytes()
     }
 }
 

@@ -53,8 +53,8 @@
 use rayon::prelude::*;
 
 use super::arranged::TermRanks;
-use crate::assign::Sizes;
 use crate::assign::term_ranges::TermRanges;
+use crate::assign::{N_FREQUENT, Sizes};
 use crate::centroids::{Centroids, MAX_CLUSTERS};
 use crate::simd::{self, Line, Lookup, Packed, TILE};
 use crate::vectors::Row;
@@ -67,7 +67,8 @@ pub(super) const UNITS: f64 = 65_000.0;
 const MIN_SHARE: usize = 48;
 
 /// Table rows have 16-bit numbers; further terms go into lists.
-const MAX_TABLE_ROWS: usize = 1 << 16;
+const MAX_TABLE_ROWS: usize = N_FREQUENT;
+const _: () = assert!(MAX_TABLE_ROWS == 1 << 16);
 
 /// A term has a table row for groups if at least one group in `MIN_GROUP_SHARE` has an entry.
 const MIN_GROUP_SHARE: usize = 8;
@@ -127,6 +128,11 @@ impl Default for Term {
 
 /// With fewer columns there are no groups.
 const GROUPED_FROM: usize = 3 * TILE;
+
+/// A term has a table row if so many of these columns have an entry.
+fn least_of_table(n_columns: usize) -> u32 {
+    (n_columns / MIN_SHARE).max(2) as u32
+}
 
 /// Number of columns per group; 0 for no groups.
 fn group_len(n_columns: usize) -> usize {
@@ -226,7 +232,7 @@ impl Columns {
     /// have a row.
     fn number_rows(&mut self, ranks: &TermRanks) -> Vec<u32> {
         let n_groups = self.n_columns.checked_div(self.group_len);
-        let least = (self.n_columns / MIN_SHARE).max(2) as u32;
+        let least = least_of_table(self.n_columns);
         let least_of_groups =
             n_groups.map_or(u32::MAX, |n_groups| (n_groups / MIN_GROUP_SHARE).max(2) as u32);
         let by_term = &self.by_term;
@@ -425,17 +431,31 @@ impl Columns {
 
 /// Upper bound on the memory of columns of all centroids, except for the part per term.
 pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
-    let entries = sizes.entries();
+    let (entries, n_clusters) = (sizes.entries(), sizes.n_clusters);
     // Tables of columns and of groups, and the postings of all other entries.
-    let table = (MIN_SHARE as u64 * entries).min(MAX_TABLE_ROWS as u64 * sizes.n_clusters);
-    let groups = MIN_GROUP_SHARE as u64 * entries;
+    let n_rows = sizes.n_terms.min(MAX_TABLE_ROWS as u64);
+    let n_tiles = n_clusters.div_ceil(TILE as u64);
+    let table = (MIN_SHARE as u64 * entries).min(n_rows * TILE as u64 * n_tiles);
+    let groups = (MIN_GROUP_SHARE as u64 * entries).min(n_rows * TILE as u64 * most_group_tiles(n_clusters));
+    if sizes.given_entries > 0 {
+        return table + groups + 4 * entries;
+    }
     // Whatever they are, centroids of the rows have a term at most as often as there are rows with
-    // it.
-    let by_rows = |share: usize| match sizes.given_entries {
-        0 => sizes.spread.table_bytes(sizes.n_clusters, share as u64),
-        _ => u64::MAX,
-    };
-    table.min(by_rows(MIN_SHARE)) + groups.min(by_rows(MIN_GROUP_SHARE)) + 4 * entries
+    // it. Rows are given out in the order of these frequencies: so a term without one is either in
+    // few columns, or it is none of the most frequent.
+    let by_rows = |share: usize| sizes.spread.table_bytes(n_clusters, share as u64);
+    let postings = sizes.spread.beside_table(n_clusters, least_of_table(n_clusters as usize) as u64);
+    table.min(by_rows(MIN_SHARE)) + groups.min(by_rows(MIN_GROUP_SHARE)) + 4 * postings.min(entries)
+}
+
+/// The most tiles of groups for so many columns or fewer.
+fn most_group_tiles(n_columns: u64) -> u64 {
+    // With more columns they only grow, except where groups become longer.
+    let few = [1024, 8192].into_iter().filter(|&few| few < n_columns);
+    few.chain([n_columns])
+        .map(|n| n.div_ceil(TILE as u64).div_ceil(group_len(n as usize).max(1) as u64))
+        .max()
+        .unwrap_or(0)
 }
 
 /// The same for columns of at most `n_columns` of the centroids, without groups.

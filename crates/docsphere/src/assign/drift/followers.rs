@@ -43,7 +43,7 @@ pub(super) struct Scratch {
     pub(super) batches: Pool<Batch>,
     /// The number of the last arrangement of any block.
     arrangement: AtomicU64,
-    /// Whose disk takes the arranged rows, if they are not in memory.
+    /// Whose disk takes arranged rows and states, if they are not in memory.
     folder: Option<PathBuf>,
 }
 
@@ -54,6 +54,11 @@ impl Scratch {
 
     pub(super) fn folder(&self) -> Option<PathBuf> {
         self.folder.clone()
+    }
+
+    /// Whether memory is short: rows are in a file.
+    pub(super) fn is_short(&self) -> bool {
+        self.folder.is_some()
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -79,7 +84,9 @@ impl Followers {
         let docs = (0..step.rows.n_rows() as u32).into_par_iter().with_min_len(TASK_DOCS);
         let docs: Vec<u32> = docs.filter(|&doc| step.rows.row(doc as usize).nnz() > 0).collect();
         let label = |position: usize| labels[docs[position] as usize];
-        self.states = States::unknown(docs.len(), label, step.iteration);
+        // Free the old states before the new ones are allocated.
+        self.states = States::default();
+        self.states = States::unknown(docs.len(), label, step.iteration, self.scratch.folder.as_deref())?;
         // Free the old rows before the new ones are allocated.
         self.arranged = Arranged::default();
         self.n_moved = docs.len();
@@ -162,7 +169,7 @@ impl Followers {
     /// Writes every document's label and its similarity to its own centroid.
     pub(super) fn write(&self, assignment: &mut Assignment, positions: &mut Positions) {
         self.arranged.find(positions, assignment.labels.len());
-        let slots = assignment.labels.par_iter_mut().zip(&mut assignment.similarities);
+        let slots = assignment.labels.par_iter_mut().zip(&mut assignment.similarities[..]);
         slots.enumerate().with_min_len(TASK_DOCS).for_each(|(doc, (label, similarity))| {
             *similarity = 0.0;
             let position = positions.of(doc);

@@ -126,6 +126,11 @@ impl Front {
         self.kept_now = false;
     }
 
+    /// Gives back the first columns, which are those of this step.
+    pub(super) fn rest(&mut self) {
+        self.firsts = Default::default();
+    }
+
     /// The centroids in the order of the columns.
     pub(super) fn ranking(&self) -> Arc<Ranking> {
         Arc::clone(&self.ranking)

@@ -58,7 +58,8 @@
 //! centroid.
 //!
 //! **Cost.** Memory: 4 bytes per nonzero and 8 per document for the arranged rows (12 from 2^32
-//! nonzeros in a block on), 17 per document for its state; for each document of the largest block 8
+//! nonzeros in a block on), 17 per document for its state (all of these in scratch files if the rows
+//! are in a file); for each document of the largest block 8
 //! for its position and for members of clusters, and 16 while documents are chosen and scanned; 8
 //! bytes per term, and 4 per term and thread; 181 per cluster, most of it for the growths of 32
 //! iterations; a byte per entry of the centroids for their directories; 20 per cluster and thread
@@ -78,7 +79,6 @@ mod batch;
 mod columns;
 mod comparer;
 mod directory;
-mod entries;
 mod followers;
 mod front;
 mod growth;
@@ -289,6 +289,10 @@ impl Assigner for Drift {
         let followers = &mut self.blocks[step.block];
         followers.iteration = self.iteration;
         followers.write(assignment, &mut self.positions);
+        if step.n_blocks_left() == 1 && self.scratch.is_short() {
+            // Memory is short, and an update needs some.
+            self.front.rest();
+        }
         clock.lap(|phases| &mut phases.write);
         let phases = clock.phases;
         Ok(Assigned {
@@ -321,20 +325,29 @@ impl Assigner for Drift {
 /// Upper bound on the strategy's memory, from "Cost" above: both halves, and the scratch of each
 /// thread.
 pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
-    let Sizes { n_rows, nnz, n_terms, n_clusters, n_threads, shard_rows, is_mapped, .. } = *sizes;
+    let Sizes { n_rows, nnz, n_terms, n_clusters, shard_rows, is_mapped, .. } = *sizes;
     let offset = if nnz > u64::from(u32::MAX) { 8 } else { 4 };
-    let followers = if is_mapped { 0 } else { 4 * nnz } + (4 + offset + 17) * n_rows;
+    // What is in scratch files is made in memory, one block at a time, and moved about there.
+    let followers =
+        if is_mapped { 2 * (4 + offset + 17) * shard_rows } else { 4 * nnz + (4 + offset + 17) * n_rows };
     let scratch = (4 + 4 + 16) * shard_rows;
-    // All centroids twice. With several blocks, a quarter of the tiles or less stays beside them.
+    // All centroids once more. With several blocks, a quarter of the tiles or less stays beside
+    // them.
     let few = Sizes { n_clusters: n_clusters / 4 + TILE as u64, ..*sizes };
     let of_few = if is_mapped { columns::most_bytes(&few) + 16 * n_terms } else { 0 };
-    let columns = 2 * columns::most_bytes(sizes) + of_few;
+    let columns = columns::most_bytes(sizes) + of_few;
+    followers + scratch + columns + resting_bytes(sizes)
+}
+
+/// What of it is held between two passes, if memory is short.
+pub(super) fn resting_bytes(sizes: &Sizes) -> u64 {
+    let Sizes { n_terms, n_clusters, n_threads, .. } = *sizes;
     // Ranks, and the lookups of two sets of columns, of which one is being built; bits of terms.
-    let front = 57 * n_terms + 181 * n_clusters + sizes.entries() + columns;
+    let front = 57 * n_terms + 181 * n_clusters + sizes.entries() + columns::most_bytes(sizes);
     // An expanded centroid, counts and cuts by cluster, and a batch of documents.
     let by_thread =
         4 * n_terms + 20 * n_clusters + batch::most_bytes(sizes, look::SCAN_DOCS, look::SCAN_TERMS);
-    followers + scratch + front + n_threads * by_thread
+    front + n_threads * by_thread
 }
 
 /// Splits the documents: those that scan only a few tiles get small columns of their own. Each part
@@ -425,10 +438,7 @@ mod tests {
         let ends = starts[1..].iter().copied().chain([rows.n_rows()]);
         let blocks: Vec<UnitRows<'_>> =
             starts.iter().zip(ends).map(|(&start, end)| rows.part(start..end)).collect();
-        let none = |rows: &UnitRows<'_>| Assignment {
-            labels: vec![Assignment::NO_LABEL; rows.n_rows()],
-            similarities: vec![0.0; rows.n_rows()],
-        };
+        let none = |rows: &UnitRows<'_>| Assignment::none(rows.n_rows(), None).unwrap();
         let mut assignments: Vec<Assignment> = blocks.iter().map(none).collect();
 
         let mut follower = Follower::new(rows.n_rows(), n_clusters);
@@ -452,10 +462,10 @@ mod tests {
             }
             let is_kept = drift.front.n_changed_since_kept(&whole).is_some_and(|n_changed| n_changed > 0);
             n_kept += usize::from(is_kept);
-            let labels = assignments.iter().flat_map(|found| &found.labels);
-            assert!(labels.eq(&expected.labels), "{what}, iteration {n_iterations}");
-            let similarities = assignments.iter().flat_map(|found| &found.similarities);
-            assert!(similarities.eq(&expected.similarities), "{what}, iteration {n_iterations}");
+            let labels = assignments.iter().flat_map(|found| &found.labels[..]);
+            assert!(labels.eq(&expected.labels[..]), "{what}, iteration {n_iterations}");
+            let similarities = assignments.iter().flat_map(|found| &found.similarities[..]);
+            assert!(similarities.eq(&expected.similarities[..]), "{what}, iteration {n_iterations}");
             let moved = follower.update(rows, &expected.labels, &mut centroids);
             if moved.changed().is_empty() {
                 return n_kept;

@@ -1,40 +1,49 @@
 //! Where each row begins among the entries of all.
 //!
-//! **Cost.** 4 bytes per row; 8 if there are 2^32 entries or more.
+//! **Cost.** 4 bytes per row; 8 if there are 2^32 entries or more. In memory, or in a scratch file.
 
 use std::ops::Range;
+use std::path::Path;
 
 use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::mapping::Spillable;
 
 /// Rows per task.
 const TASK_ROWS: usize = 4096;
 
 /// See the [module](self). The start of each row, and the end of the last.
 pub(super) enum Offsets {
-    Short(Vec<u32>),
-    Long(Vec<u64>),
+    Short(Spillable<u32>),
+    Long(Spillable<u64>),
 }
 
 impl Default for Offsets {
     fn default() -> Self {
-        Offsets::Short(vec![0])
+        Offsets::Short(vec![0].into())
     }
 }
 
 impl Offsets {
-    /// The rows of these documents, which have so many entries, one after the other.
-    pub(super) fn new(docs: &[u32], nnz: impl Fn(u32) -> usize + Sync) -> Self {
+    /// The rows of these documents, which have so many entries, one after the other. In memory, or
+    /// on the disk of a folder.
+    pub(super) fn new(
+        docs: &[u32],
+        nnz: impl Fn(u32) -> usize + Sync,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
         let n_entries = |docs: &[u32]| docs.iter().map(|&doc| nnz(doc)).sum();
         let mut starts: Vec<usize> = docs.par_chunks(TASK_ROWS).map(n_entries).collect();
         let mut end = 0;
         for start in &mut starts {
             end += std::mem::replace(start, end);
         }
-        if u32::try_from(end).is_ok() {
-            Offsets::Short(filled(docs, &starts, nnz, |offset| offset as u32))
+        Ok(if u32::try_from(end).is_ok() {
+            Offsets::Short(Spillable::new(filled(docs, &starts, nnz, |offset| offset as u32), folder)?)
         } else {
-            Offsets::Long(filled(docs, &starts, nnz, |offset| offset as u64))
-        }
+            Offsets::Long(Spillable::new(filled(docs, &starts, nnz, |offset| offset as u64), folder)?)
+        })
     }
 
     #[inline]
@@ -55,8 +64,8 @@ impl Offsets {
 
     pub(super) fn memory_bytes(&self) -> usize {
         match self {
-            Offsets::Short(offsets) => size_of_val(&offsets[..]),
-            Offsets::Long(offsets) => size_of_val(&offsets[..]),
+            Offsets::Short(offsets) => offsets.memory_bytes(),
+            Offsets::Long(offsets) => offsets.memory_bytes(),
         }
     }
 }
@@ -87,7 +96,7 @@ mod tests {
     fn offsets_beyond_32_bits_are_long() {
         let docs: Vec<u32> = (0..2 * TASK_ROWS as u32 + 3).collect();
         for nnz in [0, 3, 1 << 20] {
-            let offsets = Offsets::new(&docs, |doc| nnz + doc as usize % 2);
+            let offsets = Offsets::new(&docs, |doc| nnz + doc as usize % 2, None).unwrap();
             let mut end = 0;
             for (row, &doc) in docs.iter().enumerate() {
                 let start = end;
@@ -97,6 +106,6 @@ mod tests {
             assert_eq!(offsets.n_entries(), end);
             assert_eq!(matches!(offsets, Offsets::Long(_)), end > u32::MAX as usize, "{end}");
         }
-        assert_eq!(Offsets::default().n_entries(), Offsets::new(&[], |_| 1).n_entries());
+        assert_eq!(Offsets::default().n_entries(), Offsets::new(&[], |_| 1, None).unwrap().n_entries());
     }
 }

@@ -3,11 +3,15 @@
 //! Atomic, since documents are processed by cluster and by batch, in parallel; no two tasks of a
 //! stage share a document.
 //!
-//! **Cost.** 17 bytes per document.
+//! **Cost.** 17 bytes per document: in memory, or in scratch files if the rows are in a file.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::mapping::Spillable;
 
 /// Documents per task of copying.
 const TASK_DOCS: usize = 1 << 13;
@@ -15,15 +19,15 @@ const TASK_DOCS: usize = 1 << 13;
 /// See the [module](self).
 #[derive(Default)]
 pub(super) struct States {
-    labels: Vec<AtomicU32>,
+    labels: Spillable<AtomicU32>,
     /// The similarity to the own centroid, as bits; minus infinity if that is empty or the
     /// similarity is unknown; 0 without a label.
-    own: Vec<AtomicU64>,
+    own: Spillable<AtomicU64>,
     /// Upper bound on the similarity to any other centroid as of some iteration, as bits. Never
     /// below 0.
-    other: Vec<AtomicU32>,
+    other: Spillable<AtomicU32>,
     /// That iteration, modulo 256.
-    made: Vec<AtomicU8>,
+    made: Spillable<AtomicU8>,
 }
 
 /// A list with one item per document, made on all threads.
@@ -32,14 +36,21 @@ fn each<T: Send>(n_docs: usize, item: impl Fn(usize) -> T + Sync + Send) -> Vec<
 }
 
 impl States {
-    /// A state with labels only; the first bounds are made in this iteration.
-    pub(super) fn unknown(n_docs: usize, label: impl Fn(usize) -> u32 + Sync, iteration: usize) -> Self {
-        States {
-            labels: each(n_docs, |position| AtomicU32::new(label(position))),
-            own: each(n_docs, |_| AtomicU64::new(f64::NEG_INFINITY.to_bits())),
-            other: each(n_docs, |_| AtomicU32::new(f32::INFINITY.to_bits())),
-            made: each(n_docs, |_| AtomicU8::new((iteration as u8).wrapping_sub(1))),
-        }
+    /// A state with labels only; the first bounds are made in this iteration. In memory, or on the
+    /// disk of a folder.
+    pub(super) fn unknown(
+        n_docs: usize,
+        label: impl Fn(usize) -> u32 + Sync,
+        iteration: usize,
+        folder: Option<&Path>,
+    ) -> Result<Self> {
+        let made = (iteration as u8).wrapping_sub(1);
+        Ok(States {
+            labels: Spillable::new(each(n_docs, |position| AtomicU32::new(label(position))), folder)?,
+            own: Spillable::new(each(n_docs, |_| AtomicU64::new(f64::NEG_INFINITY.to_bits())), folder)?,
+            other: Spillable::new(each(n_docs, |_| AtomicU32::new(f32::INFINITY.to_bits())), folder)?,
+            made: Spillable::new(each(n_docs, |_| AtomicU8::new(made)), folder)?,
+        })
     }
 
     pub(super) fn n_docs(&self) -> usize {
@@ -90,13 +101,17 @@ impl States {
     pub(super) fn permute(&mut self, from: &[u32]) {
         let n_docs = from.len();
         let old = |position: usize| from[position] as usize;
-        self.labels = each(n_docs, |position| AtomicU32::new(self.labels[old(position)].load(Relaxed)));
-        self.own = each(n_docs, |position| AtomicU64::new(self.own[old(position)].load(Relaxed)));
-        self.other = each(n_docs, |position| AtomicU32::new(self.other[old(position)].load(Relaxed)));
-        self.made = each(n_docs, |position| AtomicU8::new(self.made[old(position)].load(Relaxed)));
+        let States { labels, own, other, made } = self;
+        labels.replace(each(n_docs, |position| AtomicU32::new(labels[old(position)].load(Relaxed))));
+        own.replace(each(n_docs, |position| AtomicU64::new(own[old(position)].load(Relaxed))));
+        other.replace(each(n_docs, |position| AtomicU32::new(other[old(position)].load(Relaxed))));
+        made.replace(each(n_docs, |position| AtomicU8::new(made[old(position)].load(Relaxed))));
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        (4 + 8 + 4 + 1) * self.labels.len()
+        self.labels.memory_bytes()
+            + self.own.memory_bytes()
+            + self.other.memory_bytes()
+            + self.made.memory_bytes()
     }
 }

@@ -43,6 +43,7 @@ impl Driver<'_> {
     pub(super) fn cut(&mut self, n_clusters: &[usize]) -> Result<Starts> {
         let small = self.small_seeds(0)?;
         let run = self.small_clusters(0, small)?;
+        self.shards.rest();
         let cuts = cut(&run.sums, &run.centroids, n_clusters, ALL_PAIRS);
         self.tell(&Event::Seeding { done: TOTAL, total: TOTAL })?;
         let cuts = n_clusters.iter().copied().zip(cuts).collect();
@@ -53,6 +54,8 @@ impl Driver<'_> {
     fn merged_again(&mut self, number: usize, small: Centroids) -> Result<Centroids> {
         let (k, n_terms) = (self.params.n_clusters, self.facts.n_terms);
         let run = self.small_clusters(number, small)?;
+        // Merges need no documents.
+        self.shards.rest();
         let mut list = merged(&run.sums, &run.centroids, k, &mut self.seeding_phases);
         // Fewer small clusters than clusters: the others start empty.
         list.resize(k, Centroid::default());

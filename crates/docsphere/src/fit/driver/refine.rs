@@ -40,7 +40,8 @@ impl Driver<'_> {
         for pass in 1..=PASSES {
             let record = self.iteration(&mut run)?;
             let is_still = record.moved_docs * STILL_SHARE < self.facts.n_usable as u64;
-            let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break();
+            let asked_to_stop = self.observer.observe(&Event::Iteration(&record)).is_break()
+                | std::mem::take(&mut self.asked_to_stop);
             run.history.iterations.push(record);
             if asked_to_stop || pass == PASSES || (is_still && pass > 1) {
                 break;

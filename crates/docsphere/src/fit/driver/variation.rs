@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::fit::run::Varied;
 use crate::record::{IterationRecord, StopReason};
 use crate::shards::{Contest, Contested, Rule};
-use crate::update::Touched;
+use crate::update::{Delta, Touched};
 
 /// First variation goes on as long as an iteration with it gains this share of the objective.
 const VARIATION_GAIN: f64 = 1e-3;
@@ -48,8 +48,8 @@ impl Driver<'_> {
     /// Moves documents if the objective gains by it.
     pub(super) fn vary(&mut self, run: &mut Run) -> Result<()> {
         let batch = self.shards.clusters_per_delta(run.pending.len());
-        let delta = |clusters| self.shards.delta(clusters);
-        let sizes = run.sums.lengths_after(&run.pending, batch, delta)?;
+        let deltas = |clusters, take: &mut dyn FnMut(Delta)| self.shards.deltas(clusters, take);
+        let sizes = run.sums.lengths_after(&run.pending, batch, deltas)?;
         self.contest(run, &Contest { rule: Rule::FirstVariation, sizes })
     }
 

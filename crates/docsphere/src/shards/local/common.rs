@@ -5,8 +5,9 @@
 use std::time::Instant;
 
 use super::{LocalShard, ShardSettings};
-use crate::assign::{self, Assigner, ShardStep, Step};
+use crate::assign::{self, Assigner, PassedSoFar, ShardStep, Step};
 use crate::error::Result;
+use crate::fail_points::fail_point;
 use crate::shards::Passed;
 use crate::update::DeltaScratch;
 use crate::vectors::UnitRows;
@@ -46,12 +47,19 @@ impl<'a> Common<'a> {
         self.assigner.begin(&ShardStep::new(step, rows, &[]).of_block(0, shards.len()), unsettled_docs)?;
         let seconds = start.elapsed().as_secs_f64();
         let mut all: Option<Passed> = None;
-        let mut next = 0;
+        let (mut next, n_shards) = (0, shards.len());
         for shard in shards {
             // While this shard is passed, the rows of the next one come into memory.
             next += shard.rows.n_rows();
             rows.will_need(next..rows.n_rows().min(next + shard.rows.n_rows()));
             let mut passed = shard.pass(&mut *self.assigner, step)?;
+            if rows.is_mapped() {
+                fail_point("rows passed");
+            }
+            if n_shards > 1 {
+                let nnz = rows.as_sparse().offsets()[next] - rows.as_sparse().offsets()[0];
+                step.passed(PassedSoFar { n_docs: next as u64, nnz });
+            }
             match &mut all {
                 // It tells of all blocks so far.
                 Some(all) => {
