@@ -184,7 +184,7 @@ paper:
 		--k $(PAPER_K) --runs $(PAPER_RUNS) --cap $(PAPER_CAP) --out $(PAPER_OUT) $(PAPER_OPTIONS)
 	@echo "tables and figure: $(PAPER_OUT)"
 
-FUZZ_TARGETS ?= checkpoint encodings files html json mail office parquet sheet table texts
+FUZZ_TARGETS ?= checkpoint encodings files fits html json mail matrix model office parquet requests result rows sheet table texts words
 FUZZ_SECONDS ?= 60
 
 # Without a sanitizer, which would need unstable Rust. All code is safe but the vector kernels and
@@ -193,7 +193,8 @@ fuzz:
 	@cargo fuzz --version > /dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz: cargo install --locked cargo-fuzz"; exit 1; }
 	cargo run --quiet --manifest-path fuzz/Cargo.toml --example seeds -- fuzz
 	for target in $(FUZZ_TARGETS); do \
-		cargo fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
+		mkdir -p fuzz/seeds/$$target; \
+		cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
 	done
 
 # Labelled corpora, JSON Lines with "text" and "label". More options side by side:
