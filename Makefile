@@ -18,6 +18,8 @@
 #                PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
 # make fuzz      the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz);
 #                FUZZ_SECONDS=3600 for longer
+# make deny      licences, duplicate and banned crates, and sources of dependencies (needs: cargo
+#                install cargo-deny)
 # make quality   agreement with labels beside scikit-learn: QUALITY_CORPORA="a.jsonl b.jsonl.zst"
 # make memory    the peak memory of a run over a million rows (Linux)
 
@@ -44,7 +46,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz quality memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz deny quality memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
@@ -196,6 +198,11 @@ fuzz:
 		mkdir -p fuzz/seeds/$$target; \
 		cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
 	done
+
+# Not a part of make test: cargo-deny takes minutes to build. No network: the lock files say it all.
+deny:
+	@cargo deny --version > /dev/null 2>&1 || { echo "make deny needs cargo-deny: cargo install --locked cargo-deny"; exit 1; }
+	cargo deny --offline check licenses bans sources
 
 # Labelled corpora, JSON Lines with "text" and "label". More options side by side:
 # QUALITY_OPTIONS='--try="--fine 20"'.

@@ -80,7 +80,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "model", run: models::run, seeds: models::seeds, n_changes: 100 },
     Target { name: "parquet", run: parquet::run, seeds: parquet::seeds, n_changes: 60 },
     Target { name: "requests", run: requests::run, seeds: requests::seeds, n_changes: 100 },
-    Target { name: "result", run: results::run, seeds: results::seeds, n_changes: 25 },
+    Target { name: "result", run: results::run, seeds: results::seeds, n_changes: 10 },
     Target { name: "rows", run: rows::run, seeds: rows::seeds, n_changes: 60 },
     Target { name: "texts", run: texts::run, seeds: texts::seeds, n_changes: 40 },
     Target { name: "words", run: words::run, seeds: words::seeds, n_changes: 400 },

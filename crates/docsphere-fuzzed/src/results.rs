@@ -1,7 +1,8 @@
 //! Bytes to one file of a result whose other files are as they should be: what reads results (the
 //! report, the server, edits, tables, comparisons) gives an error or goes on, and never panics.
 //!
-//! The first byte says which file it is.
+//! The first byte says which file it is, and what reads it: one thing at a time, since pages and
+//! tables take longer than all readers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,6 +40,8 @@ const FILES: [&str; 14] = [
 /// A sweep of two numbers, one of which is recommended.
 const SWEEP: &str = include_str!("sweep.json");
 
+const PAGE: PageLimits = PageLimits { max_chars: 20, max_bytes: 1 << 20 };
+
 /// Points that are sent.
 const MAX_POINTS: usize = 100;
 
@@ -54,15 +57,25 @@ static SAMPLE: LazyLock<BTreeMap<String, Vec<u8>>> = LazyLock::new(|| {
     fs::read_dir(folder.path()).expect("a folder").map(|entry| read(entry.expect("an entry"))).collect()
 });
 
-/// Reads the result in every way, with the file that the first byte names replaced by the rest.
+/// What reads a result, after each file was read by itself.
+const USES: [fn(&Path, &Path, &MemoryLimit); 4] = [show, tabulate, edit, compare];
+
+/// Reads the result with the file that the first byte names replaced by the rest.
 pub fn run(data: &[u8], folder: &Path) {
     let Some((&which, content)) = data.split_first() else { return };
-    let name = FILES[usize::from(which) % FILES.len()];
-    read_all(name, content, folder);
+    let which = usize::from(which);
+    let (name, go_on) = (FILES[which % FILES.len()], USES[which / FILES.len() % USES.len()]);
+    let out = folder.join("result");
+    let read = |content: &[u8]| {
+        sample_with(name, content, &out);
+        read_files(&out, &MemoryLimit::default());
+        go_on(&out, folder, &MemoryLimit::default());
+    };
+    read(content);
     if name.ends_with(".docsphere")
         && let Some(resealed) = resealed(content)
     {
-        read_all(name, &resealed, folder);
+        read(&resealed);
     }
 }
 
@@ -81,30 +94,24 @@ fn sample_with(name: &str, content: &[u8], out: &Path) {
     crate::file(out, name, content);
 }
 
-fn read_all(name: &str, content: &[u8], folder: &Path) {
-    let out = folder.join("result");
-    sample_with(name, content, &out);
-    let limit = &MemoryLimit::default();
-    read_files(&out, limit);
-    if let Ok(mut stored) = StoredPage::read(&out, limit) {
-        let _ = stored.map_picture();
-        for served in [false, true] {
-            let _ = stored.page().render(PageLimits { max_chars: 20, max_bytes: 1 << 20 }, served);
-        }
-        let n_clusters = stored.clusters().clusters.len();
-        if let Some(points) = stored.take_points() {
-            let _ = points.to_message(n_clusters, MAX_POINTS);
-            let bins = points.into_bins();
-            if let Ok(filter) = bins.filter(&[(0, vec![0, 1]), (1, vec![0])]) {
-                let _ = filter.passes(0);
-            }
+/// As the report and the server do.
+fn show(out: &Path, _folder: &Path, limit: &MemoryLimit) {
+    let Ok(mut stored) = StoredPage::read(out, limit) else { return };
+    let _ = stored.map_picture();
+    let _ = stored.page().render(PAGE, true);
+    let n_clusters = stored.clusters().clusters.len();
+    if let Some(points) = stored.take_points() {
+        let _ = points.to_message(n_clusters, MAX_POINTS);
+        let bins = points.into_bins();
+        if let Ok(filter) = bins.filter(&[(0, vec![0, 1]), (1, vec![0])]) {
+            let _ = filter.passes(0);
         }
     }
-    let table = folder.join("table.csv");
-    let _ = write_table(&out, &table, TableFormat::Csv, limit);
-    let _ = kept_values(&out, "kind", limit);
-    edit(&out, limit);
-    compare(&out, folder, limit);
+}
+
+fn tabulate(out: &Path, folder: &Path, limit: &MemoryLimit) {
+    let _ = write_table(out, &folder.join("table.csv"), TableFormat::Csv, limit);
+    let _ = kept_values(out, "kind", limit);
 }
 
 /// Every file by itself: what is read is the same when it is written and read again.
@@ -149,7 +156,7 @@ fn read_files(out: &Path, limit: &MemoryLimit) {
 }
 
 /// Applies the edits of the result.
-fn edit(out: &Path, limit: &MemoryLimit) {
+fn edit(out: &Path, _folder: &Path, limit: &MemoryLimit) {
     let Ok(edits) = Edits::read(out, limit) else { return };
     let base = out.join(names::BASE);
     fs::create_dir_all(&base).expect("a folder");
@@ -163,7 +170,7 @@ fn edit(out: &Path, limit: &MemoryLimit) {
     for edit in &edits.edits {
         let _ = edits::apply(&base, out, &Edits { edits: vec![edit.clone()] }, limit);
     }
-    let _ = edits::derive(out, &edits, PageLimits { max_chars: 20, max_bytes: 1 << 20 }, limit);
+    let _ = edits::derive(out, &edits, PAGE, limit);
 }
 
 fn compare(out: &Path, folder: &Path, limit: &MemoryLimit) {
@@ -178,10 +185,10 @@ fn compare(out: &Path, folder: &Path, limit: &MemoryLimit) {
     }
 }
 
-/// Every file of the sample.
+/// Every file of the sample, for everything that reads it.
 pub fn seeds(_folder: &Path) -> Vec<Vec<u8>> {
-    let seed = |(which, name): (usize, &&str)| [&[which as u8][..], &SAMPLE[*name]].concat();
-    FILES.iter().enumerate().map(seed).collect()
+    let n_seeds = FILES.len() * USES.len();
+    (0..n_seeds).map(|which| [&[which as u8][..], &SAMPLE[FILES[which % FILES.len()]]].concat()).collect()
 }
 
 #[cfg(test)]
