@@ -18,6 +18,7 @@
 #                PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
 # make fuzz      the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz);
 #                FUZZ_SECONDS=3600 for longer
+# make faults    every command that writes, with every kind of fault at every operation on files
 # make deny      licences, duplicate and banned crates, and sources of dependencies (needs: cargo
 #                install cargo-deny)
 # make quality   agreement with labels beside scikit-learn: QUALITY_CORPORA="a.jsonl b.jsonl.zst"
@@ -46,7 +47,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz deny quality memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz faults deny quality memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
@@ -198,6 +199,9 @@ fuzz:
 		mkdir -p fuzz/seeds/$$target; \
 		cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
 	done
+
+faults:
+	DOCSPHERE_FAULTS=all cargo test --workspace $(FEATURES) --quiet --test tests faults::
 
 # Not a part of make test: cargo-deny takes minutes to build. No network: the lock files say it all.
 deny:

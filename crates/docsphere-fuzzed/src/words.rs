@@ -2,8 +2,9 @@
 //! and every step of the tokenizer must go on with any text.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
-use docsphere::{Hyphens, Ngrams, Segmentation, TextOptions, Tokenizer, TokenizerScratch, Unspaced};
+use docsphere::{Hyphens, Ngrams, Segmentation, TextOptions, Tokenizer, TokenizerScratch};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Reads bytes as a text, with other characters for those that are not UTF-8.
@@ -20,8 +21,7 @@ pub fn run(data: &[u8], _folder: &Path) {
     assert_eq!(plain, general, "{text:?}");
     let scikit = segments(text, Segmentation::SkLearn);
     assert!(scikit.iter().all(|word| word.chars().nth(1).is_some()), "{text:?}");
-    for options in options() {
-        let tokenizer = Tokenizer::new(&options).expect("options of this build");
+    for tokenizer in TOKENIZERS.iter() {
         let mut n_terms = 0;
         tokenizer.for_each_term(text, &mut TokenizerScratch::default(), |term| {
             assert!(!term.is_empty());
@@ -40,26 +40,33 @@ fn in_one_stretch(text: &str) -> String {
     format!("\u{e9}{NO_BREAK}{}", text.replace([' ', '\n'], NO_BREAK))
 }
 
-fn segments(text: &str, segmentation: Segmentation) -> Vec<&str> {
+/// One for each segmentation, which changes nothing else.
+static SEGMENTS: LazyLock<Vec<Tokenizer>> = LazyLock::new(|| {
     // Addresses end at some kinds of space only.
-    let options = TextOptions::default()
-        .segmentation(segmentation)
-        .unspaced(Unspaced::Bigrams)
-        .hyphens(Hyphens::Split)
-        .keep_urls(true);
-    let mut words = Vec::new();
-    Tokenizer::new(&options).expect("options of this build").for_each_segment(text, |word| words.push(word));
-    words
-}
+    let options = TextOptions::default().hyphens(Hyphens::Split).keep_urls(true);
+    let of = |&segmentation: &Segmentation| made(options.clone().segmentation(segmentation));
+    Segmentation::ALL.iter().map(of).collect()
+});
 
 /// Options that take different ways.
-fn options() -> Vec<TextOptions> {
+static TOKENIZERS: LazyLock<Vec<Tokenizer>> = LazyLock::new(|| {
     let plain = TextOptions::default();
     vec![
-        plain.clone().keep_tags(true).hyphens(Hyphens::Whole).ngrams(Ngrams { lo: 1, hi: 3 }),
-        plain.clone().segmentation(Segmentation::SkLearn).keep_numbers(true).min_chars(1),
-        plain.segmentation(Segmentation::Unicode).keep_urls(true).lowercase(false),
+        made(plain.clone().keep_tags(true).hyphens(Hyphens::Whole).ngrams(Ngrams { lo: 1, hi: 3 })),
+        made(plain.clone().segmentation(Segmentation::SkLearn).keep_numbers(true).min_chars(1)),
+        made(plain.segmentation(Segmentation::Unicode).keep_urls(true).lowercase(false)),
     ]
+});
+
+fn made(options: TextOptions) -> Tokenizer {
+    Tokenizer::new(&options).expect("options of this build")
+}
+
+fn segments(text: &str, segmentation: Segmentation) -> Vec<&str> {
+    let tokenizer = SEGMENTS.iter().find(|tokenizer| tokenizer.options().segmentation == segmentation);
+    let mut words = Vec::new();
+    tokenizer.expect("one for each").for_each_segment(text, |word| words.push(word));
+    words
 }
 
 /// Texts of many kinds.
