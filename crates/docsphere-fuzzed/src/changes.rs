@@ -1,5 +1,5 @@
-//! Every target over its seeds, over what is kept in `fuzz/seeds`, and over changes of both that are
-//! always the same.
+//! Every target over its seeds, over what is kept in `fuzz/seeds`, and over changes of both that
+//! are always the same.
 
 /// Bytes that mean something in one format or another.
 const TOKENS: [&[u8]; 20] = [

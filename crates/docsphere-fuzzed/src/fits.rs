@@ -1,8 +1,8 @@
 //! Bytes to a matrix and options: every strategy, over any division into shards, on rows in memory
 //! and mapped, gives the bits of the reference.
 //!
-//! Values are few and small, so that a fuzzer finds ties, copies, empty rows and empty clusters, and
-//! negative values, soon; the last ones are very small and very large.
+//! Values are few and small, so that a fuzzer finds ties, copies, empty rows and empty clusters,
+//! and negative values, soon; the last ones are very small and very large.
 
 use std::path::Path;
 

@@ -4,7 +4,8 @@
 //! [`TARGETS`] lists them. A target is a function that takes bytes, and fails by a panic: because
 //! what it calls has panicked, or because two ways of doing the same have not given the same. The
 //! programs in `fuzz/` call it with what the fuzzer makes up; the test of this crate calls it with
-//! seeds, with inputs of the folder `fuzz/seeds`, and with changes of both that are always the same.
+//! seeds, with inputs of the folder `fuzz/seeds`, and with changes of both that are always the
+//! same.
 //!
 //! | target | from bytes | must hold |
 //! |---|---|---|

@@ -1,6 +1,6 @@
 //! Bytes to rows of documents, in both forms of the file: an error or rows, never a panic. Rows
-//! that are mapped and rows that are read into memory have the same bits, and are the same when they
-//! are written again.
+//! that are mapped and rows that are read into memory have the same bits, and are the same when
+//! they are written again.
 //!
 //! Checksums are set right first, so that what lies behind them is reached.
 
