@@ -1,5 +1,6 @@
 //! Bytes to what a client of `docsphere serve` may send: parameters are read or refused, whatever
-//! is searched for is an expression that SQLite takes, and no foreign name passes for this machine's.
+//! is searched for is an expression that SQLite takes, and no foreign name passes for this
+//! machine's.
 //!
 //! The files of the server are compiled here once more, since a program has no parts to call.
 
