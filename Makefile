@@ -19,6 +19,9 @@
 #                PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
 # make fuzz      the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz);
 #                FUZZ_SECONDS=3600 for longer
+# make faults    every command that writes, with every kind of fault at every operation on files
+# make deny      licences, duplicate and banned crates, and sources of dependencies (needs: cargo
+#                install cargo-deny)
 # make quality   agreement with labels beside scikit-learn: QUALITY_CORPORA="a.jsonl b.jsonl.zst"
 # make memory    the peak memory of a run over a million rows (Linux)
 
@@ -45,7 +48,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop kernels wheel installed python ray explorer page bench paper fuzz quality memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop kernels wheel installed python ray explorer page bench paper fuzz faults deny quality memory clean
 
 demo:
 	@echo "building the command first: some minutes, the first time"
@@ -190,7 +193,7 @@ paper:
 		--k $(PAPER_K) --runs $(PAPER_RUNS) --cap $(PAPER_CAP) --out $(PAPER_OUT) $(PAPER_OPTIONS)
 	@echo "tables and figure: $(PAPER_OUT)"
 
-FUZZ_TARGETS ?= checkpoint encodings files html json mail office parquet sheet table texts
+FUZZ_TARGETS ?= checkpoint encodings files fits html json mail matrix model office parquet requests result rows sheet table texts words
 FUZZ_SECONDS ?= 60
 
 # Without a sanitizer, which would need unstable Rust. All code is safe but the vector kernels and
@@ -199,8 +202,17 @@ fuzz:
 	@cargo fuzz --version > /dev/null 2>&1 || { echo "make fuzz needs cargo-fuzz: cargo install --locked cargo-fuzz"; exit 1; }
 	cargo run --quiet --manifest-path fuzz/Cargo.toml --example seeds -- fuzz
 	for target in $(FUZZ_TARGETS); do \
-		cargo fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
+		mkdir -p fuzz/seeds/$$target; \
+		cargo fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=16384 -rss_limit_mb=1024 -timeout=20 || exit 1; \
 	done
+
+faults:
+	DOCSPHERE_FAULTS=all cargo test --workspace $(FEATURES) --quiet --test tests faults::
+
+# Not a part of make test: cargo-deny takes minutes to build. No network: the lock files say it all.
+deny:
+	@cargo deny --version > /dev/null 2>&1 || { echo "make deny needs cargo-deny: cargo install --locked cargo-deny"; exit 1; }
+	cargo deny --offline check licenses bans sources
 
 # Labelled corpora, JSON Lines with "text" and "label". More options side by side:
 # QUALITY_OPTIONS='--try="--fine 20"'.

@@ -1,46 +1,21 @@
 //! Writes the seeds of every target into `corpus/<target>/` in the folder that is named.
 
 use std::fs;
-use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use docsphere::{Event, FitOptions};
-use docsphere_fuzz::{checkpoints, readers};
+use docsphere_fuzzed::{ScratchFile, TARGETS};
 
 fn main() {
     let root = PathBuf::from(std::env::args_os().nth(1).expect("the folder of the fuzz targets"));
-    let folder = |target: &str| {
-        let folder = root.join("corpus").join(target);
+    for target in TARGETS {
+        let folder = root.join("corpus").join(target.name);
         fs::create_dir_all(&folder).expect("a folder for seeds");
-        folder
-    };
-    checkpoint_seeds(&folder("checkpoint"));
-    parquet_seeds::write(&folder("parquet"));
-    docsphere_fuzz::texts::write_seeds(&folder("texts"));
-    for target in readers::TARGETS {
-        for (number, seed) in readers::seeds(target).iter().enumerate() {
-            fs::write(folder(target).join(format!("seed-{number:02}")), seed).expect("room for a seed");
+        let place = ScratchFile::new(target.name);
+        for (number, seed) in (target.seeds)(place.folder()).iter().enumerate() {
+            fs::write(folder.join(format!("seed-{number:02}")), seed).expect("room for a seed");
         }
     }
-}
-
-/// Checkpoints of one run, stopped after every number of iterations: with and without the best of
-/// earlier runs.
-fn checkpoint_seeds(folder: &Path) {
-    let rows = checkpoints::rows();
-    for n_iterations in 1.. {
-        let path = folder.join(format!("seed-{n_iterations:02}"));
-        let mut n_seen = 0;
-        let mut observer = |event: &Event<'_>| {
-            n_seen += usize::from(matches!(event, Event::Iteration(_)));
-            if n_seen >= n_iterations { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let options = FitOptions::default().observer(&mut observer).checkpoint(&path, 1_000);
-        checkpoints::params().check().expect("valid parameters").fit_with(&rows, options).expect("a run");
-        if n_seen < n_iterations {
-            break;
-        }
-    }
+    parquet_seeds::write(&root.join("corpus/parquet"));
 }
 
 /// Small files of every encoding, compression and version of pages.

@@ -20,10 +20,14 @@ const REFUSED: &str = "serve out --address 192.0.2.1";
 
 /// A result whose documents all have the word "the".
 fn with_many(n_documents: usize) -> Place {
+    of_many(n_documents, "--no-report")
+}
+
+fn of_many(n_documents: usize, options: &str) -> Place {
     let place = Place::new();
     let line = |i: usize| format!("the{} the cats and dogs of house{} sleep\n", i % 50, i % 7);
     place.write("many.txt", (0..n_documents).map(line).collect::<String>());
-    place.ok("cluster many.txt -k 2 --max-iter 2 -o out --index --no-report --quiet");
+    place.ok(&format!("cluster many.txt -k 2 --max-iter 2 -o out --index --quiet {options}"));
     place
 }
 
@@ -90,6 +94,70 @@ fn who_sends_nothing_or_too_slowly_is_dropped() {
     let _ = slow.shutdown(Shutdown::Both);
     drip.join().unwrap();
     assert_eq!(server.get("/").0, 200);
+    assert_eq!(server.stop("TERM"), Some(0));
+}
+
+/// Memory of a process that is in use, in KiB.
+#[cfg(target_os = "linux")]
+fn resident_kib(server: &Server) -> i64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Sends requests of every kind, some of them wrong, one after the other on each of a few
+/// connections at a time, while others take large answers byte by byte.
+#[cfg(target_os = "linux")]
+fn round_of_requests(server: &Server, n_clients: usize, n_requests: usize) {
+    const REQUESTS: [(&str, u16); 9] = [
+        ("/api/documents?q=the&page=500", 200),
+        ("/api/documents?q=house3", 200),
+        ("/api/documents?cluster=0&page=7", 200),
+        ("/api/documents/17", 200),
+        ("/api/hits?q=cats", 200),
+        ("/api/points", 200),
+        ("/", 200),
+        ("/api/documents?page=x", 400),
+        ("/nothing", 404),
+    ];
+    let slow: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut slow = connect(server);
+            slow.write_all(
+                format!("GET /api/points HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).as_bytes(),
+            )
+            .unwrap();
+            slow.read_exact(&mut [0]).unwrap();
+            slow
+        })
+        .collect();
+    thread::scope(|scope| {
+        for client in 0..n_clients {
+            scope.spawn(move || {
+                for number in 0..n_requests {
+                    let (path, expected) = REQUESTS[(client + number) % REQUESTS.len()];
+                    let (status, _) = server.get(path);
+                    assert_eq!(status, expected, "{path}");
+                }
+            });
+        }
+    });
+    drop(slow);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_flat_over_thousands_of_requests() {
+    const PER_REQUEST: i64 = 1024;
+    let place = of_many(12_000, "");
+    let mut server = Server::start(&place);
+    // Until then each thread has its buffers, and each connection to the index its pages.
+    round_of_requests(&server, 4, 400);
+    let before = resident_kib(&server);
+    let n_requests: i64 = 4 * 750;
+    round_of_requests(&server, 4, 750);
+    let grown = 1024 * (resident_kib(&server) - before);
+    assert!(grown < n_requests * PER_REQUEST, "{grown} bytes more after {n_requests} requests");
     assert_eq!(server.stop("TERM"), Some(0));
 }
 

@@ -25,6 +25,9 @@ mod explorer;
 mod errors;
 // Every format of documents and matrices, plain and compressed.
 mod formats;
+// A fault at every operation on files: devices that fail, full disks, processes that end.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod faults;
 // Texts that people read, against files in tests/golden; UPDATE_GOLDEN=1 writes them anew.
 mod golden;
 // Tables, encodings and pages as other programs write them.

@@ -22,9 +22,6 @@ mod documents;
 mod examples;
 /// The loop and its documented policies, as a caller sees them.
 mod fit;
-/// The fuzz targets of the readers, over their seeds and a few changes of them.
-#[cfg(all(feature = "mail", feature = "office"))]
-mod fuzzed_readers;
 /// Documents that come in slices, and clusters that are opened for them.
 mod growth;
 /// Rows in a mapped file.
@@ -39,11 +36,6 @@ mod overview;
 mod paper_claim;
 /// Facts that hold for all inputs.
 mod properties;
-/// What the fuzz targets do, in their own folder.
-#[cfg(all(feature = "mail", feature = "office"))]
-#[path = "../../../fuzz/src/readers.rs"]
-#[allow(unreachable_pub, reason = "there, it is a part of a library")]
-mod readers;
 /// The seeds that the index over documents draws, against the plain method.
 mod seeding;
 /// Results do not depend on the division into shards.

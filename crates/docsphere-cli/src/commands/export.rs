@@ -1,13 +1,12 @@
 //! `docsphere export`: parts of a result for other programs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, ensure};
 use docsphere::{Model, TermId, formats};
 use docsphere_result::{ErrorKind, StoredPage, TableFormat, term_name, write_table};
 
-use super::vectorize::lines;
+use super::vectorize::write_lines;
 use crate::args::UsageError;
 use crate::console::{People, tell};
 use crate::files::read_bytes;
@@ -146,7 +145,7 @@ impl Args {
         formats::write(folder.file(names::CENTROIDS), &centroids.to_sparse_rows())?;
         let names: Vec<String> =
             (0..centroids.n_terms()).map(|term| term_name(&model, TermId::new(term as u32))).collect();
-        fs::write(folder.file(names::VOCABULARY), lines(names.iter().map(String::as_str)))?;
+        write_lines(&folder.file(names::VOCABULARY), names.iter().map(String::as_str))?;
         folder.commit()?;
         Ok(People::new().line(format_args!(
             "{} over {} written to {}",

@@ -1,9 +1,9 @@
 //! `docsphere vectorize`: turns documents into a TF-IDF matrix for other programs.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use docsphere::formats;
 
 use crate::args::{InputArgs, TextArgs};
@@ -58,13 +58,13 @@ impl Args {
         if self.rows {
             loaded.rows.save_open(folder.file(docsphere_result::names::ROWS))?;
         }
-        fs::write(folder.file(names::IDS), lines(loaded.ids.iter()))?;
+        write_lines(&folder.file(names::IDS), loaded.ids.iter())?;
         match &loaded.source {
             Source::Documents { model, .. } => {
-                fs::write(folder.file(names::VOCABULARY), lines(model.vocabulary().iter()))?;
+                write_lines(&folder.file(names::VOCABULARY), model.vocabulary().iter())?;
             }
             Source::Matrix { term_names: Some(names) } => {
-                fs::write(folder.file(names::VOCABULARY), lines(names.iter().map(String::as_str)))?;
+                write_lines(&folder.file(names::VOCABULARY), names.iter().map(String::as_str))?;
             }
             Source::Matrix { term_names: None } => {}
         }
@@ -87,12 +87,13 @@ impl Args {
     }
 }
 
-/// One text per line. Line breaks within a text become spaces, so that line numbers stay right.
-pub(super) fn lines<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+/// Writes one text per line. Line breaks within a text become spaces, so that line numbers stay
+/// right.
+pub(super) fn write_lines<'a>(path: &Path, texts: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut all = String::new();
     for text in texts {
         all.push_str(&text.replace(['\n', '\r'], " "));
         all.push('\n');
     }
-    all
+    fs::write(path, all).with_context(|| format!("{}: cannot write", path.display()))
 }

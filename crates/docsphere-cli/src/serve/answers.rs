@@ -13,6 +13,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
+use super::asked::Question;
 use super::expression::{expression, first_word, is_single};
 use super::hits::Selection;
 use super::index::cannot_read;
@@ -43,18 +44,6 @@ pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Memory limit of SQLite for all queries together.
 const MEMORY_LIMIT_BYTES: i64 = 1 << 30;
-
-/// A search request.
-#[derive(Debug, Default, PartialEq)]
-pub(crate) struct Question {
-    /// Words that documents must contain; all documents if there are none.
-    pub(crate) words: String,
-    pub(crate) cluster: Option<i32>,
-    /// Page number, from 0.
-    pub(crate) page: usize,
-    /// Columns, and the bins of which a document must have one.
-    pub(crate) bins: Vec<(u32, Vec<u8>)>,
-}
 
 /// One page of the documents that match a request.
 #[derive(Debug, PartialEq, Serialize)]

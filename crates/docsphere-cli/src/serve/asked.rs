@@ -1,6 +1,17 @@
-//! The parameters of a request, as they were typed.
+//! The parameters of a request, as they were typed. The fuzz target `requests` compiles this file,
+//! too.
 
-use super::answers::Question;
+/// A search request.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Question {
+    /// Words that documents must contain; all documents if there are none.
+    pub(crate) words: String,
+    pub(crate) cluster: Option<i32>,
+    /// Page number, from 0.
+    pub(crate) page: usize,
+    /// Columns, and the bins of which a document must have one.
+    pub(crate) bins: Vec<(u32, Vec<u8>)>,
+}
 
 /// Names and values, in their order.
 pub(super) type Pairs = Vec<(String, String)>;

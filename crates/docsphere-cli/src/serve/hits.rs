@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use docsphere_result::{BinFilter, DocumentBins};
 
-use super::answers::{Documents, Hits, MAX_COUNTED, PAGE_DOCS, Question, Trouble};
+use super::answers::{Documents, Hits, MAX_COUNTED, PAGE_DOCS, Trouble};
+use super::asked::Question;
 use super::expression::{OPEN, expression};
 
 /// The greatest number of hits that are counted by cluster.

@@ -164,7 +164,8 @@ async fn guarded(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut response = if !served.hosts.allow(request.headers(), reached) {
+    let named = request.headers().get_all(header::HOST).iter().map(|host| host.to_str().ok());
+    let mut response = if !served.hosts.allow(named, reached) {
         let message = "this server does not answer to that name; ask by the name localhost or by the address of this machine, or allow the name: docsphere serve --host-name NAME";
         refusal(StatusCode::FORBIDDEN, message)
     } else if !request.body().is_end_stream() && !served.takes_body(&request) {

@@ -1,11 +1,58 @@
-//! The run whose checkpoints are the seeds, and which is continued from every checkpoint that
-//! loads.
+//! Bytes to a checkpoint, and a checkpoint that loads to the end of its run: an error or a result,
+//! never a panic.
 
-use docsphere::{Init, Params, SparseRows, SphericalKMeans, UnitRows};
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use docsphere::{
+    Checkpoint, Event, FitOptions, Init, Params, SparseRows, SphericalKMeans, Strategy, UnitRows,
+};
+
+/// Reads bytes as a checkpoint, as they are and with right checksums, and continues its run.
+pub fn run(data: &[u8], folder: &Path) {
+    load_and_continue(data, folder);
+    if let Some(resealed) = resealed(data) {
+        load_and_continue(&resealed, folder);
+    }
+}
+
+fn load_and_continue(bytes: &[u8], folder: &Path) {
+    let Ok(checkpoint) = Checkpoint::load(crate::file(folder, "run.checkpoint", bytes)) else { return };
+    let _ = checkpoint.n_iter();
+    let rows = rows();
+    let strategy = Strategy::ALL[bytes.len() % Strategy::ALL.len()];
+    let params = params().strategy(strategy).check().expect("valid parameters");
+    if let Ok(fit) = params.fit_with(&rows, FitOptions::default().resume(checkpoint)) {
+        assert_eq!(fit.labels.as_slice().len(), rows.n_rows());
+        let _ = fit.trace.total();
+    }
+}
+
+/// Checkpoints of one run, stopped after every number of iterations: with and without the best of
+/// earlier runs.
+pub fn seeds(folder: &Path) -> Vec<Vec<u8>> {
+    let (rows, path) = (rows(), folder.join("seed.checkpoint"));
+    let mut seeds = Vec::new();
+    for n_iterations in 1.. {
+        let mut n_seen = 0;
+        let mut observer = |event: &Event<'_>| {
+            n_seen += usize::from(matches!(event, Event::Iteration(_)));
+            if n_seen >= n_iterations { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = FitOptions::default().observer(&mut observer).checkpoint(&path, 1_000);
+        params().check().expect("valid parameters").fit_with(&rows, options).expect("a run");
+        if n_seen < n_iterations {
+            break;
+        }
+        seeds.push(fs::read(&path).expect("a checkpoint"));
+    }
+    seeds
+}
 
 /// A few short rows over a small vocabulary, one of them empty: seeds stay small, and the run takes
 /// several iterations.
-pub fn rows() -> UnitRows<'static> {
+fn rows() -> UnitRows<'static> {
     let mut state = 1_u32;
     let mut next = |below: u32| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -24,7 +71,7 @@ pub fn rows() -> UnitRows<'static> {
 }
 
 /// The options of the run.
-pub fn params() -> Params {
+fn params() -> Params {
     SphericalKMeans::params(4).seed(3).tol(0.0).n_init(3).init(Init::Random).max_iter(5).n_threads(1)
 }
 

@@ -1,6 +1,5 @@
 //! Bytes to documents, as the command reads files of other programs: an error or documents, never a
-//! panic. The targets call [`read`] with what the fuzzer makes up; `crates/docsphere/tests` calls
-//! it with the seeds and with changes of them that are always the same.
+//! panic.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,9 +9,6 @@ use std::path::Path;
 use docsphere::{Corpus, CorpusOptions, CorpusPiece, CorpusStats, Event, Html, Quote};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
-
-/// What can be read: each is a fuzz target.
-pub const TARGETS: [&str; 8] = ["encodings", "files", "html", "json", "mail", "office", "sheet", "table"];
 
 /// A few bytes may stand for many documents. When so many have been seen, or so many bytes of them,
 /// it is enough.

@@ -1,0 +1,2 @@
+#![no_main]
+docsphere_fuzz::target!("model");
