@@ -47,9 +47,9 @@ NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 .PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz quality memory clean
 
 demo:
-	@echo "building the command first: some minutes, the first time"
-	cargo run --release --package docsphere-cli -- demo
-	@echo "(the command is target/release/docsphere; cargo install --locked --path crates/docsphere-cli puts it where your shell finds it)"
+	@echo "building a small, unoptimised variant of the command first: a minute, the first time"
+	cargo run --locked --profile demo --package docsphere-cli --no-default-features -- demo
+	@echo "(for the whole command, at full speed: cargo install --locked --path crates/docsphere-cli)"
 
 # Environments are downloaded while cargo compiles. What follows waits for processes and browsers
 # more than it computes, so two parts run at a time.
