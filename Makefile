@@ -107,11 +107,11 @@ interop: $(PYTHON_READY)
 	$(PYTHON_VENV)/bin/python crates/docsphere/tests/sklearn_tfidf.py target/debug/examples/vectorize
 
 # With the profile of all other tests, which is optimised: a release build of everything would take
-# minutes more.
+# minutes more. With the features of the binaries above, whose dependencies it shares.
 wheel: $(PYTHON_READY)
 	$(BINARIES)
 	rm -rf target/wheels
-	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
+	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --features docsphere-cli/pdf,docsphere-cli/png --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
 
 installed: wheel
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
