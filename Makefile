@@ -20,6 +20,9 @@
 #                FUZZ_SECONDS=3600 for longer
 # make quality   agreement with labels beside scikit-learn: QUALITY_CORPORA="a.jsonl b.jsonl.zst"
 # make memory    the peak memory of a run over a million rows (Linux)
+# make site      the documentation as a site, with the references of Rust and Python, in target/site
+#                (needs: cargo install mdbook)
+# make dist      the packages of a release, each installed and tried; see packaging/packages.mk
 
 PYTHON ?= python3
 # For the Python package and for the comparisons with SciPy and scikit-learn.
@@ -44,7 +47,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz quality memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop wheel installed python ray explorer page bench paper fuzz quality memory site clean
 
 demo:
 	@echo "building a small, unoptimised variant of the command first: a minute, the first time"
@@ -117,8 +120,8 @@ installed: wheel
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
 
 python: installed
-	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python benchmarks/rivals.py
-	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python benchmarks/rivals.py
+	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python packaging benchmarks/rivals.py
+	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python packaging benchmarks/rivals.py
 	cd python && ../$(PYTHON_VENV)/bin/mypy --no-error-summary
 	$(PYTHON_VENV)/bin/python -m mypy.stubtest docsphere._docsphere --mypy-config-file python/pyproject.toml
 	cd python && SCIPY_ARRAY_API=1 DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere ../$(PYTHON_VENV)/bin/python -m pytest --quiet
@@ -214,6 +217,14 @@ quality: $(PYTHON_READY)
 memory:
 	cargo run --release --quiet --example memory
 
+site: installed
+	mdbook build docs
+	cargo doc --no-deps --package docsphere --all-features --quiet
+	cp -R target/doc target/site/rust
+	mkdir target/site/python && cd target/site/python && ../../../$(PYTHON_VENV)/bin/python -m pydoc -w docsphere
+
 clean:
 	cargo clean
-	rm -rf $(PYTHON_VENV) $(NODE_VENV) explorer/node_modules explorer/dist
+	rm -rf $(PYTHON_VENV) $(NODE_VENV) $(DIST_VENV) explorer/node_modules explorer/dist
+
+include packaging/packages.mk
