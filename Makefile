@@ -24,6 +24,9 @@
 #                install cargo-deny)
 # make quality   agreement with labels beside scikit-learn: QUALITY_CORPORA="a.jsonl b.jsonl.zst"
 # make memory    the peak memory of a run over a million rows (Linux)
+# make site      the documentation as a site, with the references of Rust and Python, in target/site
+#                (needs: cargo install mdbook)
+# make dist      the packages of a release, each installed and tried; see packaging/packages.mk
 
 PYTHON ?= python3
 # For the Python package and for the comparisons with SciPy and scikit-learn.
@@ -48,12 +51,12 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop kernels wheel installed python ray explorer page bench paper fuzz faults deny quality memory clean
+.PHONY: demo test rust environments check test-long lint doc unit interop kernels wheel installed python ray explorer page bench paper fuzz faults deny quality memory site clean
 
 demo:
-	@echo "building the command first: some minutes, the first time"
-	cargo run --release --package docsphere-cli -- demo
-	@echo "(the command is target/release/docsphere; cargo install --locked --path crates/docsphere-cli puts it where your shell finds it)"
+	@echo "building a small, unoptimised variant of the command first: a minute, the first time"
+	cargo run --locked --profile demo --package docsphere-cli --no-default-features -- demo
+	@echo "(for the whole command, at full speed: cargo install --locked --path crates/docsphere-cli)"
 
 # Environments are downloaded while cargo compiles. What follows waits for processes and browsers
 # more than it computes, so two parts run at a time.
@@ -116,18 +119,18 @@ kernels: $(PYTHON_READY)
 		cargo test --workspace $(FEATURES) --quiet --lib -- the_kernels_compile > /dev/null
 
 # With the profile of all other tests, which is optimised: a release build of everything would take
-# minutes more.
+# minutes more. With the features of the binaries above, whose dependencies it shares.
 wheel: $(PYTHON_READY)
 	$(BINARIES)
 	rm -rf target/wheels
-	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
+	$(PYTHON_VENV)/bin/maturin build --quiet --manifest-path python/Cargo.toml --profile dev --features docsphere-cli/pdf,docsphere-cli/png --out target/wheels --interpreter $(PYTHON_VENV)/bin/python
 
 installed: wheel
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheels/docsphere-*.whl
 
 python: installed
-	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python benchmarks/rivals.py
-	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python benchmarks/rivals.py
+	$(PYTHON_VENV)/bin/ruff check --quiet --config python/pyproject.toml python packaging benchmarks/rivals.py
+	$(PYTHON_VENV)/bin/ruff format --quiet --check --config python/pyproject.toml python packaging benchmarks/rivals.py
 	cd python && ../$(PYTHON_VENV)/bin/mypy --no-error-summary
 	$(PYTHON_VENV)/bin/python -m mypy.stubtest docsphere._docsphere --mypy-config-file python/pyproject.toml
 	cd python && SCIPY_ARRAY_API=1 DOCSPHERE_COMMAND=$(CURDIR)/target/debug/docsphere ../$(PYTHON_VENV)/bin/python -m pytest --quiet
@@ -232,6 +235,14 @@ quality: $(PYTHON_READY)
 memory:
 	cargo run --release --quiet --example memory
 
+site: installed
+	mdbook build docs
+	cargo doc --no-deps --package docsphere --all-features --quiet
+	cp -R target/doc target/site/rust
+	mkdir target/site/python && cd target/site/python && ../../../$(PYTHON_VENV)/bin/python -m pydoc -w docsphere
+
 clean:
 	cargo clean
-	rm -rf $(PYTHON_VENV) $(NODE_VENV) explorer/node_modules explorer/dist
+	rm -rf $(PYTHON_VENV) $(NODE_VENV) $(DIST_VENV) explorer/node_modules explorer/dist
+
+include packaging/packages.mk

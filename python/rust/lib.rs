@@ -16,8 +16,10 @@
 //! | `sweep.rs` | several numbers of clusters beside each other |
 //! | `text.rs` | the class `TextModel`, and texts to rows |
 //! | `threads.rs` | a call on a given number of threads, with the lock released |
+//! | `command.rs` | the command `docsphere`, for `python -m docsphere` |
 //! | `errors.rs` | errors of the library as exceptions |
 
+mod command;
 mod distributed;
 mod duplicates;
 mod errors;
@@ -38,6 +40,8 @@ use pyo3::prelude::*;
 mod _docsphere {
     use super::*;
 
+    #[pymodule_export]
+    use crate::command::run_command;
     #[pymodule_export]
     use crate::distributed::{CoordinatedFit, ShardWorker, coordinate};
     #[pymodule_export]

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 REPOSITORY = Path(__file__).parents[2]
+CORPUS = REPOSITORY / "crates" / "docsphere-cli" / "corpora" / "everyday.jsonl"
 
 
 def random_rows(n_rows: int, n_columns: int, *, seed: int = 0, density: float = 0.1) -> sparse.csr_matrix:
@@ -35,7 +36,7 @@ def rows() -> sparse.csr_matrix:
 @pytest.fixture(scope="session")
 def documents() -> list[dict[str, str]]:
     """The demonstration corpus: texts on twenty subjects."""
-    lines = (REPOSITORY / "corpora" / "everyday.jsonl").read_text(encoding="utf-8").split("\n")
+    lines = CORPUS.read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines if line]
 
 

@@ -11,7 +11,7 @@ from conftest import REPOSITORY
 
 def test_the_tutorial_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: the tutorial is LEFT OUT").use("Agg")
-    (tmp_path / "corpora").symlink_to(REPOSITORY / "corpora")
+    (tmp_path / "crates").symlink_to(REPOSITORY / "crates")
     monkeypatch.chdir(tmp_path)
     page = (REPOSITORY / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)

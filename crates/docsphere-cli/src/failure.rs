@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 
 use docsphere::ErrorKind;
 use docsphere_result::names;
@@ -17,15 +16,15 @@ use crate::memory;
 use crate::{BadWords, Cli};
 
 /// Prints the error on one line and returns the exit code.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+pub(crate) fn report(error: &anyhow::Error) -> u8 {
     let kind = library_error(error.as_ref()).map(docsphere::Error::kind);
     if interrupt::asked_to_stop() && matches!(kind, Some(ErrorKind::Stopped { .. })) {
         tell("interrupted before there was a result; nothing was written");
-        return ExitCode::from(interrupt::EXIT_CODE);
+        return interrupt::EXIT_CODE;
     }
     tell(&format!("error: {}{}", message(error), hint(error)));
     let is_usage = matches!(kind, Some(ErrorKind::Parameter { .. })) || error.is::<UsageError>();
-    ExitCode::from(if is_usage { 2 } else { 1 })
+    if is_usage { 2 } else { 1 }
 }
 
 /// What to do about a missing file of a folder that is a sweep, not a result.
@@ -49,12 +48,12 @@ fn hint(error: &anyhow::Error) -> String {
     format!("; {shown} is a sweep: give one of its results, such as {}", step.display())
 }
 
-/// Prints the output of the command-line parser: help, the version, or an error.
-pub(crate) fn report_usage(error: clap::Error) -> ExitCode {
-    let code = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+/// Prints the output of the command-line parser for these words: help, the version, or an error.
+pub(crate) fn report_usage(error: clap::Error, words: &[OsString]) -> u8 {
+    let code = u8::try_from(error.exit_code()).unwrap_or(2);
     // The parser repeats arguments as typed, between its own colours. With escaped arguments its
     // message is the same, and harmless.
-    let words = std::env::args_os().map(|word| OsString::from(&*escaped(&word.to_string_lossy())));
+    let words = words.iter().map(|word| OsString::from(&*escaped(&word.to_string_lossy())));
     let error = match Cli::read(words) {
         Err(BadWords::Typed(error)) => error,
         _ => error,
@@ -62,7 +61,7 @@ pub(crate) fn report_usage(error: clap::Error) -> ExitCode {
     match error.print() {
         Err(cause) if !error.use_stderr() && cause.kind() != io::ErrorKind::BrokenPipe => {
             tell(&format!("error: standard output: cannot write: {cause}"));
-            ExitCode::from(1)
+            1
         }
         _ => code,
     }

@@ -186,7 +186,7 @@ fn other_commands_take_input_options_from_the_result() {
 #[test]
 fn a_sweep_and_its_results_have_their_configurations() {
     let place = Place::new();
-    let corpus = repository().join("corpora/everyday.jsonl");
+    let corpus = repository().join("crates/docsphere-cli/corpora/everyday.jsonl");
     let corpus = if corpus.exists() {
         fs::read_to_string(corpus).unwrap()
     } else {

@@ -2,10 +2,16 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 
 use docsphere::Strategy;
 
 use crate::command::{Place, repository};
+
+/// The built-in corpus.
+fn corpus() -> PathBuf {
+    repository().join("crates/docsphere-cli/corpora/everyday.jsonl")
+}
 
 /// Clusters the same input with many settings and compares every byte of assignments.csv with the
 /// first.
@@ -28,7 +34,7 @@ fn assert_same(place: &Place, input: &str, options: &str, settings: &[(Strategy,
 #[test]
 fn everyday_texts_are_assigned_alike_by_every_strategy_on_1_2_and_7_threads() {
     let place = Place::new();
-    fs::copy(repository().join("corpora/everyday.jsonl"), place.path("everyday.jsonl")).unwrap();
+    fs::copy(corpus(), place.path("everyday.jsonl")).unwrap();
     let settings: Vec<_> =
         Strategy::ALL.iter().flat_map(|&strategy| [1, 2, 7].map(|threads| (strategy, threads))).collect();
     assert_same(&place, "everyday.jsonl", "-k 20 --n-init 3", &settings);
@@ -37,7 +43,7 @@ fn everyday_texts_are_assigned_alike_by_every_strategy_on_1_2_and_7_threads() {
 #[test]
 fn searches_and_refinements_are_alike_for_every_strategy_and_can_be_verified() {
     let place = Place::new();
-    fs::copy(repository().join("corpora/everyday.jsonl"), place.path("everyday.jsonl")).unwrap();
+    fs::copy(corpus(), place.path("everyday.jsonl")).unwrap();
     let settings: Vec<_> = Strategy::ALL.iter().map(|&strategy| (strategy, 2)).collect();
     let options = "-k 30 --rounds 2 --refine root";
     assert_same(&place, "everyday.jsonl", options, &settings);
@@ -58,7 +64,7 @@ fn searches_and_refinements_are_alike_for_every_strategy_and_can_be_verified() {
 #[test]
 fn an_effort_is_what_its_options_are() {
     let place = Place::new();
-    fs::copy(repository().join("corpora/everyday.jsonl"), place.path("everyday.jsonl")).unwrap();
+    fs::copy(corpus(), place.path("everyday.jsonl")).unwrap();
     let assigned = |options: &str| {
         place.ok(&format!("cluster everyday.jsonl -k 40 --no-report -o out --force --quiet {options}"));
         place.read("out/assignments.csv")

@@ -193,7 +193,7 @@ mod map {
     #[test]
     fn similar_clusters_lie_near_each_other() {
         // Twenty subjects, three clusters per subject.
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpora/everyday.jsonl");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docsphere-cli/corpora/everyday.jsonl");
         let corpus = Corpus::open([path], CorpusOptions::default()).unwrap();
         let rows = Vectorizer::new().fit(&corpus).unwrap().rows;
         let model = SphericalKMeans::params(60).fit(&rows).unwrap().model;

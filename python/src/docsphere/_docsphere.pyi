@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
-from typing import Any, Protocol, TypeAlias, final
+from typing import Any, NoReturn, Protocol, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ __all__ = [
     "keep_kernels_in",
     "read_result",
     "render_result",
+    "run_command",
     "score",
     "silhouette",
     "sweep",
@@ -60,6 +61,7 @@ def fit_texts(
 ) -> tuple[_CsrParts, TextModel, str | None, list[tuple[str | None, int]]]: ...
 def read_result(path: str | PathLike[str]) -> _Loaded: ...
 def render_result(path: str | PathLike[str], max_chars: int, max_bytes: int) -> str: ...
+def run_command(words: Sequence[str]) -> NoReturn: ...
 def score(labels: NDArray[np.int32], classes: NDArray[np.int32]) -> tuple[float, float, float, float, int]: ...
 def silhouette(
     matrix: _CsrArrays, labels: NDArray[np.int32], n_clusters: int, n_threads: int

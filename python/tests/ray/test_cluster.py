@@ -20,7 +20,7 @@ import docsphere.ray
 from docsphere.ray import _run
 from results import assert_same, assignments, command_result
 
-CORPUS = Path(__file__).parents[3] / "corpora" / "everyday.jsonl"
+CORPUS = Path(__file__).parents[3] / "crates" / "docsphere-cli" / "corpora" / "everyday.jsonl"
 OPTIONS = ("-k", "20", "--init", "k-means++", "--seed", "3", "--min-df", "2", "--tol", "0")
 
 

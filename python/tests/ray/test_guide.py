@@ -9,7 +9,7 @@ REPOSITORY = Path(__file__).parents[3]
 
 
 def test_the_guide_runs(cluster, tmp_path, monkeypatch, capsys):
-    (tmp_path / "corpora").symlink_to(REPOSITORY / "corpora")
+    (tmp_path / "crates").symlink_to(REPOSITORY / "crates")
     monkeypatch.chdir(tmp_path)
     page = (REPOSITORY / "docs" / "guide" / "ray.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)

@@ -17,7 +17,7 @@ use crate::output::reads::Reads;
 use crate::output::whole_file::write_whole;
 
 /// Texts written for the demo, on 20 everyday and technical subjects.
-const CORPUS: &str = include_str!("../../../../corpora/everyday.jsonl");
+const CORPUS: &str = include_str!("../../corpora/everyday.jsonl");
 
 /// Cluster the built-in corpus: 480 short texts on 20 subjects
 #[derive(clap::Args)]

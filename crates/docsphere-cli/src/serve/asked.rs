@@ -63,7 +63,7 @@ fn of_words(pairs: &Pairs, form: &'static str) -> Result<Question, &'static str>
 /// A column and some of its bins: `2:0,1,5`.
 fn bins_of(typed: &str) -> Option<(u32, Vec<u8>)> {
     let (column, bins) = typed.split_once(':')?;
-    let bins = bins.split(',').map(|bin| bin.parse().ok()).collect::<Option<_>>()?;
+    let bins = bins.split(',').map(|bin| bin.parse::<u8>().ok()).collect::<Option<_>>()?;
     Some((column.parse().ok()?, bins))
 }
 
