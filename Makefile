@@ -86,7 +86,7 @@ lint:
 	cargo clippy --workspace --all-targets $(FEATURES) --quiet -- -D warnings
 	@# The library with every feature is checked above; here without any, with each alone, and
 	@# the command without its own.
-	for features in "" dictionary distributed text formats languages mail map ndarray office parquet pdf sprs; do \
+	for features in "" cuda dictionary distributed text formats languages mail map ndarray office parquet pdf sprs; do \
 		cargo clippy --package docsphere --no-default-features --features "$$features" --quiet -- -D warnings || exit 1; \
 	done
 	cargo clippy --package docsphere-cli --no-default-features --quiet -- -D warnings

@@ -188,20 +188,6 @@ fn message(run: &str, record: &IterationRecord) -> String {
     format!("{run}{} moved, objective {:.0}", grouped(record.moved_docs as usize), record.objective)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_of_a_pass_follows_from_the_share_that_is_done() {
-        let of = |share, seconds| pass_message(share, Duration::from_secs(seconds));
-        assert_eq!(of(0.25, 10), ", 30 seconds left in this pass");
-        assert_eq!(of(0.5, 120), ", 2 minutes left in this pass");
-        assert_eq!(of(1.0, 40), "", "it has ended");
-        assert_eq!(of(0.5, 0), "", "nobody knows when it began");
-    }
-}
-
 impl Observer for Progress {
     fn observe(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         self.show(event);
@@ -214,5 +200,19 @@ impl Observer for Progress {
             self.out_of_time = true;
         }
         if self.must_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_pass_follows_from_the_share_that_is_done() {
+        let of = |share, seconds| pass_message(share, Duration::from_secs(seconds));
+        assert_eq!(of(0.25, 10), ", 30 seconds left in this pass");
+        assert_eq!(of(0.5, 120), ", 2 minutes left in this pass");
+        assert_eq!(of(1.0, 40), "", "it has ended");
+        assert_eq!(of(0.5, 0), "", "nobody knows when it began");
     }
 }

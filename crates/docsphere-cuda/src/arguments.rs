@@ -248,8 +248,8 @@ pub(crate) struct GatherArguments {
 mod tests {
     use super::*;
 
-    /// The number that `#define NAME number` gives in `arguments.h` (in `device.h` for the size of a
-    /// warp), in the part for the emulation or in the other one.
+    /// The number that `#define NAME number` gives in `arguments.h` (in `device.h` for the size of
+    /// a warp), in the part for the emulation or in the other one.
     fn defined(name: &str, emulated: bool) -> u32 {
         let files = [include_str!("../kernels/arguments.h"), include_str!("../kernels/device.h")];
         let emulated_file = include_str!("../kernels/emulated.h");

@@ -4,8 +4,8 @@
 //! known of each document on a device, and finds labels there. Labels and similarities are those of
 //! docsphere's definitions, bit for bit: `kernels/scan.cu` has the bounds and their proof.
 //!
-//! Nothing is linked: the driver, and NVRTC, which compiles the kernels, are loaded when a device is
-//! opened. Without them, opening fails.
+//! Nothing is linked: the driver, and NVRTC, which compiles the kernels, are loaded when a device
+//! is opened. Without them, opening fails.
 //!
 //! This crate is a part of docsphere, and its interface changes with it.
 

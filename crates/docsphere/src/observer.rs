@@ -33,8 +33,8 @@ pub enum Event<'a> {
         /// Number of seeds wanted.
         total: usize,
     },
-    /// A part of a pass over documents has ended: of seeding or of an iteration, with rows in a file
-    /// that are taken part by part. A wish to stop is heard after the pass.
+    /// A part of a pass over documents has ended: of seeding or of an iteration, with rows in a
+    /// file that are taken part by part. A wish to stop is heard after the pass.
     Passing {
         /// Documents assigned so far.
         n_documents: u64,

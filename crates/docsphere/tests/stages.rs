@@ -9,8 +9,8 @@ fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The modules of `lib.rs` in order: folders are stages, except `simd` and `mapping`, which serve all
-/// of them.
+/// The modules of `lib.rs` in order: folders are stages, except `simd` and `mapping`, which serve
+/// all of them.
 fn modules() -> Vec<(String, bool)> {
     let library = fs::read_to_string(source().join("lib.rs")).unwrap();
     let name = |line: &str| {

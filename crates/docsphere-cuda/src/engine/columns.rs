@@ -119,9 +119,9 @@ impl Columns {
             n_terms: step.n_terms as u32,
         };
         let n_blocks = device.n_blocks(8);
-        // SAFETY: there is an end for every term and class, and one more; ranks are below the number
-        // of columns; there are as many entries as the centroids have, and no more rows are used
-        // than there are.
+        // SAFETY: there is an end for every term and class, and one more; ranks are below the
+        // number of columns; there are as many entries as the centroids have, and no more rows are
+        // used than there are.
         unsafe {
             device.launch(&COUNT_POSTINGS, n_blocks, shape.threads, arguments)?;
             device.launch(&CHOOSE_ROWS, n_blocks, shape.threads, arguments)?;

@@ -1,5 +1,5 @@
-//! Lists with an item per document or per nonzero: in memory, or in a scratch file if the rows are in
-//! a file, too.
+//! Lists with an item per document or per nonzero: in memory, or in a scratch file if the rows are
+//! in a file, too.
 //!
 //! **Cost.** What is in a file counts as nothing: its pages come and go. A list is filled in memory
 //! and copied, so that beside rows in a file there is memory for one block of them at a time.

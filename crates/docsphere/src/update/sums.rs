@@ -158,9 +158,9 @@ impl Sums {
     /// stays where it was. The clusters in `given`, to which documents were given otherwise than by
     /// an assignment, count as changed even if their centroids do not: these documents are new.
     ///
-    /// Works in batches of clusters, so that deltas are there only for a few of them: `deltas` gives
-    /// the changes for a range of clusters, with up to `batch` touched ones, in parts that add up to
-    /// them. Only the clusters in `touched`, which ascend, change.
+    /// Works in batches of clusters, so that deltas are there only for a few of them: `deltas`
+    /// gives the changes for a range of clusters, with up to `batch` touched ones, in parts that
+    /// add up to them. Only the clusters in `touched`, which ascend, change.
     pub(crate) fn apply(
         &mut self,
         touched: &[Touched],

@@ -58,14 +58,14 @@
 //! centroid.
 //!
 //! **Cost.** Memory: 4 bytes per nonzero and 8 per document for the arranged rows (12 from 2^32
-//! nonzeros in a block on), 17 per document for its state (all of these in scratch files if the rows
-//! are in a file); for each document of the largest block 8
-//! for its position and for members of clusters, and 16 while documents are chosen and scanned; 8
-//! bytes per term, and 4 per term and thread; 181 per cluster, most of it for the growths of 32
-//! iterations; a byte per entry of the centroids for their directories; 20 per cluster and thread
-//! while they are grouped and cut into ranges of terms; the columns, twice (see there), and with
-//! several blocks once more for some of them; 10 MB per thread for a batch, or 36 bytes per term of
-//! the longest row if that has more than 131,072. Batches are kept from one assignment to the next.
+//! nonzeros in a block on), 17 per document for its state (all of these in scratch files if the
+//! rows are in a file); for each document of the largest block 8 for its position and for members
+//! of clusters, and 16 while documents are chosen and scanned; 8 bytes per term, and 4 per term and
+//! thread; 181 per cluster, most of it for the growths of 32 iterations; a byte per entry of the
+//! centroids for their directories; 20 per cluster and thread while they are grouped and cut into
+//! ranges of terms; the columns, twice (see there), and with several blocks once more for some of
+//! them; 10 MB per thread for a batch, or 36 bytes per term of the longest row if that has more
+//! than 131,072. Batches are kept from one assignment to the next.
 //! `docs/strategies.md` gives a single formula.
 //!
 //! References: Hamerly, "Making k-means even faster", SDM 2010, doi:10.1137/1.9781611972801.12 (one
