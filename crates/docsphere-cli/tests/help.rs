@@ -56,7 +56,7 @@ fn options_have_the_names_and_defaults_of_the_library() {
     let help = Place::new().ok("cluster --help");
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     let options = library_options();
-    assert_eq!(options.len(), 13, "{options:?}");
+    assert_eq!(options.len(), 14, "{options:?}");
     for (name, default) in options {
         // The one that is shorter here.
         let option = if name == "n_threads" { "threads".to_owned() } else { name.replace('_', "-") };

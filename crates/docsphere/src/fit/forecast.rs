@@ -103,7 +103,9 @@ fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
         (false, true) => (0, best),
         (false, false) => (0, 0),
     };
-    let drawing = seeding::most_bytes(n_rows, sizes.nnz, sizes.n_terms);
+    // Without an index over the documents, if similarities do not matter.
+    let indexed_nnz = if matches!(init, Init::Random | Init::Given(_)) { 0 } else { sizes.nnz };
+    let drawing = seeding::most_bytes(n_rows, indexed_nnz, sizes.n_terms);
     // The CPU takes over if a device fails.
     let device = |n_clusters: u64| match params.device {
         Device::Cpu => 0,

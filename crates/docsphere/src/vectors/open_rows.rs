@@ -482,7 +482,7 @@ mod tests {
     fn more_rows_than_allowed_are_refused_with_numbers_and_none_is_read() {
         let home = tempfile::tempdir().unwrap();
         for (n_rows, begin) in [
-            (MAX_ROWS + 1, "the number of rows is 1073741825, the limit is 1073741824"),
+            (MAX_ROWS + 1, "the number of rows is limited to 1073741824, got 1073741825"),
             // So many are allowed; they are read then, and are not there.
             (MAX_ROWS, "malformed file of rows: expected rows 0 to 65536 as they were written"),
         ] {
