@@ -27,7 +27,13 @@ pub(crate) struct Cuda {
     functions: Vec<CudaFunction>,
     name: String,
     n_multiprocessors: u32,
+    /// Whether the driver can tell the time between two events.
+    tells_time: bool,
 }
+
+/// The first driver that has the function by which cudarc asks for the time between two events: it
+/// panics if there is none.
+const TELLS_TIME: i32 = 12_080;
 
 /// Bytes on the device.
 pub(crate) struct CudaMemory {
@@ -73,7 +79,11 @@ impl Cuda {
         let function = |name: &&str| module.load_function(name).map_err(failed("loading a kernel"));
         let functions = NAMES.iter().map(function).collect::<Result<Vec<CudaFunction>>>()?;
         let stream = context.new_stream().map_err(failed("making a stream"))?;
-        Ok(Cuda { context, stream, functions, name, n_multiprocessors })
+        let mut version = 0;
+        // SAFETY: the driver writes one number.
+        unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(failed("a query"))?;
+        let tells_time = version >= TELLS_TIME;
+        Ok(Cuda { context, stream, functions, name, n_multiprocessors, tells_time })
     }
 
     pub(crate) fn name(&self) -> String {
@@ -114,7 +124,8 @@ impl Cuda {
     pub(crate) fn upload_host(&self, memory: &mut CudaMemory, host: &CudaHost, bytes: usize) -> Result<()> {
         let host = host.0.as_slice().map_err(failed("a copy to the device"))?;
         // SAFETY: there is room for these bytes on both sides, and the host's memory is not touched
-        // before the stream has been waited for: whoever writes to it downloads first.
+        // before the stream has been waited for: `Engine::begin` waits before it writes there, and
+        // nothing else writes.
         unsafe { result::memcpy_htod_async(memory.address, &host[..bytes], self.stream.cu_stream()) }
             .map_err(failed("a copy to the device"))
     }
@@ -144,7 +155,8 @@ impl Cuda {
 
     pub(crate) fn mark(&self) -> Result<CudaMark> {
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-        self.stream.record_event(flags).map(CudaMark).map_err(failed("an event"))
+        let event = if self.tells_time { Some(self.stream.record_event(flags)) } else { None };
+        event.transpose().map(CudaMark).map_err(failed("an event"))
     }
 
     /// # Safety
@@ -167,12 +179,13 @@ impl Cuda {
     }
 }
 
-/// A point in the order of the stream.
-pub(crate) struct CudaMark(CudaEvent);
+/// A point in the order of the stream, if the driver can tell its time.
+pub(crate) struct CudaMark(Option<CudaEvent>);
 
 impl CudaMark {
     pub(crate) fn seconds_to(&self, later: &CudaMark) -> f64 {
-        self.0.elapsed_ms(&later.0).map_or(0.0, |ms| f64::from(ms) / 1e3)
+        let (Some(from), Some(to)) = (&self.0, &later.0) else { return 0.0 };
+        from.elapsed_ms(to).map_or(0.0, |ms| f64::from(ms) / 1e3)
     }
 }
 

@@ -266,7 +266,8 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    /// The seconds to a later mark, once the device has been waited for.
+    /// The seconds to a later mark, once the device has been waited for; 0 if the driver cannot
+    /// tell.
     pub(crate) fn seconds_to(&self, later: &Mark) -> f64 {
         match (self, later) {
             (Mark::Cuda(from), Mark::Cuda(to)) => from.seconds_to(to),

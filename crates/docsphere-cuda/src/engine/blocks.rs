@@ -13,8 +13,9 @@ use crate::arguments::{
 use crate::device::{Buffer, Device, Pointer};
 use crate::error::Result;
 
-/// The share of the free memory that rows may take: half. The rest is for centroids and lists.
-const ROWS_SHARE: usize = 2;
+/// The share of the free memory that the rows of a block may take: a third. So at least twice as
+/// much is left, for blocks of which the rows do not stay, and for centroids and lists.
+const ROWS_SHARE: usize = 3;
 
 /// What is known of the documents of a block.
 pub(super) struct Stored {
@@ -227,7 +228,7 @@ impl Engine {
         }
         let scanned = device.mark()?;
 
-        self.collect(block.number, labels, similarities)?;
+        let starts = self.collect(block.number, n_docs)?;
         let (device, scratch) = (&*self.device, &self.scratch);
         let mut counted = [0; 3];
         let mut listed = [0; 4];
@@ -235,6 +236,8 @@ impl Engine {
         device.download(&scratch.counts, &mut listed)?;
         let end = device.mark()?;
         device.wait()?;
+        // Nothing can fail from here on but the last wait, before anything is written.
+        self.tell(&starts, labels, similarities)?;
         self.blocks[block.number].as_mut().expect("its rows are here").is_open = true;
         let marks = [start, uploaded, compared, chosen, scanned, end];
         let seconds = between(&marks);
@@ -252,11 +255,12 @@ impl Engine {
         })
     }
 
-    /// Brings back the labels and similarities that the host does not know.
-    fn collect(&mut self, block: usize, labels: &mut [u32], similarities: &mut [f64]) -> Result<()> {
+    /// Brings back the labels and similarities that the host does not know: how many come before
+    /// each chunk of documents, and of all.
+    fn collect(&mut self, block: usize, n_docs: usize) -> Result<Vec<u32>> {
         let (device, scratch) = (&*self.device, &mut self.scratch);
         let stored = self.blocks[block].as_ref().expect("its rows are here");
-        let (n_docs, shape) = (labels.len(), device.shape());
+        let shape = device.shape();
         let n_chunks = n_docs.div_ceil(shape.chunk as usize);
         device.reserve(&mut scratch.chunks, n_chunks + 1)?;
         device.clear(&mut scratch.chunks, n_chunks..n_chunks + 1)?;
@@ -283,6 +287,13 @@ impl Engine {
         device.download_host(&scratch.list, &mut scratch.host_list, n_dirty)?;
         device.download_host(&scratch.labels, &mut scratch.host_labels, n_dirty)?;
         device.download_host(&scratch.similarities, &mut scratch.host_similarities, n_dirty)?;
+        Ok(starts)
+    }
+
+    /// Writes what has come back.
+    fn tell(&mut self, starts: &[u32], labels: &mut [u32], similarities: &mut [f64]) -> Result<()> {
+        let (device, scratch) = (&*self.device, &mut self.scratch);
+        let shape = device.shape();
         let docs = &*device.host_values(&mut scratch.host_list)?;
         let found_labels = &*device.host_values(&mut scratch.host_labels)?;
         let found = &*device.host_values(&mut scratch.host_similarities)?;

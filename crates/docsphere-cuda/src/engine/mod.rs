@@ -5,9 +5,11 @@
 //! ([`blocks`]): own similarities, the choice of documents, two scans, and back comes what the host
 //! does not know yet.
 //!
-//! **Memory of the device.** Per nonzero 8 bytes, for blocks of which the rows stay there; per
-//! document 39, and 16 for those of the largest block; per entry of the centroids 36 to 56; per
-//! term and class of columns (2 for 512 clusters, 3 for 8,192, then one for each further 8,192) 5.
+//! **Memory of the device.** Per document 22; per nonzero and per document 8 for blocks of which
+//! the rows stay there, 10 for the largest of those of which they do not; per document of the
+//! largest block 40, and up to 15 for those whose rivals are wanted; per entry of the centroids 36
+//! to 56; per term 5, and 5 for each class of columns (2 for 512 clusters, 3 for 8,192, then one
+//! for each further 8,192).
 
 mod blocks;
 mod centroids;
@@ -107,7 +109,7 @@ pub struct Rival {
     pub similarity: f64,
 }
 
-/// See the [module](self).
+/// Rows, centroids and what is known of each document, on a device; and the labels that follow.
 pub struct Engine {
     device: Arc<Device>,
     centroids: StoredCentroids,
@@ -162,12 +164,21 @@ impl Engine {
         }
     }
 
+    /// Forgets everything, and frees the memory of the device.
+    pub fn clear(&mut self) {
+        // What is on its way must arrive before the host's memory goes. A device that is lost does
+        // nothing more.
+        let _ = self.device.wait();
+        *self = Engine::new(Arc::clone(&self.device));
+    }
+
     /// The name of the device.
     pub fn device_name(&self) -> String {
         self.device.name()
     }
 
-    /// Prepares for the documents of all blocks. Returns the seconds on the device.
+    /// Prepares for the documents of all blocks. Returns the seconds on the device. After an error,
+    /// only [`clear`](Self::clear) may follow.
     ///
     /// # Errors
     /// [`Error::TooMany`] if the numbers of the kernels are too small; [`Error::OutOfMemory`];

@@ -130,6 +130,10 @@ impl Assigner for Auto {
         self.picked().rivals(step, wanted, labels)
     }
 
+    fn rest(&mut self) {
+        self.picked().rest();
+    }
+
     fn memory_bytes(&self) -> usize {
         self.drift.memory_bytes()
             + self.inverted.memory_bytes()

@@ -92,9 +92,10 @@ pub(super) fn assigner(device: &OpenDevice, settings: &AssignerSettings) -> Box<
 }
 
 impl Cuda {
-    /// Leaves the device, and frees its memory. The next device is opened anew.
+    /// Leaves the device, and frees its memory. The next fit opens it anew.
     fn leave(&mut self, error: Error) {
         self.left = Some(error);
+        self.engine.clear();
         *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
@@ -224,6 +225,12 @@ impl Assigner for Cuda {
                     Err(_) => rivals::through_postings(step, wanted, labels),
                 }
             }
+        }
+    }
+
+    fn rest(&mut self) {
+        if let Some(cpu) = &mut self.cpu {
+            cpu.rest();
         }
     }
 

@@ -224,6 +224,10 @@ pub(crate) trait Assigner: Send {
         rivals::through_postings(step, wanted, labels)
     }
 
+    /// Gives back what is quickly made again, if memory is short: an update follows, which needs
+    /// some.
+    fn rest(&mut self) {}
+
     /// Bytes held in addition to rows and centroids.
     fn memory_bytes(&self) -> usize;
 }

@@ -43,7 +43,7 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
         None => RowWeights::UNIFORM,
     };
     let settings = settings(rows, params, &mut options)?;
-    let mut shards = LocalShards::new(rows, weights, &cuts(rows, params, &options), &settings);
+    let mut shards = LocalShards::new(rows, weights, &cuts(rows, &settings, &options), &settings);
     let facts = shards.facts();
     let outcome = on_threads(params.n_threads, || {
         let options = LoopOptions::new(options);
@@ -56,12 +56,12 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
 const DEVICE_SHARD_ROWS: usize = 1 << 22;
 
 /// Where to divide rows into shards.
-fn cuts(rows: &UnitRows<'_>, params: &Params, options: &FitOptions<'_>) -> Vec<usize> {
-    let most = match params.device {
+fn cuts(rows: &UnitRows<'_>, settings: &ShardSettings, options: &FitOptions<'_>) -> Vec<usize> {
+    let most = match &settings.assigner.device {
         _ if !options.cuts.is_empty() => return options.cuts.clone(),
         _ if rows.is_mapped() => MAPPED_SHARD_ROWS,
-        Device::Cpu => return Vec::new(),
-        _ => DEVICE_SHARD_ROWS,
+        None => return Vec::new(),
+        Some(_) => DEVICE_SHARD_ROWS,
     };
     (0..rows.n_rows()).step_by(most).skip(1).collect()
 }
@@ -143,7 +143,7 @@ pub(super) fn starts(
         None => RowWeights::UNIFORM,
     };
     let settings = settings(rows, params, &mut options)?;
-    let mut shards = LocalShards::new(rows, weights, &cuts(rows, params, &options), &settings);
+    let mut shards = LocalShards::new(rows, weights, &cuts(rows, &settings, &options), &settings);
     let facts = shards.facts();
     check_against_data(facts, params)?;
     let mut silent = Silent;

@@ -166,7 +166,8 @@ fn of_documents(sizes: &Sizes) -> u64 {
     let moves = 8 * n_rows + 56 * shard_rows;
     match sizes.is_mapped {
         // Labels and similarities are in files; they are made in memory, one shard at a time.
-        true => moves + 12 * shard_rows,
+        // At the end they are the result.
+        true => (moves + 12 * shard_rows).max(16 * n_rows),
         // And the label included in the sums.
         false => 16 * n_rows + moves,
     }
@@ -185,7 +186,7 @@ fn of_loop(strategy: Strategy, sizes: &Sizes) -> u64 {
     }
     let batch = entries_of(clusters_per_delta(true, k, n_threads as usize));
     // A document that moved is in two sums.
-    let part = batch.min(2 * sizes.shard_nnz);
+    let part = 2 * batch.min(sizes.shard_nnz);
     let updating = update::parts_bytes(entries, together, batch, part, n_threads * n_terms);
     // The moves of each shard by cluster.
     let n_shards = sizes.n_rows.div_ceil(MAPPED_SHARD_ROWS as u64);

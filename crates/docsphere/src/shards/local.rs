@@ -312,6 +312,7 @@ impl Shards for LocalShards<'_> {
         let mut all = Contested::default();
         let LocalShards { common, list, .. } = self;
         list.iter_mut().for_each(|shard| all.add(shard.contest(common, step, contest)));
+        common.assigner.rest();
         Ok(all)
     }
 

@@ -202,7 +202,8 @@ impl Sums {
     fn direct(&mut self, touched: &[Touched], centroids: &mut Centroids, movement: &mut Movement) {
         let (before, n_members, shape) = (&*centroids, &self.n_members, self.shape);
         let clusters = touched.iter().map(|touched| touched.cluster as usize);
-        let sums = at(self.list.iter_mut().enumerate(), clusters, |place| place.0);
+        let first = touched.first().map_or(0, |touched| touched.cluster as usize);
+        let sums = at(self.list.iter_mut().enumerate().skip(first), clusters, |place| place.0);
         let updated: Vec<Option<(usize, Centroid, Moved)>> = sums
             .into_par_iter()
             .with_max_len(1)
@@ -235,7 +236,16 @@ fn at<T>(
     cluster_of: impl Fn(&T) -> usize,
 ) -> Vec<T> {
     let mut clusters = clusters.peekable();
-    list.filter(|item| clusters.next_if_eq(&cluster_of(item)).is_some()).collect()
+    let mut found = Vec::new();
+    for item in list {
+        if clusters.peek().is_none() {
+            break;
+        }
+        if clusters.next_if_eq(&cluster_of(&item)).is_some() {
+            found.push(item);
+        }
+    }
+    found
 }
 
 /// The parts of a delta, each with the item of its cluster.
@@ -246,7 +256,7 @@ fn places_of<T>(
 ) -> Vec<(T, ClusterDelta)> {
     let clusters: Vec<usize> = delta.clusters.iter().map(|part| part.cluster as usize).collect();
     let found = at(list, clusters.into_iter(), cluster_of);
-    debug_assert_eq!(found.len(), delta.clusters.len(), "every part has its place");
+    assert_eq!(found.len(), delta.clusters.len(), "every part has its place");
     found.into_iter().zip(delta.clusters).collect()
 }
 

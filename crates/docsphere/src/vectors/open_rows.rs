@@ -484,7 +484,7 @@ mod tests {
         for (n_rows, begin) in [
             (MAX_ROWS + 1, "the number of rows is limited to 1073741824, got 1073741825"),
             // So many are allowed; they are read then, and are not there.
-            (MAX_ROWS, "malformed file of rows: expected rows 0 to 65536 as they were written"),
+            (MAX_ROWS, "not valid file of rows: expected rows 0 to 65536 as they were written"),
         ] {
             let shape = Shape::new(n_rows, 5, 0).unwrap();
             let path = home.path().join("rows");

@@ -289,10 +289,6 @@ impl Assigner for Drift {
         let followers = &mut self.blocks[step.block];
         followers.iteration = self.iteration;
         followers.write(assignment, &mut self.positions);
-        if step.n_blocks_left() == 1 && self.scratch.is_short() {
-            // Memory is short, and an update needs some.
-            self.front.rest();
-        }
         clock.lap(|phases| &mut phases.write);
         let phases = clock.phases;
         Ok(Assigned {
@@ -312,6 +308,12 @@ impl Assigner for Drift {
         front.rank_again(step);
         followers.arranged.find(positions, labels.len());
         rivals::rivals(front, followers, positions, step, wanted, labels)
+    }
+
+    fn rest(&mut self) {
+        if self.scratch.is_short() {
+            self.front.rest();
+        }
     }
 
     fn memory_bytes(&self) -> usize {
@@ -341,13 +343,14 @@ pub(super) fn most_bytes(sizes: &Sizes) -> u64 {
 
 /// What of it is held between two passes, if memory is short.
 pub(super) fn resting_bytes(sizes: &Sizes) -> u64 {
-    let Sizes { n_terms, n_clusters, n_threads, .. } = *sizes;
+    let Sizes { n_terms, n_clusters, n_threads, shard_rows, .. } = *sizes;
     // Ranks, and the lookups of two sets of columns, of which one is being built; bits of terms.
     let front = 57 * n_terms + 181 * n_clusters + sizes.entries() + columns::most_bytes(sizes);
     // An expanded centroid, counts and cuts by cluster, and a batch of documents.
     let by_thread =
         4 * n_terms + 20 * n_clusters + batch::most_bytes(sizes, look::SCAN_DOCS, look::SCAN_TERMS);
-    front + n_threads * by_thread
+    // Positions of documents, and members of clusters.
+    front + 8 * shard_rows + n_threads * by_thread
 }
 
 /// Splits the documents: those that scan only a few tiles get small columns of their own. Each part

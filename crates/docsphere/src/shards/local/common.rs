@@ -72,6 +72,7 @@ impl<'a> Common<'a> {
         let mut all = all.expect("there is a shard");
         all.unsettled_docs = unsettled_docs;
         all.strategy_bytes = self.assigner.memory_bytes() as u64;
+        self.assigner.rest();
         all.seconds.prepare += seconds;
         if let Some(phases) = &mut all.seconds.phases {
             phases.columns += seconds;
