@@ -116,7 +116,7 @@ interop: $(PYTHON_READY)
 # The kernels of GPUs compile for every architecture: NVRTC is a Python package, and needs no GPU.
 kernels: $(PYTHON_READY)
 	LD_LIBRARY_PATH="$$(echo $(CURDIR)/$(PYTHON_VENV)/lib/python*/site-packages/nvidia/cu13/lib)" DOCSPHERE_NEEDS_NVRTC=1 \
-		cargo test --workspace $(FEATURES) --quiet --lib -- the_kernels_compile > /dev/null
+		cargo test --workspace $(FEATURES) --quiet --lib -- the_kernels_compile
 
 # With the profile of all other tests, which is optimised: a release build of everything would take
 # minutes more. With the features of the binaries above, whose dependencies it shares.
