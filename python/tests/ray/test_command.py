@@ -24,6 +24,7 @@ LEFT_OUT = {
     "split",  # Documents are not counted by their passages there.
     "duplicates",  # Rows are compared with rows of other shards.
     "duplicate-similarity",
+    "device",  # Workers do not use GPUs.
     "lambdas",
     "index-min-changed",
     "index",
