@@ -130,115 +130,24 @@ impl Engine {
         }
         let start = self.device.mark()?;
         let rows = self.rows(block)?;
-        let device = &*self.device;
-        let scratch = &mut self.scratch;
-        let stored = self.blocks[block.number].as_mut().expect("its rows are here");
-        let documents = stored.documents();
-        // Until all is done.
-        let continues = self.continues && std::mem::take(&mut stored.is_open);
-        device.reserve(&mut scratch.counters, 3)?;
-        device.clear(&mut scratch.counters, 0..3)?;
-        device.reserve(&mut scratch.counts, 4)?;
-        device.clear(&mut scratch.counts, 0..4)?;
-        let lists = [
-            &mut scratch.narrow,
-            &mut scratch.wide,
-            &mut scratch.narrow_overflow,
-            &mut scratch.wide_overflow,
-        ];
-        for list in lists {
-            device.reserve(list, n_docs)?;
-        }
-        let threads = device.shape().threads;
-        let counters = scratch.counters.pointer();
-        if !continues {
-            device.upload(&mut stored.labels, labels)?;
-            let arguments = OpenArguments { rows, documents, n_documents: n_docs as u32 };
-            // SAFETY: all arrays have an entry per document, and offsets one more.
-            unsafe { device.launch(&OPEN_DOCUMENTS, n_blocks(device, n_docs), threads, arguments)? };
-        } else if !given.is_empty() {
-            let given_labels: Vec<u32> = given.iter().map(|&doc| labels[doc as usize]).collect();
-            device.upload(&mut scratch.given, given)?;
-            device.upload(&mut scratch.given_labels, &given_labels)?;
-            let arguments = RelabelArguments {
-                documents,
-                list: scratch.given.pointer(),
-                labels: scratch.given_labels.pointer(),
-                n_list: given.len() as u32,
-            };
-            // SAFETY: the documents of the list are documents of the block, each once.
-            unsafe { device.launch(&RELABEL_DOCUMENTS, n_blocks(device, given.len()), threads, arguments)? };
-        }
-        let uploaded = device.mark()?;
+        let continues = self.open(block.number, rows, given, labels)?;
+        let uploaded = self.device.mark()?;
+        self.compare_own(block.number, rows, continues)?;
+        let compared = self.device.mark()?;
+        self.choose(block.number, rows)?;
+        let chosen = self.device.mark()?;
+        self.scan(block.number, rows)?;
+        let scanned = self.device.mark()?;
 
-        let own = OwnArguments {
-            rows,
-            centroids: self.centroids.matrix(),
-            documents,
-            changed: if continues { self.columns.changed().pointer() } else { Pointer::NULL },
-            counters,
-            n_documents: n_docs as u32,
-        };
-        // SAFETY: labels are clusters of the step, or none.
-        unsafe { device.launch(&OWN_SIMILARITIES, device.n_blocks(8), threads, own)? };
-        let compared = device.mark()?;
-
-        let ranking = self.columns.ranking();
-        let (counts, narrow, wide) =
-            (scratch.counts.pointer(), scratch.narrow.pointer(), scratch.wide.pointer());
-        let chosen = ChooseArguments {
-            rows,
-            documents,
-            ranking,
-            narrow,
-            wide,
-            counts,
-            counters,
-            n_documents: n_docs as u32,
-            n_changed_classes: self.columns.n_changed_classes() as u32,
-        };
-        // SAFETY: both lists have room for all documents.
-        unsafe { device.launch(&CHOOSE_DOCUMENTS, n_blocks(device, n_docs), threads, chosen)? };
-        let chosen = device.mark()?;
-
-        let scan = |list, n_list, overflow, n_overflow| ScanArguments {
-            rows,
-            centroids: self.centroids.matrix(),
-            documents,
-            ranking,
-            postings: self.columns.postings(),
-            list,
-            n_list,
-            overflow,
-            n_overflow,
-            counters,
-            at_least: Pointer::NULL,
-            rivals: Pointer::NULL,
-            similarities: Pointer::NULL,
-        };
-        let narrow = scan(narrow, counts, scratch.narrow_overflow.pointer(), counts.plus(2));
-        let wide = scan(wide, counts.plus(1), scratch.wide_overflow.pointer(), counts.plus(3));
-        // SAFETY: the lists are documents of the block; the posting lists are those of the step;
-        // overflow has room for all documents. A document is in one list only.
-        unsafe {
-            device.launch(&SCAN_NARROW, device.n_blocks(32), device.shape().narrow_threads, narrow)?;
-            device.launch(&SCAN_WIDE, device.n_blocks(8), threads, wide)?;
-            device.launch(&COMPARE_ALL, device.n_blocks(8), threads, narrow)?;
-            device.launch(&COMPARE_ALL, device.n_blocks(8), threads, wide)?;
-        }
-        let scanned = device.mark()?;
-
-        let starts = self.collect(block.number, n_docs)?;
-        let (device, scratch) = (&*self.device, &self.scratch);
-        let mut counted = [0; 3];
-        let mut listed = [0; 4];
-        device.download(&scratch.counters, &mut counted)?;
-        device.download(&scratch.counts, &mut listed)?;
-        let end = device.mark()?;
-        device.wait()?;
+        let starts = self.collect(block.number)?;
+        let (mut counted, mut listed) = ([0; 3], [0; 4]);
+        self.device.download(&self.scratch.counters, &mut counted)?;
+        self.device.download(&self.scratch.counts, &mut listed)?;
+        let end = self.device.mark()?;
+        self.device.wait()?;
         // Nothing can fail from here on but the last wait, before anything is written.
         self.tell(&starts, labels, similarities)?;
-        self.blocks[block.number].as_mut().expect("its rows are here").is_open = true;
+        self.stored_mut(block.number).is_open = true;
         let marks = [start, uploaded, compared, chosen, scanned, end];
         let seconds = between(&marks);
         Ok(Counts {
@@ -255,12 +164,119 @@ impl Engine {
         })
     }
 
+    /// What is known of a block whose rows are here.
+    fn stored(&self, block: usize) -> &Stored {
+        self.blocks[block].as_ref().expect("its rows are here")
+    }
+
+    fn stored_mut(&mut self, block: usize) -> &mut Stored {
+        self.blocks[block].as_mut().expect("its rows are here")
+    }
+
+    /// Prepares the documents and all lists: with the labels that the host has, or, if those of the
+    /// last step are here, with the changes of them. Returns whether they are.
+    fn open(&mut self, block: usize, rows: Matrix, given: &[u32], labels: &[u32]) -> Result<bool> {
+        let Engine { device, blocks, scratch, .. } = self;
+        let stored = blocks[block].as_mut().expect("its rows are here");
+        let (n_docs, threads, documents) = (stored.n_docs, device.shape().threads, stored.documents());
+        device.reserve(&mut scratch.counters, 3)?;
+        device.clear(&mut scratch.counters, 0..3)?;
+        device.reserve(&mut scratch.counts, 4)?;
+        device.clear(&mut scratch.counts, 0..4)?;
+        device.reserve(&mut scratch.narrow, n_docs)?;
+        device.reserve(&mut scratch.wide, n_docs)?;
+        device.reserve(&mut scratch.narrow_overflow, n_docs)?;
+        device.reserve(&mut scratch.wide_overflow, n_docs)?;
+        // They are not, until all is done.
+        let continues = self.continues && std::mem::take(&mut stored.is_open);
+        if !continues {
+            device.upload(&mut stored.labels, labels)?;
+            let arguments = OpenArguments { rows, documents, n_documents: n_docs as u32 };
+            // SAFETY: all arrays have an entry per document, and offsets one more.
+            unsafe { device.launch(&OPEN_DOCUMENTS, n_blocks(device, n_docs), threads, arguments)? };
+        } else if !given.is_empty() {
+            let given_labels: Vec<u32> = given.iter().map(|&doc| labels[doc as usize]).collect();
+            device.upload(&mut scratch.given, given)?;
+            device.upload(&mut scratch.given_labels, &given_labels)?;
+            let (list, labels) = (scratch.given.pointer(), scratch.given_labels.pointer());
+            let arguments = RelabelArguments { documents, list, labels, n_list: given.len() as u32 };
+            // SAFETY: the documents of the list are documents of the block, each once.
+            unsafe { device.launch(&RELABEL_DOCUMENTS, n_blocks(device, given.len()), threads, arguments)? };
+        }
+        Ok(continues)
+    }
+
+    /// Finds the similarities to own centroids: those that changed, if the others are here.
+    fn compare_own(&self, block: usize, rows: Matrix, continues: bool) -> Result<()> {
+        let (device, stored) = (&*self.device, self.stored(block));
+        let own = OwnArguments {
+            rows,
+            centroids: self.centroids.matrix(),
+            documents: stored.documents(),
+            changed: if continues { self.columns.changed().pointer() } else { Pointer::NULL },
+            counters: self.scratch.counters.pointer(),
+            n_documents: stored.n_docs as u32,
+        };
+        // SAFETY: labels are clusters of the step, or none.
+        unsafe { device.launch(&OWN_SIMILARITIES, device.n_blocks(8), device.shape().threads, own) }
+    }
+
+    /// Lists the documents that are compared with other centroids.
+    fn choose(&self, block: usize, rows: Matrix) -> Result<()> {
+        let (device, stored, scratch) = (&*self.device, self.stored(block), &self.scratch);
+        let chosen = ChooseArguments {
+            rows,
+            documents: stored.documents(),
+            ranking: self.columns.ranking(),
+            narrow: scratch.narrow.pointer(),
+            wide: scratch.wide.pointer(),
+            counts: scratch.counts.pointer(),
+            counters: scratch.counters.pointer(),
+            n_documents: stored.n_docs as u32,
+            n_changed_classes: self.columns.n_changed_classes() as u32,
+        };
+        let n_blocks = n_blocks(device, stored.n_docs);
+        // SAFETY: both lists have room for all documents.
+        unsafe { device.launch(&CHOOSE_DOCUMENTS, n_blocks, device.shape().threads, chosen) }
+    }
+
+    /// Compares the documents of both lists with other centroids, and gives them labels.
+    fn scan(&self, block: usize, rows: Matrix) -> Result<()> {
+        let (device, scratch, shape) = (&*self.device, &self.scratch, self.device.shape());
+        let counts = scratch.counts.pointer();
+        let scan = |list: &Buffer<u32>, overflow: &Buffer<u32>, number: usize| ScanArguments {
+            rows,
+            centroids: self.centroids.matrix(),
+            documents: self.stored(block).documents(),
+            ranking: self.columns.ranking(),
+            postings: self.columns.postings(),
+            list: list.pointer(),
+            n_list: counts.plus(number),
+            overflow: overflow.pointer(),
+            n_overflow: counts.plus(2 + number),
+            counters: scratch.counters.pointer(),
+            at_least: Pointer::NULL,
+            rivals: Pointer::NULL,
+            similarities: Pointer::NULL,
+        };
+        let narrow = scan(&scratch.narrow, &scratch.narrow_overflow, 0);
+        let wide = scan(&scratch.wide, &scratch.wide_overflow, 1);
+        // SAFETY: the lists are documents of the block; the posting lists are those of the step;
+        // overflow has room for all documents. A document is in one list only.
+        unsafe {
+            device.launch(&SCAN_NARROW, device.n_blocks(32), shape.narrow_threads, narrow)?;
+            device.launch(&SCAN_WIDE, device.n_blocks(8), shape.threads, wide)?;
+            device.launch(&COMPARE_ALL, device.n_blocks(8), shape.threads, narrow)?;
+            device.launch(&COMPARE_ALL, device.n_blocks(8), shape.threads, wide)
+        }
+    }
+
     /// Brings back the labels and similarities that the host does not know: how many come before
     /// each chunk of documents, and of all.
-    fn collect(&mut self, block: usize, n_docs: usize) -> Result<Vec<u32>> {
+    fn collect(&mut self, block: usize) -> Result<Vec<u32>> {
         let (device, scratch) = (&*self.device, &mut self.scratch);
         let stored = self.blocks[block].as_ref().expect("its rows are here");
-        let shape = device.shape();
+        let (n_docs, shape) = (stored.n_docs, device.shape());
         let n_chunks = n_docs.div_ceil(shape.chunk as usize);
         device.reserve(&mut scratch.chunks, n_chunks + 1)?;
         device.clear(&mut scratch.chunks, n_chunks..n_chunks + 1)?;
