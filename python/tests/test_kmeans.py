@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import re
@@ -17,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 import docsphere
 from conftest import random_rows
 from docsphere import SphericalKMeans
+from docsphere._devices import prepare
 from docsphere._progress import ProgressBar
 
 
@@ -192,6 +194,23 @@ def test_given_centroids(rows):
             fitted(rows, init=container(broken))
 
 
+def test_without_a_gpu_auto_takes_the_cpu_and_cuda_says_what_is_missing(rows):
+    events = []
+    given = fitted(rows, device="auto", callback=events.append)
+    assert_array_equal(given.labels_, fitted(rows).labels_)
+    left = [event["error"] for event in events if event["event"] == "device_left"]
+    if not left:
+        pytest.skip("this machine has a GPU: what is said without one is NOT tested")
+    assert left[0].startswith("device cuda: ")
+    with pytest.raises(docsphere.DocsphereError, match=f"^{re.escape(left[0])}$"):
+        fitted(rows, device="cuda")
+
+
+def test_the_packaged_compiler_of_kernels_is_found_by_its_name():
+    prepare("cuda")
+    assert ctypes.CDLL("libnvrtc.so.13").nvrtcVersion
+
+
 @pytest.mark.parametrize("column", [list, np.array, lambda texts: np.array(texts, dtype=object)[:, None]])
 def test_texts_are_sent_to_the_vectorizer(column):
     with pytest.raises(docsphere.ParameterError, match="X must be a matrix of numbers, got texts; TextVectorizer"):
@@ -208,6 +227,7 @@ def test_texts_are_sent_to_the_vectorizer(column):
         ({"tol": -1e-3}, "'tol' parameter"),
         ({"init": "kmeans"}, "'init' parameter of SphericalKMeans must be a str among"),
         ({"algorithm": "elkan"}, "'algorithm' parameter of SphericalKMeans must be a str among"),
+        ({"device": "gpu"}, "'device' parameter of SphericalKMeans must be a str among"),
         ({"random_state": "zero"}, "'random_state' parameter"),
         ({"n_clusters": 601}, "n_samples=600 must be at least n_clusters=601"),
     ],

@@ -32,6 +32,8 @@ pub(crate) struct Progress {
     pub(crate) out_of_time: bool,
     /// Time of the last read.
     pub(crate) last_read: Option<Instant>,
+    /// What was said last of a device that is not used.
+    left_device: Option<String>,
 }
 
 #[derive(PartialEq)]
@@ -58,6 +60,7 @@ impl Progress {
             deadline: None,
             out_of_time: false,
             last_read: None,
+            left_device: None,
         }
     }
 
@@ -166,7 +169,12 @@ impl Progress {
                 });
             }
             Event::DeviceLeft { error } => {
-                self.say(&format!("note: the CPU is used: {error}"));
+                // Each fit of a sweep says so.
+                let message = format!("note: the CPU is used: {error}");
+                if self.left_device.as_ref() != Some(&message) {
+                    self.say(&message);
+                    self.left_device = Some(message);
+                }
             }
             Event::CheckpointFailed { error } => {
                 self.say(&format!("warning: no checkpoint: {}", in_words_of_the_command(error)));

@@ -17,6 +17,18 @@ fn place_with_corpus() -> Place {
 }
 
 #[test]
+fn a_device_that_is_not_there_is_named_once() {
+    let place = place_with_corpus();
+    let done = place.run("sweep in.txt -k 4,9 -o out --stability 1 --device auto");
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    // None on a machine with a GPU.
+    assert!(done.stderr.matches("the CPU is used").count() <= 1, "{}", done.stderr);
+    if !Path::new("/dev/nvidia0").exists() {
+        assert!(done.stderr.contains("docsphere: note: the CPU is used: device cuda: "), "{}", done.stderr);
+    }
+}
+
+#[test]
 fn every_number_has_a_whole_result_that_other_commands_take() {
     let place = place_with_corpus();
     let shown = place.ok("sweep in.txt -k 4,9,20 -o out --stability 1");
