@@ -11,7 +11,10 @@ use crate::arguments::{
     RELABEL_DOCUMENTS, RelabelArguments, SCAN_NARROW, SCAN_RIVALS, SCAN_WIDE, ScanArguments,
 };
 use crate::device::{Buffer, Device, Pointer};
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// The longest row: the proof of `scan.cu` holds for it.
+const MAX_ROW: usize = 1 << 22;
 
 /// The share of the free memory that the rows of a block may take: a third. So at least twice as
 /// much is left, for blocks of which the rows do not stay, and for centroids and lists.
@@ -117,13 +120,22 @@ impl Engine {
         Ok(rows.matrix())
     }
 
-    pub(super) fn assign_block(
+    /// Assigns the documents of a block. `given` are those that have got another label since the
+    /// last step, whose clusters count as changed; similarities are those to the centroids of the
+    /// labels in the last step, if its centroids were told of.
+    ///
+    /// # Errors
+    /// As [`Engine::begin`]. Then labels and similarities are as before.
+    pub fn assign(
         &mut self,
         block: Block<'_>,
         given: &[u32],
         labels: &mut [u32],
         similarities: &mut [f64],
     ) -> Result<Counts> {
+        if block.longest > MAX_ROW {
+            return Err(Error::TooMany { what: "terms of a row", got: block.longest, most: MAX_ROW });
+        }
         let n_docs = labels.len();
         if n_docs == 0 {
             return Ok(Counts::default());
@@ -328,7 +340,13 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn rivals_of_block(
+    /// The rivals of some documents of a block that has been assigned in this step: for each the
+    /// most similar centroid beside its own, on ties the one with the smallest number; `None` if no
+    /// similarity is above 0 and at least as wanted.
+    ///
+    /// # Errors
+    /// As [`Engine::begin`].
+    pub fn rivals(
         &mut self,
         block: Block<'_>,
         docs: &[u32],

@@ -24,13 +24,10 @@ use columns::Columns;
 use sums::RunningSums;
 
 use crate::device::{Buffer, Device, Host, Mark};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A document without a label.
 const NO_LABEL: u32 = u32::MAX;
-
-/// The longest row: the proof of `scan.cu` holds for it.
-const MAX_ROW: usize = 1 << 22;
 
 /// The terms and values of a sparse vector.
 pub type Sparse<'a> = (&'a [u32], &'a [f32]);
@@ -181,8 +178,9 @@ impl Engine {
     /// only [`clear`](Self::clear) may follow.
     ///
     /// # Errors
-    /// [`Error::TooMany`] if the numbers of the kernels are too small; [`Error::OutOfMemory`];
-    /// [`Error::Driver`].
+    /// [`Error::TooMany`](crate::Error::TooMany) if the numbers of the kernels are too small;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn begin(&mut self, step: &Step<'_>) -> Result<f64> {
         let device = &*self.device;
         // What the last step has sent may still be on its way.
@@ -194,40 +192,6 @@ impl Engine {
         let end = device.mark()?;
         device.wait()?;
         Ok(start.seconds_to(&end))
-    }
-
-    /// Assigns the documents of a block. `given` are those that have got another label since the
-    /// last step, whose clusters count as changed; similarities are those to the centroids of the
-    /// labels in the last step, if its centroids were told of.
-    ///
-    /// # Errors
-    /// As [`Engine::begin`]. Then labels and similarities are as before.
-    pub fn assign(
-        &mut self,
-        block: Block<'_>,
-        given: &[u32],
-        labels: &mut [u32],
-        similarities: &mut [f64],
-    ) -> Result<Counts> {
-        if block.longest > MAX_ROW {
-            return Err(Error::TooMany { what: "terms of a row", got: block.longest, most: MAX_ROW });
-        }
-        self.assign_block(block, given, labels, similarities)
-    }
-
-    /// The rivals of some documents of a block that has been assigned in this step: for each the
-    /// most similar centroid beside its own, on ties the one with the smallest number; `None` if no
-    /// similarity is above 0 and at least as wanted.
-    ///
-    /// # Errors
-    /// As [`Engine::begin`].
-    pub fn rivals(
-        &mut self,
-        block: Block<'_>,
-        docs: &[u32],
-        at_least: &[f64],
-    ) -> Result<(Vec<Option<Rival>>, Counts)> {
-        self.rivals_of_block(block, docs, at_least)
     }
 
     /// Bytes on the host, in addition to rows and centroids.
