@@ -33,6 +33,8 @@ pub struct MemoryForecast {
     /// Documents that take part in first variation or a refinement, and their rivals; with one run
     /// the best result so far.
     pub variation: u64,
+    /// Labels and similarities of all documents, and the centroids, once the run has ended.
+    pub result: u64,
     /// The number of entries that all centroids together may have.
     pub n_entries: u64,
 }
@@ -40,7 +42,7 @@ pub struct MemoryForecast {
 impl MemoryForecast {
     /// The maximum held at the same time.
     pub fn total(&self) -> u64 {
-        self.documents.saturating_add(self.seeding.max(self.iterating()))
+        self.documents.saturating_add(self.seeding.max(self.iterating())).max(self.result)
     }
 
     /// The maximum held at the same time by iterations and what follows them, except for
@@ -123,6 +125,7 @@ fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
         centroids: of_loop(*strategy, sizes) - most_bytes(*strategy, sizes),
         strategy: most_bytes(*strategy, sizes) + device(sizes.n_clusters),
         variation: contest + best_of_run,
+        result: 16 * n_rows + 24 * sizes.entries(),
         n_entries: sizes.entries(),
     }
 }
@@ -166,8 +169,7 @@ fn of_documents(sizes: &Sizes) -> u64 {
     let moves = 8 * n_rows + 56 * shard_rows;
     match sizes.is_mapped {
         // Labels and similarities are in files; they are made in memory, one shard at a time.
-        // At the end they are the result.
-        true => (moves + 12 * shard_rows).max(16 * n_rows),
+        true => moves + 12 * shard_rows,
         // And the label included in the sums.
         false => 16 * n_rows + moves,
     }
@@ -243,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_hundred_million_short_documents_may_be_clustered_with_12_gb_and_30_million_with_4() {
-        for (n_rows, most) in [(30_000_000, 3_800_000_000), (100_000_000, 11_500_000_000)] {
+        for (n_rows, most) in [(30_000_000, 3_700_000_000), (100_000_000, 11_500_000_000)] {
             let params = SphericalKMeans::params(1000).n_threads(2);
             let sizes = short_documents(n_rows, 1000, frequencies(n_rows));
             assert!((8..20).contains(&(sizes.nnz / n_rows)), "{} terms", sizes.nnz / n_rows);
