@@ -256,8 +256,8 @@ pub(crate) fn load(
     let mut vectorizer = Vectorizer::new().text(text).tfidf(tfidf).n_threads(threads);
     if let (Some(path), Some(limit)) = (staged.rows, memory::limit()) {
         let folder = path.parent().unwrap_or(Path::new("."));
-        vectorizer =
-            vectorizer.spill(Spill::new(folder).rows(path.to_owned()).after_bytes(limit.of_counts()));
+        let spill = Spill::new(folder).rows(path.to_owned()).after_bytes(limit.of_counts());
+        vectorizer = vectorizer.spill(spill.terms_bytes(limit.of_terms()));
     }
     let start = Instant::now();
     let mut options = input.corpus_options();

@@ -104,6 +104,12 @@ impl Limit {
         self.bytes / 5
     }
 
+    /// Terms above this go to a file while documents are counted, if few documents have them and
+    /// `--min-df` drops them. For a moment the lists of those that stay may be twice as long.
+    pub(crate) fn of_terms(&self) -> u64 {
+        self.bytes / 8
+    }
+
     fn whose(&self) -> &'static str {
         if self.is_given { "--max-memory allows" } else { "this machine has left" }
     }
@@ -118,7 +124,8 @@ pub(crate) fn too_much(what: &str, needed: u64, allowed: u64) -> String {
         None => ("there is room for", "free some memory"),
     };
     let advice = match what {
-        "the documents" | "the terms of the documents" => "give fewer or shorter documents",
+        "the documents" => "give fewer or shorter documents",
+        "the terms of the documents" => "drop rare terms with --min-df 2, or give fewer documents",
         "the vocabulary" => "drop rare terms with --min-df 2",
         "a long record" => "cut it into shorter ones, if it is no mistake",
         _ => "give another file, if this one should not be so large",

@@ -135,8 +135,7 @@ fn a_record_that_never_ends_is_refused_packed_or_not() {
 fn more_terms_than_there_is_room_for_are_refused() {
     let place = Place::new();
     let words: Vec<String> = (0..4_000_000).map(|number: u32| format!("w{number:x}")).collect();
-    let end =
-        " MB or more, but --max-memory allows 100 MB; give fewer or shorter documents, or raise --max-memory";
+    let end = " MB or more, but --max-memory allows 100 MB; drop rare terms with --min-df 2, or give fewer documents, or raise --max-memory";
     // In one document that is just short enough, and in many.
     for (file, n_words, words_a_line) in [("one.txt", 1_000_000, 1_000_000), ("many.txt", 4_000_000, 20)] {
         let lines: Vec<String> = words[..n_words].chunks(words_a_line).map(|line| line.join(" ")).collect();
@@ -150,6 +149,29 @@ fn more_terms_than_there_is_room_for_are_refused() {
             done.stderr
         );
         assert!(peak <= LIMIT.1, "{file}: {peak} bytes were held; {}", done.stderr);
+    }
+}
+
+#[test]
+fn rare_terms_that_are_dropped_need_not_fit() {
+    let place = Place::new();
+    // Four million words that are in one document each, and forty that are in many.
+    let line = |number: u32| {
+        let rare: Vec<String> = (0..20).map(|word| format!("w{:x}", 20 * number + word)).collect();
+        format!("{} often{} also{}", rare.join(" "), number % 17, number % 23)
+    };
+    place.write("many.txt", (0..200_000).map(line).collect::<Vec<_>>().join("\n"));
+    let words = "cluster many.txt -k 2 --init random --max-iter 2 --effort fast -q --no-report --threads 2";
+    let (done, _) = run_watched(&place, &format!("{words} -o limited --max-memory 160M"));
+    assert!(done.stderr.contains("drop rare terms with --min-df 2"), "{}", done.stderr);
+    let words = format!("{words} --min-df 2");
+    let (done, peak) = run_watched(&place, &format!("{words} -o limited --max-memory 160M"));
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    assert!(peak <= 160_000_000, "{peak} bytes were held");
+    place.ok(&format!("{words} -o out"));
+    for name in ["assignments.csv", "model.docsphere"] {
+        let read = |out: &str| fs::read(place.path(out).join(name)).unwrap();
+        assert!(read("limited") == read("out"), "{name} differs");
     }
 }
 

@@ -33,7 +33,7 @@ impl TermSource for [Shard] {
     }
 
     fn part(&self, part: usize) -> impl Iterator<Item = CountedTerm<'_>> {
-        self[part].counted(part)
+        self[part].counted()
     }
 
     fn text_bytes(&self) -> usize {

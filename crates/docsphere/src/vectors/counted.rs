@@ -21,6 +21,7 @@ use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use crate::corpus::CorpusStats;
 use crate::error::{ErrorKind, Result};
+use crate::mapping::Spillable;
 use crate::memory::MemoryLimit;
 use crate::text::{LanguageCounts, LetterCounts, TextOptions};
 use crate::threads::on_threads;
@@ -124,25 +125,25 @@ impl CountedDocuments {
             let n_provisional = n_provisional(&shards);
             // The columns of all terms, by shard and in one list.
             self.memory.check(MATRIX, 8 * n_provisional as u64)?;
-            let columns = |(number, shard): (usize, &Shard)| -> Vec<(u32, u32)> {
+            let columns = |shard: &Shard| -> Vec<(u32, u32)> {
                 let column = |term| model.vocabulary().find(term).map(|id| id.number());
                 shard
-                    .counted(number)
+                    .counted()
                     .filter_map(|counted| Some((counted.provisional, column(counted.term)?)))
                     .collect()
             };
-            let columns: Vec<Vec<(u32, u32)>> = shards.par_iter().enumerate().map(columns).collect();
+            let columns: Vec<Vec<(u32, u32)>> = shards.par_iter().map(columns).collect();
             drop(shards);
             let mut final_numbers = vec![DROPPED; n_provisional];
             for (provisional, column) in columns.into_iter().flatten() {
                 final_numbers[provisional as usize] = column;
             }
-            self.weigh(final_numbers, model)
+            self.weigh(final_numbers.into(), model)
         })?
     }
 
     /// Turns the counts into rows. `final_numbers` maps provisional numbers to columns.
-    pub(super) fn weigh(self, final_numbers: Vec<u32>, model: &TextModel) -> Result<VectorizedPart> {
+    pub(super) fn weigh(self, final_numbers: Spillable<u32>, model: &TextModel) -> Result<VectorizedPart> {
         let CountedDocuments { counts, files, stats, memory, .. } = self;
         let n_threads = counts.chunks.len().min(rayon::current_num_threads());
         // The longest row on each thread; the list may be twice as long while it grows.

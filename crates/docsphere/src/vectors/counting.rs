@@ -10,7 +10,7 @@
 //! (see `spill.rs`), and one copy of each term plus 56 bytes. Measured for terms of 8 letters: some
 //! 50 bytes per term while documents are counted, and 130 while terms are chosen for those that
 //! stay. This is what limits a corpus that goes to files: the memory limit refuses more with
-//! numbers, and a minimum of documents (`min_df`) cannot act before all documents are counted.
+//! numbers. With a minimum of documents (`min_df`) rare terms go to a file, too (`rare_terms.rs`).
 
 use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,6 +20,7 @@ use hashbrown::HashTable;
 
 use super::chunk_rows::ChunkTerms;
 use super::document_ids::Ids;
+use super::rare_terms::{LeftTerms, RareTerm, RareTerms};
 use super::rows::MAX_TERMS;
 use super::spill::{Place, SpillFiles};
 use crate::corpus::{ChunkWork, Document};
@@ -27,10 +28,13 @@ use crate::error::{ErrorKind, Result};
 use crate::memory::MemoryLimit;
 use crate::text::{LanguageCounts, LetterCounts, Rules, Tokenizer, TokenizerScratch};
 
-const N_SHARDS: usize = 64;
+pub(super) const N_SHARDS: usize = 64;
+
+/// Provisional numbers end here if terms may leave memory: each time, they get another one.
+const MAX_NUMBERS: u64 = u32::MAX as u64;
 
 /// What takes the memory, for messages.
-const TERMS: &str = "the terms of the documents";
+pub(super) const TERMS: &str = "the terms of the documents";
 
 /// Lists shorter than this grow without a check.
 const ASKED_BYTES: usize = 1 << 20;
@@ -57,6 +61,8 @@ pub(super) struct Counting<'a> {
     tokenizer: &'a Tokenizer,
     memory: &'a MemoryLimit,
     files: Option<&'a SpillFiles>,
+    /// If rare terms may leave memory.
+    rare: Option<&'a RareTerms<'a>>,
     hasher: RandomState,
     shards: Vec<Mutex<Shard>>,
     /// Tables to be reused.
@@ -96,13 +102,27 @@ pub(super) struct Shard {
     text: String,
     terms: Vec<ShardTerm>,
     table: HashTable<u32>,
+    /// Terms so far, here or not.
+    n_numbers: usize,
+    left: Vec<LeftTerms>,
+    /// Bytes of those that did not leave with the last ones.
+    stayed: usize,
 }
 
 struct ShardTerm {
     hash: u64,
     end: usize,
-    n_docs: u64,
     n_occurrences: u64,
+    n_docs: u32,
+    provisional: u32,
+}
+
+/// What more terms must respect.
+#[derive(Clone, Copy)]
+struct Limits<'a> {
+    memory: &'a MemoryLimit,
+    /// Provisional numbers end here.
+    numbers: u64,
 }
 
 /// The table of a chunk.
@@ -133,11 +153,13 @@ impl<'a> Counting<'a> {
         tokenizer: &'a Tokenizer,
         memory: &'a MemoryLimit,
         files: Option<&'a SpillFiles>,
+        rare: Option<&'a RareTerms<'a>>,
     ) -> Self {
         Counting {
             tokenizer,
             memory,
             files,
+            rare,
             hasher: RandomState::default(),
             shards: (0..N_SHARDS).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),
@@ -164,12 +186,12 @@ impl Shard {
         &self.text[start..self.terms[index].end]
     }
 
-    /// The terms of this shard, whose index is `shard`.
-    pub(super) fn counted(&self, shard: usize) -> impl Iterator<Item = CountedTerm<'_>> {
-        self.terms.iter().enumerate().map(move |(index, counted)| CountedTerm {
+    /// The terms of this shard.
+    pub(super) fn counted(&self) -> impl Iterator<Item = CountedTerm<'_>> {
+        self.terms.iter().enumerate().map(|(index, counted)| CountedTerm {
             term: self.term(index),
-            provisional: (index * N_SHARDS + shard) as u32,
-            n_docs: counted.n_docs,
+            provisional: counted.provisional,
+            n_docs: u64::from(counted.n_docs),
             n_occurrences: counted.n_occurrences,
         })
     }
@@ -181,12 +203,14 @@ impl Shard {
 
     /// Upper bound (exclusive) of the provisional numbers of this shard.
     pub(super) fn provisional_end(&self) -> usize {
-        self.terms.len() * N_SHARDS
+        self.n_numbers * N_SHARDS
     }
 
-    /// Adds a chunk's counts of a term; returns the term's index in this shard.
-    fn add(&mut self, term: &str, local: &LocalTerm, memory: &MemoryLimit) -> Result<usize> {
-        let Shard { text, terms, table } = self;
+    /// Adds a chunk's counts of a term to this shard, whose number is `shard`; returns the
+    /// provisional number of the term.
+    fn add(&mut self, term: &str, local: &LocalTerm, shard: usize, limits: Limits<'_>) -> Result<u32> {
+        let Shard { text, terms, table, n_numbers, .. } = self;
+        let Limits { memory, numbers } = limits;
         let at = |index: usize| {
             let start = if index == 0 { 0 } else { terms[index - 1].end };
             &text[start..terms[index].end]
@@ -196,17 +220,78 @@ impl Shard {
             Some(index) => index,
             None => {
                 let index = terms.len();
+                let provisional = (*n_numbers * N_SHARDS + shard) as u64;
+                if provisional >= numbers {
+                    let what = "the number of different terms";
+                    return Err(ErrorKind::TooLarge { what, limit: numbers, got: provisional + 1 }.into());
+                }
                 ask_for_text(text, term.len(), memory)?;
                 ask_for_terms(terms.capacity(), terms.len(), size_of::<ShardTerm>(), memory)?;
                 text.push_str(term);
-                terms.push(ShardTerm { hash: local.hash, end: text.len(), n_docs: 0, n_occurrences: 0 });
+                let (hash, end, provisional) = (local.hash, text.len(), provisional as u32);
+                terms.push(ShardTerm { hash, end, n_occurrences: 0, n_docs: 0, provisional });
+                *n_numbers += 1;
                 table.insert_unique(local.hash, index as u32, |&other| terms[other as usize].hash);
                 index
             }
         };
-        terms[index].n_docs += u64::from(local.n_docs);
+        // Fits: at most as many as documents, which are limited while they are counted.
+        terms[index].n_docs = terms[index].n_docs.saturating_add(local.n_docs);
         terms[index].n_occurrences += local.n_occurrences;
-        Ok(index)
+        Ok(terms[index].provisional)
+    }
+
+    /// Terms that have left.
+    pub(super) fn left(&self) -> &[LeftTerms] {
+        &self.left
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.text.capacity() + size_of::<ShardTerm>() * self.terms.capacity() + self.table.allocation_size()
+    }
+
+    /// Lets rare terms leave if there are too many terms.
+    fn make_room(&mut self, rare: &RareTerms<'_>) -> Result<()> {
+        match rare.leave_below().filter(|_| self.memory_bytes() as u64 > rare.allowed_bytes(self.stayed)) {
+            Some(below) => self.let_leave(rare, below),
+            None => Ok(()),
+        }
+    }
+
+    /// Lets the terms leave that are in fewer documents.
+    pub(super) fn let_leave(&mut self, rare: &RareTerms<'_>, below: f64) -> Result<()> {
+        let leaves = |counted: &ShardTerm| f64::from(counted.n_docs) < below;
+        let mut leaving: Vec<usize> = (0..self.terms.len()).filter(|&at| leaves(&self.terms[at])).collect();
+        leaving.sort_unstable_by_key(|&at| self.terms[at].hash);
+        let left = rare.write(leaving.iter().map(|&at| {
+            let &ShardTerm { hash, n_occurrences, n_docs, provisional, .. } = &self.terms[at];
+            RareTerm { hash, n_occurrences, n_docs, number: provisional, term: self.term(at) }
+        }))?;
+        let mut stay = Shard { n_numbers: self.n_numbers, ..Shard::default() };
+        stay.left = std::mem::take(&mut self.left);
+        stay.left.push(left);
+        for (index, counted) in self.terms.iter().enumerate().filter(|(_, counted)| !leaves(counted)) {
+            stay.push(self.term(index), counted);
+        }
+        stay.stayed = stay.memory_bytes();
+        *self = stay;
+        Ok(())
+    }
+
+    /// Adds a term that is not here.
+    fn push(&mut self, term: &str, counted: &ShardTerm) {
+        let Shard { text, terms, table, .. } = self;
+        text.push_str(term);
+        table.insert_unique(counted.hash, terms.len() as u32, |&other| terms[other as usize].hash);
+        terms.push(ShardTerm { end: text.len(), ..*counted });
+    }
+
+    /// Adds a term that had left.
+    pub(super) fn put_back(&mut self, hash: u64, counted: &CountedTerm<'_>) {
+        let &CountedTerm { term, provisional, n_docs, n_occurrences } = counted;
+        // Fits: every part of it did, and their sum is at most the number of documents.
+        let n_docs = n_docs as u32;
+        self.push(term, &ShardTerm { hash, end: 0, n_occurrences, n_docs, provisional });
     }
 }
 
@@ -295,7 +380,10 @@ impl LocalCounts {
     }
 
     /// Enters the terms of the chunk into the corpus's table, and gets their provisional numbers.
-    fn publish(&mut self, shards: &[Mutex<Shard>], memory: &MemoryLimit) -> Result<()> {
+    fn publish(&mut self, counting: &Counting<'_>) -> Result<()> {
+        let Counting { shards, memory, rare, .. } = counting;
+        let numbers = if rare.is_some() { MAX_NUMBERS } else { MAX_TERMS };
+        let limits = Limits { memory, numbers };
         let shard_of = |hash: u64| (hash >> 32) as usize % N_SHARDS;
         let mut by_shard: Vec<Vec<u32>> = vec![Vec::new(); N_SHARDS];
         for (index, term) in self.terms.iter().enumerate() {
@@ -309,12 +397,10 @@ impl LocalCounts {
             for &index in &by_shard[shard] {
                 let local = &self.terms[index as usize];
                 let term = &self.text[local.start..local.start + local.length as usize];
-                let number = table.add(term, local, memory)? * N_SHARDS + shard;
-                if number as u64 >= MAX_TERMS {
-                    let what = "the number of different terms";
-                    return Err(ErrorKind::TooLarge { what, limit: MAX_TERMS, got: number as u64 + 1 }.into());
-                }
-                self.provisional[index as usize] = number as u32;
+                self.provisional[index as usize] = table.add(term, local, shard, limits)?;
+            }
+            if let Some(rare) = rare {
+                table.make_room(rare)?;
             }
         }
         Ok(())
@@ -352,10 +438,16 @@ impl ChunkWork for Counting<'_> {
 
     fn finish(&self, chunk: &mut ChunkCounts) -> Result<()> {
         let mut local = chunk.local.take().expect("finished once");
-        // All terms may be new, and other threads may be about to add theirs.
-        let n_kept = PUBLISHED_TERM_BYTES * local.terms.len() + local.text.len() + 8 * local.row_terms.len();
+        // All terms may be new, and other threads may be about to add theirs. If rare ones leave,
+        // they do so after each shard.
+        let entered = PUBLISHED_TERM_BYTES * local.terms.len() + local.text.len();
+        let entered = if self.rare.is_some() { entered.div_ceil(N_SHARDS / 2) } else { entered };
+        let n_kept = entered + 8 * local.row_terms.len();
         self.memory.check(TERMS, (n_kept * rayon::current_num_threads()) as u64)?;
-        local.publish(&self.shards, self.memory)?;
+        if let Some(rare) = self.rare {
+            rare.add_documents(chunk.ids.len());
+        }
+        local.publish(self)?;
         // Allocated at exact size: these stay until the end.
         chunk.rows.terms = local.row_terms.iter().map(|&index| local.provisional[index as usize]).collect();
         chunk.rows.counts = local.row_counts.as_slice().to_vec();

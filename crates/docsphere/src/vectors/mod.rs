@@ -23,6 +23,8 @@ mod kept_counts;
 mod losses;
 mod open_rows;
 #[cfg(feature = "text")]
+mod rare_terms;
+#[cfg(feature = "text")]
 mod repeated_ids;
 mod rows;
 #[cfg(feature = "compression")]

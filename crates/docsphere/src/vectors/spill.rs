@@ -12,7 +12,8 @@
 //! **Cost.** Memory: 48 bytes per chunk, and two batches of two chunks for each thread. On disk: 5
 //! bytes per distinct term of each document while no term occurs more than 255 times in a document
 //! of the chunk, 4 per document, and 8 per id and its text; 8 per nonzero and 8 per document for
-//! the rows. The vocabulary stays in memory (see `counting.rs`).
+//! the rows. The vocabulary stays in memory (see `counting.rs`) but for its rare terms
+//! (`rare_terms.rs`).
 //!
 //! Measured, on two threads, peak of the process in MB: a million documents of ten words 46 instead
 //! of 223, a million tweets 129 instead of 365, 200,000 abstracts 81 instead of 254. What remains
@@ -30,7 +31,7 @@ use super::document_ids::IdsWriter;
 use super::open_rows::OpenRowsWriter;
 use super::unit::UnitRows;
 use crate::error::{Error, Result};
-use crate::mapping::{Plain, Scratch};
+use crate::mapping::{Plain, Scratch, Spillable};
 
 /// Chunks that each thread weights in a batch.
 const CHUNKS_PER_THREAD: usize = 2;
@@ -66,12 +67,19 @@ pub struct Spill {
     /// Bytes of counts and ids that stay in memory: what is counted goes to files once it takes
     /// more. 0, the default, for files from the beginning.
     pub after_bytes: u64,
+    /// Bytes of terms that stay in memory while documents are counted. If terms in too few
+    /// documents are dropped ([`min_df`](crate::TfidfOptions::min_df)), rare ones go to a scratch
+    /// file once terms take more. `None`, the default, for no limit: all terms stay.
+    ///
+    /// Only [`Vectorizer::fit`](crate::Vectorizer::fit) and its relatives heed it, which choose
+    /// terms; [`Vectorizer::count`](crate::Vectorizer::count) keeps all terms.
+    pub terms_bytes: Option<u64>,
 }
 
 impl Spill {
     /// Scratch files in a folder, from the beginning.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Spill { folder: folder.into(), rows: None, after_bytes: 0 }
+        Spill { folder: folder.into(), rows: None, after_bytes: 0, terms_bytes: None }
     }
 
     /// The file that gets the rows.
@@ -87,11 +95,19 @@ impl Spill {
         self.after_bytes = bytes;
         self
     }
+
+    /// Bytes of terms that stay in memory while documents are counted; `None` for no limit.
+    #[must_use]
+    pub fn terms_bytes(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.terms_bytes = bytes.into();
+        self
+    }
 }
 
 /// The files of a corpus that is being counted.
 pub(super) struct SpillFiles {
     options: Spill,
+    /// Chunks, and terms that have left memory.
     counts: Scratch,
     /// The end of what is written.
     end: AtomicU64,
@@ -164,8 +180,7 @@ impl SpillFiles {
         };
         let (nnz, n_rows) = (terms.len(), row_ends.len());
         let place = Place { start: 0, nnz, n_rows, width };
-        let n_bytes = place.counts_at() + width.bytes() * nnz as u64;
-        let start = self.end.fetch_add(n_bytes.next_multiple_of(ALIGNMENT), Relaxed);
+        let start = self.take_room(place.counts_at() + width.bytes() * nnz as u64);
         let place = Place { start, ..place };
         let write = || {
             self.counts.write_at(terms, place.start)?;
@@ -180,6 +195,33 @@ impl SpillFiles {
         };
         write().map_err(|error| self.at_folder(error))?;
         Ok(place)
+    }
+
+    /// Room for so many bytes: where they begin.
+    fn take_room(&self, n_bytes: u64) -> u64 {
+        self.end.fetch_add(n_bytes.next_multiple_of(ALIGNMENT), Relaxed)
+    }
+
+    /// Bytes of terms that stay in memory; `None` if all do.
+    pub(super) fn terms_bytes(&self) -> Option<u64> {
+        self.options.terms_bytes
+    }
+
+    /// Writes bytes; on any thread. Returns where they begin.
+    pub(super) fn append(&self, bytes: &[u8]) -> Result<u64> {
+        let start = self.take_room(bytes.len() as u64);
+        self.counts.write_at(bytes, start).map_err(|error| self.at_folder(error))?;
+        Ok(start)
+    }
+
+    /// Reads bytes back; on any thread.
+    pub(super) fn read_bytes(&self, bytes: &mut [u8], at: u64) -> Result<()> {
+        self.counts.read_at(bytes, at).map_err(|error| self.at_folder(error))
+    }
+
+    /// Zeros in a scratch file.
+    pub(super) fn zeros(&self, n: usize) -> Result<Spillable<u32>> {
+        Spillable::zeros(n, Some(&self.options.folder))
     }
 
     /// Reads a chunk back; on any thread.

@@ -179,6 +179,11 @@ impl TfidfOptions {
         Ok(())
     }
 
+    /// Terms in fewer documents are dropped, of so many documents or more.
+    pub(super) fn least_documents(&self, n_docs: u64) -> f64 {
+        self.min_df.documents(n_docs)
+    }
+
     /// Why a term in so many documents is dropped, if it is.
     ///
     /// # Errors

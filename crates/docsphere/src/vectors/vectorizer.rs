@@ -16,10 +16,11 @@ use rayon::prelude::*;
 use super::choosing::ChosenTerms;
 use super::chunk_rows::TEXTS_PER_CHUNK;
 use super::counted::{CountedDocuments, DROPPED, VectorizedPart, n_provisional};
-use super::counting::Counting;
+use super::counting::{Counting, N_SHARDS};
 use super::document_ids::Ids;
 use super::kept_counts::KeptCounts;
 use super::losses::Losses;
+use super::rare_terms::{RareTerms, Returned};
 use super::repeated_ids::count_repeated;
 use super::rows::{MAX_ROWS, check_size};
 use super::spill::{Spill, SpillFiles};
@@ -114,7 +115,7 @@ impl Vectorizer {
     /// stated; `None`, the default, to keep them in memory. Never changes the result, but rows and
     /// ids are in mapped files then ([`UnitRows::is_mapped`]). What of them stays in memory is
     /// limited by [`keep_resident_within`](crate::keep_resident_within). The vocabulary is in
-    /// memory in any case.
+    /// memory in any case, but for rare terms that are dropped ([`Spill::terms_bytes`]).
     ///
     /// Counts that are not written are written as rows all the same if the memory limit of the
     /// corpus leaves no room for the matrix beside them.
@@ -262,28 +263,32 @@ impl Vectorizer {
         count: impl FnOnce(&Counting<'_>) -> Result<Counts> + Send,
     ) -> Result<CountedDocuments> {
         let tokenizer = self.tokenizer()?;
-        on_threads(self.n_threads, || self.counted(&tokenizer, memory, count))?
+        let counted = on_threads(self.n_threads, || self.counted(&tokenizer, memory, false, count))?;
+        Ok(counted?.0)
     }
 
-    /// The first step, on the current pool.
+    /// The first step, on the current pool. If rare terms may leave memory, also what became of
+    /// those that did.
     fn counted(
         &self,
         tokenizer: &Tokenizer,
         memory: &MemoryLimit,
+        may_leave: bool,
         count: impl FnOnce(&Counting<'_>) -> Result<Counts>,
-    ) -> Result<CountedDocuments> {
+    ) -> Result<(CountedDocuments, Returned)> {
         let files = self.spill.as_ref().map(SpillFiles::new).transpose()?;
-        let counting = Counting::new(tokenizer, memory, files.as_ref());
+        let rare = files.as_ref().filter(|_| may_leave);
+        let rare = rare.and_then(|files| RareTerms::new(files, self.tfidf, N_SHARDS));
+        let counting = Counting::new(tokenizer, memory, files.as_ref(), rare.as_ref());
         let (counts, stats) = count(&counting)?;
-        Ok(CountedDocuments {
-            counts,
-            shards: counting.into_shards(),
-            files,
-            stats,
-            text: self.text.clone(),
-            memory: memory.clone(),
-            n_threads: self.n_threads,
-        })
+        let mut shards = counting.into_shards();
+        let returned = match rare {
+            Some(rare) => rare.bring_back(&mut shards, counts.n_documents, memory)?,
+            None => Returned::default(),
+        };
+        let (text, n_threads) = (self.text.clone(), self.n_threads);
+        let memory = memory.clone();
+        Ok((CountedDocuments { counts, shards, files, stats, text, memory, n_threads }, returned))
     }
 
     /// Both steps. The counts of all documents are here, so each term's column is known from the
@@ -296,15 +301,27 @@ impl Vectorizer {
     ) -> Result<Vectorized> {
         let tokenizer = self.tokenizer()?;
         on_threads(self.n_threads, || {
-            let mut counted = self.counted(&tokenizer, memory, count)?;
+            let (mut counted, returned) = self.counted(&tokenizer, memory, true, count)?;
             let shards = std::mem::take(&mut counted.shards);
             let (n_docs, n_provisional) = (counted.n_documents(), n_provisional(&shards));
-            let chosen = ChosenTerms::new(&shards[..], &self.tfidf, n_docs, memory, 4 * n_provisional)?;
-            let mut final_numbers = vec![DROPPED; n_provisional];
+            // Terms that have left got another number each time.
+            let files = counted.files.as_ref().filter(|_| returned.have_left);
+            let beside = if files.is_some() { 0 } else { 4 * n_provisional };
+            let chosen = ChosenTerms::new(&shards[..], &self.tfidf, n_docs, memory, beside)?;
+            let mut final_numbers = match files {
+                Some(files) => files.zeros(n_provisional)?,
+                None => vec![0; n_provisional].into(),
+            };
+            final_numbers.fill(DROPPED);
             for (number, term) in chosen.iter().enumerate() {
                 final_numbers[term.provisional as usize] = number as u32;
             }
-            let losses = Losses::new(counted.letters(), chosen.letters());
+            for (other, provisional) in returned.aliases {
+                final_numbers[other as usize] = final_numbers[provisional as usize];
+            }
+            let mut all_letters = chosen.letters();
+            all_letters += returned.letters;
+            let losses = Losses::new(counted.letters(), all_letters);
             let languages = counted.languages();
             let (vocabulary, frequencies) = chosen.into_vocabulary()?;
             drop(shards);

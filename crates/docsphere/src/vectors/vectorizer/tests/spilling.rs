@@ -31,6 +31,7 @@ proptest! {
         chunk_bytes in prop::sample::select(vec![1usize, 50, 400, 1 << 20]),
         split in prop::option::of(1u32..4),
         after_bytes in prop_oneof![Just(0u64), 1u64..2000, Just(u64::MAX)],
+        terms_bytes in prop::option::of(prop_oneof![Just(0u64), 1u64..60_000]),
         is_named in any::<bool>(),
     ) {
         let home = tempfile::tempdir().unwrap();
@@ -44,7 +45,7 @@ proptest! {
         for n_threads in [1, 2, 7] {
             let folder = tempfile::tempdir().unwrap();
             let rows = folder.path().join("rows");
-            let spill = Spill::new(folder.path()).rows(is_named.then(|| rows.clone())).after_bytes(after_bytes);
+            let spill = Spill::new(folder.path()).rows(is_named.then(|| rows.clone())).after_bytes(after_bytes).terms_bytes(terms_bytes);
             let vectorizer = vectorizer.clone().n_threads(n_threads).spill(spill);
             let Ok(expected) = &expected else {
                 prop_assert!(vectorizer.fit(&open()).is_err());
@@ -181,7 +182,7 @@ fn a_full_disk_is_an_error_that_names_the_folder() {
     let mut files = SpillFiles::new(&Spill::new(folder.path()).rows(rows.clone())).unwrap();
     files.set_scratch(Scratch::of_file(full));
     let tokenizer = Tokenizer::new(&TextOptions::default()).unwrap();
-    let counting = Counting::new(&tokenizer, &NO_LIMIT, Some(&files));
+    let counting = Counting::new(&tokenizer, &NO_LIMIT, Some(&files), None);
     let error = count_all(&counting, &["cats purr"], |_, text| ("1".into(), *text)).err().unwrap();
     let message = error.to_string();
     assert!(message.starts_with(&format!("{}: cannot write: ", folder.path().display())), "{message}");
