@@ -120,7 +120,7 @@ def main() -> None:
     expected = {line["kernel"]: int(line["instructions"]) for line in numbers if line["rustc"] == rustc}
     if not expected:
         known = ", ".join(sorted({line["rustc"] for line in numbers}))
-        sys.exit(f"instructions.csv has numbers of rustc {known}, not of {rustc}: write them with UPDATE=1, from a commit that is known to be good")
+        sys.exit(f"{NUMBERS.name} has counts of rustc {known}, not of {rustc}; CONTRIBUTING.md says how to add them")
     if not compare(expected, counts):
         sys.exit("instructions: more than expected")
 
