@@ -15,6 +15,8 @@
 # make test-long 10,000 random cases for every strategy, thread count and kind of vector
 #                instructions
 # make bench     every strategy side by side on generated data
+# make instructions  instructions of each kernel beside the counts that are checked in, under
+#                callgrind (needs valgrind on x86-64 Linux); UPDATE=1 writes them
 # make paper     the paper's evaluation on generated data, in minutes; on your own:
 #                PAPER_CORPORA="a.jsonl b.csv", see benchmarks/README.md
 # make fuzz      the fuzz targets of fuzz/, a minute each (needs: cargo install cargo-fuzz);
@@ -51,7 +53,7 @@ PAGE := crates/docsphere-result/src/page.html
 NODE_VENV := .venv-node
 NODE_FIRST := $(CURDIR)/$(NODE_VENV)/bin:$(PATH)
 
-.PHONY: demo test rust environments check test-long lint doc unit interop kernels wheel installed python ray explorer page bench paper fuzz faults deny quality memory site clean
+.PHONY: demo test rust environments check test-long lint doc unit interop kernels wheel installed python ray explorer page bench instructions paper fuzz faults deny quality memory site clean
 
 demo:
 	@echo "building a small, unoptimised variant of the command first: a minute, the first time"
@@ -180,6 +182,10 @@ $(EXPLORER_READY): explorer/package.json explorer/package-lock.json
 
 bench:
 	cargo run --release --quiet --package docsphere-bench -- speed
+
+# Not a part of make test: it builds everything optimised. Counts are of one version of the compiler.
+instructions:
+	$(PYTHON) benchmarks/instructions.py $(if $(UPDATE),--update)
 
 # Settings of `make paper`: the small size ends in minutes on two cores; PAPER_DOCS= and
 # PAPER_K=50,500,5000 make it whole for corpora of your own.

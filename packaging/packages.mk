@@ -14,6 +14,7 @@
 # make crates       packs the crates that are published, and builds them from their packages
 # make oldest       whether the oldest Rust that is promised builds everything
 # make version      the version
+# make notes        what CHANGELOG.md says of this version
 
 DIST := target/dist
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -35,7 +36,7 @@ IS_LINUX := $(findstring linux,$(TARGET))
 ON_LINUX := $(if $(IS_LINUX),PATH="$(DIST_BIN):$$PATH")
 KINDS ?= wheel archive deb sdist
 
-.PHONY: dist dist-wheel dist-sdist dist-archive dist-deb dist-sums dist-try dist-binary crates oldest version
+.PHONY: dist dist-wheel dist-sdist dist-archive dist-deb dist-sums dist-try dist-binary crates oldest version notes
 
 dist:
 	rm -rf $(DIST)
@@ -83,3 +84,6 @@ oldest:
 
 version:
 	@echo $(VERSION)
+
+notes:
+	@awk -v version="$(VERSION)" '/^## / { of_it = $$2 == version; n += of_it; next } of_it; END { if (!n) { print "CHANGELOG.md has nothing of " version > "/dev/stderr"; exit 1 } }' CHANGELOG.md

@@ -183,6 +183,9 @@ mod distributed;
 #[cfg(any(feature = "ndarray", feature = "sprs"))]
 mod interop;
 
+#[doc(hidden)]
+pub mod kernels;
+
 pub use agreement::{Agreement, Contingency, agreement};
 #[cfg(feature = "cuda")]
 pub use assign::keep_kernels_in;

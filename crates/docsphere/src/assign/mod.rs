@@ -51,7 +51,7 @@ pub(crate) use choice::greatest;
 #[cfg(feature = "cuda")]
 pub use cuda::keep_kernels_in;
 pub(crate) use cuda::{OpenDevice, open as open_device};
-pub(crate) use drift::{most_nearest_bytes, nearest};
+pub(crate) use drift::{Comparer, Directories, most_nearest_bytes, nearest};
 pub(crate) use memory::{device_bytes, most_bytes, resting_bytes};
 pub(crate) use postings::{LANES, Postings};
 pub(crate) use rivals::{Rival, Rivals, Wanted};

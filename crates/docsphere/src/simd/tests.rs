@@ -2,7 +2,6 @@
 
 use super::*;
 use proptest::prelude::*;
-use std::time::Instant;
 
 /// A linear congruential generator: enough to fill tables.
 fn random(seed: &mut u64, n: usize) -> usize {
@@ -138,34 +137,4 @@ fn a_term_without_a_place_is_refused() {
         &mut [Weighted::default(); 3 + SPARE],
         &mut [Rest::default(); 3 + SPARE],
     );
-}
-
-#[test]
-#[ignore = "a measurement: cargo test --release -p docsphere --lib multiply_add -- --ignored --nocapture"]
-fn nanoseconds_per_64_multiply_adds() {
-    let (n_docs, mut seed) = (1024, 1);
-    for simd in Simd::ALL.iter().copied().skip(1) {
-        let Some(level) = Level::of(simd) else { continue };
-        for (n_lines, n_terms) in [(128, 61), (2048, 61), (8192, 61), (32_768, 61), (2048, 13)] {
-            let lines = random_lines(&mut seed, n_lines);
-            let rows = random_rows(&mut seed, n_docs * n_terms, n_lines, 2000);
-            let spans = consecutive(n_docs, n_terms, u32::MAX);
-            let spans = Spans { rows: &rows, spans: &spans };
-            let tile = Tile { number: 0, lines: &lines, next: &[], first_sum: 0, sums_per_span: 1 };
-            let mut sums = vec![TileSums([0; TILE]); n_docs];
-            let mut greatest = vec![0; n_docs];
-            let mut best = f64::INFINITY;
-            for _ in 0..30 {
-                let start = Instant::now();
-                accumulate(level, tile, spans, &mut sums, &mut greatest);
-                best = best.min(start.elapsed().as_secs_f64());
-            }
-            println!(
-                "{:<7}{n_terms:>3} terms a document, lines of {:>5} KB: {:.2} ns for 64",
-                simd.name(),
-                n_lines * TILE / 1024,
-                best * 1e9 / (n_docs * n_terms) as f64
-            );
-        }
-    }
 }

@@ -25,7 +25,7 @@ const LINE: usize = 16;
 
 /// Compares documents with one centroid at a time.
 #[derive(Default)]
-pub(super) struct Comparer {
+pub(crate) struct Comparer {
     /// Dense rows, all zero.
     dense: Pool<Vec<f32>>,
 }
@@ -35,7 +35,7 @@ impl Comparer {
     /// centroid: ARCHITECTURE.md, definition 2.
     ///
     /// `directory` is that of the centroid.
-    pub(super) fn similarities(
+    pub(crate) fn similarities(
         &self,
         rows: &UnitRows<'_>,
         centroid: Row<'_>,

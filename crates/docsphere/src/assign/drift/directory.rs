@@ -20,11 +20,11 @@ const PER_BUCKET: usize = 8;
 
 /// The directories of all centroids.
 #[derive(Default)]
-pub(super) struct Directories(Vec<Directory>);
+pub(crate) struct Directories(Vec<Directory>);
 
 /// See the [module](self).
 #[derive(Clone, Default)]
-pub(super) struct Directory {
+pub(crate) struct Directory {
     /// The place of the first term of each bucket, and the number of terms.
     starts: Box<[u32]>,
     /// Terms per bucket, as a power of two.
@@ -33,7 +33,7 @@ pub(super) struct Directory {
 
 impl Directories {
     /// Makes those of the centroids that have changed; all of them without a movement.
-    pub(super) fn update(&mut self, centroids: &Centroids, movement: Option<&Movement>) {
+    pub(crate) fn update(&mut self, centroids: &Centroids, movement: Option<&Movement>) {
         self.0.resize(centroids.n_clusters(), Directory::default());
         self.0.par_iter_mut().enumerate().for_each(|(cluster, directory)| {
             if movement.is_none_or(|movement| movement.is_changed(cluster)) {
@@ -43,7 +43,7 @@ impl Directories {
     }
 
     /// That of a centroid.
-    pub(super) fn of(&self, cluster: usize) -> &Directory {
+    pub(crate) fn of(&self, cluster: usize) -> &Directory {
         &self.0[cluster]
     }
 

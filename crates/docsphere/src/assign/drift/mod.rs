@@ -97,6 +97,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+pub(crate) use comparer::Comparer;
+pub(crate) use directory::Directories;
 use followers::{Followers, Scratch};
 use front::{Front, Plan};
 use growth::Ranking;
