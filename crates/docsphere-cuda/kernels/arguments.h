@@ -142,6 +142,34 @@ struct GatherArguments {
     u32 n_clusters;
 };
 
+// A document that a seed brings nearer.
+struct Improved {
+    u32 document;
+    u32 seed;
+    double similarity;
+};
+
+struct RaiseArguments {
+    // By document: the greatest similarity to a seed so far, at least 0.
+    double *best;
+    const Improved *raised;
+    Improved *found;
+    u64 n_raised;
+};
+
+struct FindArguments {
+    Matrix rows;
+    const double *best;
+    // A hash table of 2^(32 - shift) slots, some of them free: terms of the seeds, and for each the
+    // values of all SEEDS.
+    const u32 *keys;
+    const float *values;
+    // First how many there are, then these.
+    Improved *found;
+    u64 n_documents;
+    u32 shift;
+};
+
 #define FROM_CHANGED (1ull << 63)
 #define NO_ROW 0xffffffffu
 
@@ -173,6 +201,9 @@ struct GatherArguments {
 
 // Values that each thread sums up.
 #define SUMS_PER_THREAD 8u
+
+// Seeds that documents are compared with in one pass.
+#define SEEDS 4u
 
 // Counters.
 #define SIMILARITIES 0

@@ -29,6 +29,10 @@ DEVICE void sync_block() { __syncthreads(); }
 DEVICE u32 add(u32 *place, u32 more) { return atomicAdd(place, more); }
 DEVICE void add_long(u64 *place, u64 more) { atomicAdd(place, more); }
 DEVICE void raise(u32 *place, u32 value) { atomicMax(place, value); }
+// Of numbers that are not negative: their order is that of their bits.
+DEVICE void raise(double *place, double value) { atomicMax((u64 *)place, (u64)__double_as_longlong(value)); }
+DEVICE void set_bits(u32 *place, u32 bits) { atomicOr(place, bits); }
+DEVICE u32 lowest_bit(u32 bits) { return __ffs((int)bits) - 1; }
 // The upper half of a product of 64 bits.
 DEVICE u32 upper_half(u32 a, u32 b) { return __umulhi(a, b); }
 

@@ -6,3 +6,4 @@
 #include "centroids.cu"
 #include "collect.cu"
 #include "scan.cu"
+#include "seeds.cu"

@@ -130,6 +130,11 @@ DEVICE void add_long(u64 *place, u64 more) { *place += more; }
 DEVICE void raise(u32 *place, u32 value) {
     if (*place < value) *place = value;
 }
+DEVICE void raise(double *place, double value) {
+    if (*place < value) *place = value;
+}
+DEVICE void set_bits(u32 *place, u32 bits) { *place |= bits; }
+DEVICE u32 lowest_bit(u32 bits) { return (u32)__builtin_ctz(bits); }
 DEVICE u32 upper_half(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 
 // A kernel as a function that Rust can call: emulated_NAME(arguments, blocks, threads).

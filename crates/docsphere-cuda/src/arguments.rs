@@ -6,6 +6,7 @@
 use std::marker::PhantomData;
 
 use crate::device::Pointer;
+use crate::engine::Improved;
 
 /// A kernel and the type of its arguments.
 pub(crate) struct Kernel<A> {
@@ -47,6 +48,8 @@ kernels! {
     COUNT_DIRTY: "count_dirty", CollectArguments;
     COLLECT_DIRTY: "collect_dirty", CollectArguments;
     GATHER_CENTROIDS: "gather_centroids", GatherArguments;
+    RAISE_BEST: "raise_best", RaiseArguments;
+    FIND_IMPROVED: "find_improved", FindArguments;
 }
 
 /// The numbers of `arguments.h`, which differ in the emulation, so that small cases have everything
@@ -95,6 +98,9 @@ impl Shape {
 
 /// The values that each thread sums up.
 pub(crate) const SUMS_PER_THREAD: usize = 8;
+
+/// Seeds that documents are compared with in one pass.
+pub(crate) const SEEDS: usize = 4;
 
 /// A term has a row of bytes if at least 1/`SPARSE` of the columns have it.
 pub(crate) const SPARSE: usize = 16;
@@ -244,6 +250,27 @@ pub(crate) struct GatherArguments {
     pub(crate) n_clusters: u32,
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct RaiseArguments {
+    pub(crate) best: Pointer<f64>,
+    pub(crate) raised: Pointer<Improved>,
+    pub(crate) found: Pointer<Improved>,
+    pub(crate) n_raised: u64,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct FindArguments {
+    pub(crate) rows: Matrix,
+    pub(crate) best: Pointer<f64>,
+    pub(crate) keys: Pointer<u32>,
+    pub(crate) values: Pointer<f32>,
+    pub(crate) found: Pointer<Improved>,
+    pub(crate) n_documents: u64,
+    pub(crate) shift: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,6 +313,7 @@ mod tests {
         assert_eq!(shape(true), Shape::EMULATED);
         assert_eq!(defined("SUMS_PER_THREAD", false) as usize, SUMS_PER_THREAD);
         assert_eq!(defined("SPARSE", false) as usize, SPARSE);
+        assert_eq!(defined("SEEDS", false) as usize, SEEDS);
     }
 
     #[test]

@@ -130,8 +130,8 @@ impl Cuda {
             .map_err(failed("a copy to the device"))
     }
 
-    pub(crate) fn download(&self, memory: &CudaMemory, bytes: &mut [u8]) -> Result<()> {
-        let view = memory.slice.slice(..bytes.len());
+    pub(crate) fn download(&self, memory: &CudaMemory, start: usize, bytes: &mut [u8]) -> Result<()> {
+        let view = memory.slice.slice(start..start + bytes.len());
         self.stream.memcpy_dtoh(&view, bytes).map_err(failed("a copy from the device"))?;
         self.wait()
     }

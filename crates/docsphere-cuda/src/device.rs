@@ -144,12 +144,22 @@ impl Device {
 
     /// Copies the first values of a buffer to the host.
     pub(crate) fn download<T: Pod>(&self, buffer: &Buffer<T>, values: &mut [T]) -> Result<()> {
-        let bytes = bytemuck::cast_slice_mut(values);
+        self.download_from(buffer, 0, values)
+    }
+
+    /// The same for those from a place on.
+    pub(crate) fn download_from<T: Pod>(
+        &self,
+        buffer: &Buffer<T>,
+        start: usize,
+        values: &mut [T],
+    ) -> Result<()> {
+        let (bytes, start) = (bytemuck::cast_slice_mut(values), start * size_of::<T>());
         match (&self.machine, buffer.memory.as_ref()) {
-            (Machine::Cuda(cuda), Some(Memory::Cuda(memory))) => cuda.download(memory, bytes),
+            (Machine::Cuda(cuda), Some(Memory::Cuda(memory))) => cuda.download(memory, start, bytes),
             #[cfg(feature = "emulation")]
             (Machine::Emulated(emulation), Some(Memory::Emulated(memory))) => {
-                emulation.download(memory, bytes)
+                emulation.download(memory, start, bytes)
             }
             _ => Ok(()),
         }
@@ -169,7 +179,7 @@ impl Device {
             }
             #[cfg(feature = "emulation")]
             (Machine::Emulated(emulation), Some(Memory::Emulated(memory)), Some(HostMemory::Plain(host))) => {
-                emulation.download(memory, &mut bytemuck::cast_slice_mut(host)[..n * size_of::<T>()])
+                emulation.download(memory, 0, &mut bytemuck::cast_slice_mut(host)[..n * size_of::<T>()])
             }
             _ => Ok(()),
         }

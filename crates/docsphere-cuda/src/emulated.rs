@@ -52,6 +52,8 @@ emulated! {
     emulated_count_dirty, size_of_count_dirty;
     emulated_collect_dirty, size_of_collect_dirty;
     emulated_gather_centroids, size_of_gather_centroids;
+    emulated_raise_best, size_of_raise_best;
+    emulated_find_improved, size_of_find_improved;
 }
 
 const _: () = assert!(FUNCTIONS.len() == NAMES.len());
@@ -99,11 +101,11 @@ impl Emulation {
         Ok(())
     }
 
-    pub(crate) fn download(&self, memory: &EmulatedMemory, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn download(&self, memory: &EmulatedMemory, start: usize, bytes: &mut [u8]) -> Result<()> {
         if self.launches_left.load(Relaxed) == 0 {
             return Err(lost());
         }
-        bytes.copy_from_slice(&memory.bytes()[..bytes.len()]);
+        bytes.copy_from_slice(&memory.bytes()[start..start + bytes.len()]);
         Ok(())
     }
 
@@ -171,9 +173,10 @@ mod tests {
         let [sums, collect] = [size_of::<SumsArguments>(), size_of::<CollectArguments>()];
         let [relabel, own] = [size_of::<RelabelArguments>(), size_of::<OwnArguments>()];
         let [choose, gather] = [size_of::<ChooseArguments>(), size_of::<GatherArguments>()];
+        let [raise, find] = [size_of::<RaiseArguments>(), size_of::<FindArguments>()];
         let expected = [
             rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, postings, postings,
-            postings, sums, sums, sums, collect, collect, gather,
+            postings, sums, sums, sums, collect, collect, gather, raise, find,
         ];
         assert_eq!(sizes, expected);
     }

@@ -3,6 +3,7 @@
 //! [`Device`] is a device, or its emulation in tests; [`Engine`] holds rows, centroids and what is
 //! known of each document on a device, and finds labels there. Labels and similarities are those of
 //! docsphere's definitions, bit for bit: `kernels/scan.cu` has the bounds and their proof.
+//! [`Seeker`] finds the documents that new seeds bring nearer.
 //!
 //! Nothing is linked: the driver, and NVRTC, which compiles the kernels, are loaded when a device
 //! is opened. Without them, opening fails.
@@ -23,5 +24,5 @@ mod error;
 
 pub use compile::{ARCHITECTURES, kernel_image, source};
 pub use device::{Device, Options};
-pub use engine::{Block, Changes, Counts, Engine, Rival, Seconds, Sparse, Step};
+pub use engine::{Block, Changes, Counts, Engine, Improved, Rival, Seconds, Seeker, Sparse, Step};
 pub use error::{Error, Result};

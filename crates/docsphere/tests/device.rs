@@ -112,7 +112,15 @@ fn a_device_that_is_not_there_is_an_error_or_with_auto_a_note() {
 #[test]
 fn a_device_that_is_lost_at_any_launch_leaves_the_bits_as_they_are() {
     let rows = text_like(300);
-    for (init, cuts) in [(Init::Random, vec![]), (Init::default(), vec![100, 100, 250])] {
+    // And how many launches seeding has at least: two per pass over the documents of a shard, which
+    // takes up to four candidates. The first seed is drawn alone.
+    for (init, cuts, n_seeding) in [
+        (Init::Random, vec![], 0),
+        (Init::default(), vec![100, 100, 250], 0),
+        (Init::PlusPlus { candidates: Some(5) }, vec![], 2 + 11 * 4),
+        (Init::PlusPlus { candidates: None }, vec![100, 250], 12 * 2 * 3),
+        (Init::PlainPlusPlus, vec![], 12 * 2),
+    ] {
         let params = SphericalKMeans::params(12).init(init).n_threads(2).max_iter(8);
         let expected = params.clone().fit(&rows).unwrap();
         let (mut n_lost, mut launches) = (0, 0);
@@ -130,8 +138,13 @@ fn a_device_that_is_lost_at_any_launch_leaves_the_bits_as_they_are() {
             if messages.is_empty() {
                 break;
             }
-            let message = "device cuda: the CUDA driver failed in a launch: the emulated device is lost";
-            assert!(messages.iter().all(|found| found == message), "{messages:?}");
+            let lost = "the CUDA driver failed in a launch: the emulated device is lost";
+            let [later, seeding] = ["", "while seeding: "].map(|when| format!("device cuda: {when}{lost}"));
+            let is_known = |found: &String| *found == later || *found == seeding;
+            assert!(messages.iter().all(is_known), "{messages:?}");
+            if launches < n_seeding {
+                assert_eq!(messages[0], seeding, "lost after {launches} launches");
+            }
             n_lost += 1;
             // Every launch of the first steps, then some.
             launches += if launches < 60 { 1 } else { 13 };

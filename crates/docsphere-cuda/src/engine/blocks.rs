@@ -43,8 +43,17 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    /// Room for just so many documents and nonzeros.
+    pub(super) fn exactly(device: &Device, n_docs: usize, nnz: usize) -> Result<Self> {
+        Ok(Rows {
+            offsets: device.exactly(n_docs + 1)?,
+            terms: device.exactly(nnz.max(1))?,
+            values: device.exactly(nnz.max(1))?,
+        })
+    }
+
     /// Sends the rows of a block, with offsets from 0.
-    fn send(&mut self, device: &Device, block: Block<'_>) -> Result<()> {
+    pub(super) fn send(&mut self, device: &Device, block: Block<'_>) -> Result<()> {
         let first = block.offsets[0];
         let from_zero: Vec<u64> = block.offsets.par_iter().map(|offset| offset - first).collect();
         device.upload(&mut self.offsets, &from_zero)?;
@@ -52,7 +61,7 @@ impl Rows {
         device.upload(&mut self.values, block.values)
     }
 
-    fn matrix(&self) -> Matrix {
+    pub(super) fn matrix(&self) -> Matrix {
         let Rows { offsets, terms, values } = self;
         Matrix { offsets: offsets.pointer(), terms: terms.pointer(), values: values.pointer() }
     }
@@ -72,11 +81,7 @@ impl Stored {
         };
         let bytes = 8 * (n_docs + 1 + nnz);
         if bytes <= device.free_bytes()? / ROWS_SHARE {
-            stored.rows = Some(Rows {
-                offsets: device.exactly(n_docs + 1)?,
-                terms: device.exactly(nnz.max(1))?,
-                values: device.exactly(nnz.max(1))?,
-            });
+            stored.rows = Some(Rows::exactly(device, n_docs, nnz)?);
         }
         Ok(stored)
     }
@@ -93,7 +98,7 @@ impl Stored {
 }
 
 /// The blocks of a launch over so many items, a thread each.
-fn n_blocks(device: &Device, n: usize) -> u32 {
+pub(super) fn n_blocks(device: &Device, n: usize) -> u32 {
     device.n_blocks(16).min(n.div_ceil(device.shape().threads as usize) as u32)
 }
 

@@ -14,6 +14,7 @@
 mod blocks;
 mod centroids;
 mod columns;
+mod seeds;
 mod sums;
 
 use std::sync::Arc;
@@ -22,6 +23,8 @@ use blocks::{Rows, Stored};
 use centroids::StoredCentroids;
 use columns::Columns;
 use sums::RunningSums;
+
+pub use seeds::{Improved, Seeker};
 
 use crate::device::{Buffer, Device, Host, Mark};
 use crate::error::Result;

@@ -3,10 +3,18 @@
 use super::{Assigner, AssignerSettings};
 use crate::error::{ErrorKind, Result};
 use crate::record::Device;
+use crate::seeding::SeedDevice;
 
 /// A device that is ready: none is.
 #[derive(Clone, Debug)]
 pub(crate) enum OpenDevice {}
+
+impl OpenDevice {
+    /// The same for seeding.
+    pub(crate) fn for_seeding(&self) -> SeedDevice {
+        match *self {}
+    }
+}
 
 /// Opens a device; `None` for the CPU.
 pub(crate) fn open(device: Device) -> Result<Option<OpenDevice>> {

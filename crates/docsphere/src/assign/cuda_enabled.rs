@@ -21,6 +21,7 @@ use super::{Assigned, Assigner, AssignerSettings, Rival, Rivals, ShardStep, Want
 use crate::error::{Error, ErrorKind, Result};
 use crate::labels::Assignment;
 use crate::record::{Counters, Device, PhaseSeconds, Strategy};
+use crate::seeding::SeedDevice;
 use crate::vectors::UnitRows;
 
 /// A device that is ready.
@@ -30,6 +31,13 @@ pub(crate) struct OpenDevice(Arc<docsphere_cuda::Device>);
 impl std::fmt::Debug for OpenDevice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0.name())
+    }
+}
+
+impl OpenDevice {
+    /// The same for seeding.
+    pub(crate) fn for_seeding(&self) -> SeedDevice {
+        SeedDevice::new(Arc::clone(&self.0))
     }
 }
 

@@ -107,7 +107,8 @@ fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
     };
     // Without an index over the documents, if similarities do not matter.
     let indexed_nnz = if matches!(init, Init::Random | Init::Given(_)) { 0 } else { sizes.nnz };
-    let drawing = seeding::most_bytes(n_rows, indexed_nnz, sizes.n_terms);
+    let on_device = if params.device == Device::Cpu { 0 } else { seeding::DEVICE_BYTES };
+    let drawing = seeding::most_bytes(n_rows, indexed_nnz, sizes.n_terms) + on_device;
     // The CPU takes over if a device fails.
     let device = |n_clusters: u64| match params.device {
         Device::Cpu => 0,

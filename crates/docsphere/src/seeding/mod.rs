@@ -11,6 +11,12 @@
 //! Every draw is determined by the seed (a `u64`), the number of the run and the rows, but not by
 //! the order of the rows.
 
+#[cfg(feature = "cuda")]
+#[path = "cuda_enabled.rs"]
+mod cuda;
+#[cfg(not(feature = "cuda"))]
+#[path = "cuda_disabled.rs"]
+mod cuda;
 mod doc_index;
 mod draw;
 mod order;
@@ -28,6 +34,7 @@ mod source;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use cuda::SeedDevice;
 pub(crate) use draw::SeedRng;
 pub(crate) use order::{Buckets, Ordered, content_hash, mix};
 pub(crate) use sampled::{sample_of, sampled};
@@ -140,11 +147,15 @@ impl FromStr for Init {
 }
 
 /// Upper bound on the memory of seeding: the index over the documents by blocks, in the greedy form
-/// with the lists of candidates, and the weights and order of the documents.
+/// with the lists of candidates, and the weights and order of the documents. A device has no index;
+/// what the last seed improved takes less.
 pub(crate) fn most_bytes(n_rows: u64, nnz: u64, n_terms: u64) -> u64 {
     let n_blocks = n_rows.div_ceil(seed_weights::BLOCK_DOCS as u64);
     10 * nnz + 14 * nnz.min(n_terms.saturating_mul(n_blocks)) + 35 * n_rows + 5 * n_terms
 }
+
+/// What a device needs on this machine in addition: room for what comes back.
+pub(crate) const DEVICE_BYTES: u64 = 9 << 17;
 
 /// How the seeds of a run are chosen.
 pub(crate) struct Seeding<'a> {

@@ -29,6 +29,9 @@
 //! would pass step 3 at each level even if they shared no other term with the seed; this and the
 //! lengths of the lists give the cost that is minimised.
 //!
+//! **A device** ([`cuda`](super::cuda)) takes the place of the index, if there is one: it finds the
+//! same documents. If it fails, the index is built, and the search goes on with the same weights.
+//!
 //! **Cost.** Time of a query: the document frequencies of the terms that are not left out, 5 bytes
 //! read per document, and one dot product per document that may be improved. Memory: 10 bytes per
 //! document, 320 KiB per thread, and the sample. On 200,000 abstracts of 61 terms each, 4,700 of
@@ -37,6 +40,7 @@
 
 use rayon::prelude::*;
 
+use super::cuda::{DeviceSearch, SeedDevice};
 use super::doc_index::{DocBlock, DocIndex, FoundLists, Split};
 use super::order::Buckets;
 use super::pooled::{Improved, Pooled};
@@ -44,6 +48,7 @@ use super::sample::Sample;
 use super::seed_table::SeedTable;
 use super::seed_weights::{BLOCK_DOCS, SIMILARITY_STEPS, SeedWeights, WeightBlock};
 use super::source::{Drawable, Joined, Lowered};
+use crate::error::Error;
 use crate::pool::Pool;
 use crate::simd;
 use crate::vectors::{Row, RowWeights, UnitRows};
@@ -66,8 +71,12 @@ const READ_AHEAD: usize = 8;
 /// The weights of the documents of a shard, and the data for finding the improved ones. Every call
 /// must pass the same rows.
 pub(crate) struct Search<'a> {
-    /// `None` if nothing will be searched.
+    /// `None` if nothing will be searched, or on a device.
     index: Option<Index>,
+    device: Option<DeviceSearch>,
+    /// Why the device was left.
+    left_device: Option<Error>,
+    n_seeds: usize,
     weights: SeedWeights<'a>,
     pooled: Pooled,
 }
@@ -75,7 +84,6 @@ pub(crate) struct Search<'a> {
 struct Index {
     docs: DocIndex,
     sample: Sample,
-    n_seeds: usize,
     scratch: Pool<Scratch>,
 }
 
@@ -86,7 +94,39 @@ impl<'a> Search<'a> {
         let search = search && rows.n_nonzero_rows() > 0;
         let (index, weights) =
             rayon::join(|| search.then(|| Index::new(rows)), || SeedWeights::new(rows, weights, buckets));
-        Search { index, weights, pooled: Pooled::for_nonzeros(rows.nnz()) }
+        let pooled = Pooled::for_nonzeros(rows.nnz());
+        Search { index, device: None, left_device: None, n_seeds: 0, weights, pooled }
+    }
+
+    /// The same on a device, if it has room.
+    pub(crate) fn on_device(
+        rows: &UnitRows<'_>,
+        weights: RowWeights<'a>,
+        buckets: Buckets,
+        device: &SeedDevice,
+    ) -> Self {
+        let (device, mut search) = rayon::join(
+            || (rows.n_nonzero_rows() > 0).then(|| DeviceSearch::new(device, rows)).transpose(),
+            || Search::new(rows, weights, buckets, false),
+        );
+        match device {
+            Ok(device) => search.device = device,
+            Err(error) => search.leave_device(rows, error),
+        }
+        search
+    }
+
+    /// Goes on without the device.
+    fn leave_device(&mut self, rows: &UnitRows<'_>, error: Error) {
+        self.device = None;
+        self.left_device = Some(error);
+        let index = self.index.insert(Index::new(rows));
+        index.sample.refresh(self.n_seeds, &self.weights);
+    }
+
+    /// Why the device was left, if it was.
+    pub(crate) fn left_device(&mut self) -> Option<Error> {
+        self.left_device.take()
     }
 
     /// The total weight of each bucket.
@@ -106,19 +146,8 @@ impl<'a> Search<'a> {
 
     /// Records a new seed from any shard; returns the weights that it lowers.
     pub(crate) fn absorb(&mut self, rows: &UnitRows<'_>, seed: Row<'_>) -> Vec<Lowered> {
-        let Some(index) = &self.index else { return Vec::new() };
-        let candidate = index.candidate(rows, seed);
-        let (scratch, blocks) = (&index.scratch, index.docs.blocks());
-        let lowered = self.weights.raise_blocks(|number, block, weights| {
-            let mut improved = Vec::new();
-            scratch.with(|scratch| candidate.improved(rows, &blocks[number], block, scratch, &mut improved));
-            let first_doc = block.first_doc();
-            let raise =
-                |entry: Improved| block.raise(weights, entry.doc as usize - first_doc, entry.similarity);
-            improved.into_iter().map(raise).collect()
-        });
-        self.count_seed();
-        lowered
+        let (mut found, ()) = self.improved(rows, &[seed], |_| ());
+        self.lower(found.pop().map(|found| found.improved).unwrap_or_default())
     }
 
     /// Finds the documents that each of these would improve as the next seed, and keeps their
@@ -132,8 +161,7 @@ impl<'a> Search<'a> {
         again: &[u32],
     ) -> Joined {
         let lists = self.pooled.take(again);
-        let this = &*self;
-        let (found, judged) = rayon::join(|| this.improved(rows, seeds), || this.judged(lists));
+        let (found, judged) = self.improved(rows, seeds, |weights| judged(weights, lists));
         let judged = self.keep(again, judged);
         let gains = found.iter().map(|found| found.gain).collect();
         for (member, Found { improved, gain }) in (first_member..).zip(found) {
@@ -147,23 +175,8 @@ impl<'a> Search<'a> {
     /// its list was dropped.
     pub(crate) fn judge(&mut self, members: &[u32]) -> Vec<Option<u64>> {
         let lists = self.pooled.take(members);
-        let judged = self.judged(lists);
+        let judged = judged(&self.weights, lists);
         self.keep(members, judged)
-    }
-
-    /// Members of the pool without the documents that they no longer improve. On all threads, if
-    /// that is worth it.
-    fn judged(&self, lists: Vec<Option<Vec<Improved>>>) -> Vec<Option<Found>> {
-        let judged = |list: Option<Vec<Improved>>| {
-            let mut improved = list?;
-            improved.retain(|entry| entry.similarity > self.weights.best(entry.doc as usize));
-            let gain = self.weights.gains(&improved);
-            Some(Found { improved, gain })
-        };
-        if lists.iter().flatten().map(Vec::len).sum::<usize>() < ALONE {
-            return lists.into_iter().map(judged).collect();
-        }
-        lists.into_par_iter().with_max_len(1).map(judged).collect()
     }
 
     /// Keeps the lists of members that were judged, and returns their gains.
@@ -185,6 +198,11 @@ impl<'a> Search<'a> {
     /// list must be present.
     pub(crate) fn absorb_member(&mut self, member: u32) -> Vec<Lowered> {
         let improved = self.pooled.remove(member).unwrap_or_default();
+        self.lower(improved)
+    }
+
+    /// Records a new seed that improves these documents. Long lists ascend.
+    fn lower(&mut self, improved: Vec<Improved>) -> Vec<Lowered> {
         let lowered = if improved.len() < ALONE {
             improved.iter().map(|entry| self.weights.raise(entry.doc, entry.similarity)).collect()
         } else {
@@ -198,25 +216,48 @@ impl<'a> Search<'a> {
                 entries.iter().map(raise).collect()
             })
         };
-        self.count_seed();
+        self.n_seeds += 1;
+        if let Some(index) = &mut self.index {
+            index.sample.refresh(self.n_seeds, &self.weights);
+        }
+        if let Some(device) = &mut self.device {
+            device.raise(&improved);
+        }
         lowered
     }
 
-    fn count_seed(&mut self) {
-        if let Some(index) = &mut self.index {
-            index.n_seeds += 1;
-            index.sample.refresh(index.n_seeds, &self.weights);
-        }
+    /// The documents that each of these would improve as the next seed; beside that, does something
+    /// else.
+    fn improved<T: Send>(
+        &mut self,
+        rows: &UnitRows<'_>,
+        seeds: &[Row<'_>],
+        beside: impl FnOnce(&SeedWeights<'_>) -> T + Send,
+    ) -> (Vec<Found>, T) {
+        let Some(device) = &mut self.device else {
+            let this = &*self;
+            return rayon::join(|| this.indexed(rows, seeds), || beside(&this.weights));
+        };
+        let (found, other) = device.improved(seeds, || beside(&self.weights));
+        let found = match found {
+            Ok(lists) => weighed(&self.weights, lists),
+            Err(error) => {
+                self.leave_device(rows, error);
+                self.indexed(rows, seeds)
+            }
+        };
+        (found, other)
     }
 
-    /// The documents that each of these would improve as the next seed, ascending. In one parallel
-    /// step: candidates are prepared side by side, and gains are added up block by block.
-    fn improved(&self, rows: &UnitRows<'_>, seeds: &[Row<'_>]) -> Vec<Found> {
+    /// The documents that each of these would improve as the next seed, ascending, by the index. In
+    /// one parallel step: candidates are prepared side by side, and gains are added up block by
+    /// block.
+    fn indexed(&self, rows: &UnitRows<'_>, seeds: &[Row<'_>]) -> Vec<Found> {
         let none = || Found { improved: Vec::new(), gain: 0 };
         let Some(index) = &self.index else { return seeds.iter().map(|_| none()).collect() };
         let blocks: Vec<_> = index.docs.blocks().iter().zip(self.weights.blocks()).collect();
         let of_seed = |&seed: &Row<'_>| {
-            let candidate = index.candidate(rows, seed);
+            let candidate = index.candidate(rows, seed, self.n_seeds);
             let of_block = |&(docs, block): &(&DocBlock, &WeightBlock)| {
                 let mut improved = Vec::new();
                 index.scratch.with(|scratch| candidate.improved(rows, docs, block, scratch, &mut improved));
@@ -231,24 +272,55 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The documents that a seed improves, ascending, and the amount by which it lowers the total
-/// weight.
+/// The documents that a seed improves, and the amount by which it lowers the total weight. Long
+/// lists ascend.
 struct Found {
     improved: Vec<Improved>,
     gain: u64,
+}
+
+/// Members of the pool without the documents that they no longer improve. On all threads, if that is
+/// worth it.
+fn judged(weights: &SeedWeights<'_>, lists: Vec<Option<Vec<Improved>>>) -> Vec<Option<Found>> {
+    let judged = |list: Option<Vec<Improved>>| {
+        let mut improved = list?;
+        improved.retain(|entry| entry.similarity > weights.best(entry.doc as usize));
+        let gain = weights.gains(&improved);
+        Some(Found { improved, gain })
+    };
+    if lists.iter().flatten().map(Vec::len).sum::<usize>() < ALONE {
+        return lists.into_iter().map(judged).collect();
+    }
+    lists.into_par_iter().with_max_len(1).map(judged).collect()
+}
+
+/// Lists that a device has found in any order, with their gains. On all threads, if that is worth
+/// it.
+fn weighed(weights: &SeedWeights<'_>, lists: Vec<Vec<Improved>>) -> Vec<Found> {
+    let weighed = |mut improved: Vec<Improved>| {
+        if improved.len() >= ALONE {
+            improved.par_sort_unstable_by_key(|entry| entry.doc);
+        }
+        let gain = weights.gains(&improved);
+        Found { improved, gain }
+    };
+    if lists.iter().map(Vec::len).sum::<usize>() < ALONE {
+        return lists.into_iter().map(weighed).collect();
+    }
+    lists.into_par_iter().with_max_len(1).map(weighed).collect()
 }
 
 impl Index {
     fn new(rows: &UnitRows<'_>) -> Self {
         let docs = DocIndex::new(rows);
         let sample = Sample::new(&docs, rows.n_rows());
-        Index { docs, sample, n_seeds: 0, scratch: Pool::default() }
+        Index { docs, sample, scratch: Pool::default() }
     }
 
-    fn candidate(&self, rows: &UnitRows<'_>, seed: Row<'_>) -> Candidate {
+    fn candidate(&self, rows: &UnitRows<'_>, seed: Row<'_>, n_seeds: usize) -> Candidate {
         let is_non_negative = rows.is_non_negative() && seed.values.iter().all(|&value| value >= 0.0);
         let rough = is_non_negative && seed.nnz() <= MAX_ROUGH_TERMS;
-        let level = if rough { self.sample.cheapest(&self.docs.levels(seed), self.n_seeds) } else { 0 };
+        let level = if rough { self.sample.cheapest(&self.docs.levels(seed), n_seeds) } else { 0 };
         self.candidate_at(seed, level)
     }
 
@@ -442,7 +514,7 @@ mod tests {
             for seed in (0..3000).step_by(97) {
                 let expected = improved_by_definition(&search, &rows, seed);
                 let index = search.index.as_ref().unwrap();
-                let chosen = index.candidate(&rows, rows.row(seed)).split.level;
+                let chosen = index.candidate(&rows, rows.row(seed), search.n_seeds).split.level;
                 let deepest = if negative { chosen } else { crate::seeding::doc_index::N_LEVELS };
                 for level in 0..=deepest {
                     let candidate = index.candidate_at(rows.row(seed), level);
@@ -501,6 +573,47 @@ mod tests {
         }
     }
 
+    /// With more candidates than one pass takes, and lists that are long enough for all threads.
+    #[cfg(feature = "cuda-emulation")]
+    #[test]
+    fn a_device_finds_the_same_wherever_it_is_lost() {
+        for (bytes, launches) in
+            [(1 << 30, u64::MAX), (1 << 16, u64::MAX), (1 << 30, 0), (1 << 30, 3), (1 << 30, 8)]
+        {
+            for negative in [false, true] {
+                let rows = rows(10_000, negative);
+                let given: Vec<f64> = (0..10_000).map(|doc| f64::from(doc % 3)).collect();
+                let weights = RowWeights::new(&given, 10_000).unwrap();
+                let buckets = Buckets::for_docs(10_000);
+                let device =
+                    SeedDevice::new(std::sync::Arc::new(docsphere_cuda::Device::emulated(bytes, launches)));
+                let mut plain = Search::new(&rows, weights, buckets, true);
+                let mut found = Search::on_device(&rows, weights, buckets, &device);
+                assert_eq!(found.totals(), plain.totals());
+                let seeds: Vec<Row<'_>> = (0..6).map(|number| rows.row(number * 1601)).collect();
+                for (step, first) in (0..3).zip((0..).step_by(6)) {
+                    let again: Vec<u32> = (first.max(4) - 4..first).collect();
+                    let joined = found.join(&rows, first, &seeds, &again);
+                    assert_eq!(joined, plain.join(&rows, first, &seeds, &again), "step {step}");
+                    let member = first + step;
+                    let total: u64 = plain.totals().iter().sum();
+                    for search in [&mut plain, &mut found] {
+                        search.absorb_member(member);
+                        search.take(member % 6 * 1601);
+                    }
+                    let lowered: u64 = total - plain.totals().iter().sum::<u64>();
+                    assert!(lowered >= joined.gains[step as usize] && lowered > 0);
+                    assert_eq!(found.totals(), plain.totals(), "step {step}");
+                }
+                found.absorb(&rows, rows.row(9_999));
+                plain.absorb(&rows, rows.row(9_999));
+                assert_eq!(found.totals(), plain.totals());
+                let is_left = bytes < 1 << 20 || launches < 100;
+                assert_eq!((found.left_device().is_some(), found.device.is_none()), (is_left, is_left));
+            }
+        }
+    }
+
     #[test]
     fn products_are_rounded_up_by_half_a_step_or_more() {
         for number in 0..1_000_000u32 {
@@ -533,7 +646,8 @@ mod tests {
         let rows = rows(30_000, false);
         let mut search = Search::new(&rows, RowWeights::UNIFORM, Buckets::for_docs(30_000), true);
         let level = |search: &Search<'_>| {
-            search.index.as_ref().unwrap().candidate(&rows, rows.row(29_999)).split.level
+            let index = search.index.as_ref().unwrap();
+            index.candidate(&rows, rows.row(29_999), search.n_seeds).split.level
         };
         assert_eq!(level(&search), 0);
         for seed in 0..1500 {

@@ -22,14 +22,14 @@ pub(crate) use self::common::Common;
 use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
 use crate::assign::{Assigned, Assigner, AssignerSettings, ShardStep, Step};
 use crate::centroids::Centroid;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ids::DocId;
 use crate::labels::Assignment;
 use crate::mapping::Spillable;
 use crate::record::Strategy;
 use crate::seeding::{
-    Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedSource, add_judged,
-    content_hash, sample_of,
+    Buckets, Draw, Drawable, Joined, Lowered, Ordered, Placed, Search, Seed, SeedDevice, SeedSource,
+    add_judged, content_hash, sample_of,
 };
 use crate::update::{Candidate, Changes, Delta, Fitting, Refill, Touched, batch_clusters};
 use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
@@ -48,6 +48,8 @@ pub(crate) struct LocalShards<'a> {
     weights: RowWeights<'a>,
     common: Common<'a>,
     list: Vec<LocalShard<'a>>,
+    /// Why seeding left the device, until somebody has been told.
+    left_device: Option<Error>,
 }
 
 /// One shard in this process.
@@ -94,7 +96,7 @@ impl<'a> LocalShards<'a> {
         };
         let ranges = starts.zip(ends).map(|(start, end)| start..end);
         let list = ranges.enumerate().map(shard).collect();
-        LocalShards { rows, weights, common: Common::new(settings), list }
+        LocalShards { rows, weights, common: Common::new(settings), list, left_device: None }
     }
 
     /// What was kept, of all documents in order.
@@ -158,8 +160,12 @@ impl SeedSource for LocalShards<'_> {
         self.common.clear();
         self.list.iter_mut().for_each(LocalShard::clear);
         let mut totals: Vec<u64> = Vec::new();
+        let device = self.common.seed_device().filter(|_| search);
         for shard in &mut self.list {
-            let found = shard.begin_seeding(buckets, search);
+            let found = match &device {
+                Some(device) => shard.begin_seeding_on(device, buckets),
+                None => shard.begin_seeding(buckets, search),
+            };
             totals.resize(found.len(), 0);
             totals.iter_mut().zip(found).for_each(|(total, found)| *total += found);
         }
@@ -231,7 +237,11 @@ impl SeedSource for LocalShards<'_> {
     }
 
     fn end_seeding(&mut self) -> Result<()> {
-        self.list.iter_mut().for_each(LocalShard::end_seeding);
+        for shard in &mut self.list {
+            let left = shard.search.as_mut().and_then(Search::left_device);
+            self.left_device = self.left_device.take().or(left);
+            shard.end_seeding();
+        }
         Ok(())
     }
 }
@@ -286,7 +296,9 @@ impl Shards for LocalShards<'_> {
     }
 
     fn pass(&mut self, step: &Step<'_>) -> Result<Passed> {
-        self.common.pass(self.rows, &mut self.list, step)
+        let mut passed = self.common.pass(self.rows, &mut self.list, step)?;
+        passed.left_device = self.left_device.take().or(passed.left_device);
+        Ok(passed)
     }
 
     fn worst(&self, after: Option<Fitting>, n: usize) -> Result<Vec<Candidate>> {
@@ -396,6 +408,11 @@ impl<'a> LocalShard<'a> {
     /// Builds the data for seeding. Returns the total seed weight of each bucket.
     pub(crate) fn begin_seeding(&mut self, buckets: Buckets, search: bool) -> Vec<u64> {
         self.search.insert(Search::new(&self.rows, self.weights, buckets, search)).totals()
+    }
+
+    /// The same on a device, if it has room.
+    pub(crate) fn begin_seeding_on(&mut self, device: &SeedDevice, buckets: Buckets) -> Vec<u64> {
+        self.search.insert(Search::on_device(&self.rows, self.weights, buckets, device)).totals()
     }
 
     /// Gives back the data for seeding.

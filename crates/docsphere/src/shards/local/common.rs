@@ -5,9 +5,10 @@
 use std::time::Instant;
 
 use super::{LocalShard, ShardSettings};
-use crate::assign::{self, Assigner, PassedSoFar, ShardStep, Step};
+use crate::assign::{self, Assigner, OpenDevice, PassedSoFar, ShardStep, Step};
 use crate::error::Result;
 use crate::fail_points::fail_point;
+use crate::seeding::SeedDevice;
 use crate::shards::Passed;
 use crate::update::DeltaScratch;
 use crate::vectors::UnitRows;
@@ -28,6 +29,11 @@ impl<'a> Common<'a> {
     /// Gives back what a run holds.
     pub(crate) fn clear(&mut self) {
         *self = Common::new(self.settings);
+    }
+
+    /// The device on which documents are searched for seeding.
+    pub(super) fn seed_device(&self) -> Option<SeedDevice> {
+        self.settings.assigner.device.as_ref().map(OpenDevice::for_seeding)
     }
 
     /// Prepares for a run over all rows of the shards, after a [`clear`](Self::clear).
