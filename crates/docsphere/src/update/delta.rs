@@ -11,7 +11,7 @@
 //!
 //! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta;
 //! `8.125 * n_terms` per thread for the scratch; 4 bytes per document that joined or left a
-//! cluster, and 48 more while they are grouped.
+//! cluster; while they are grouped, 4 more, and 8 per document that moved.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -34,29 +34,16 @@ pub(crate) struct Change {
     pub(crate) joined: bool,
 }
 
-impl Change {
-    /// The documents that joined and left clusters from one set of labels to the next.
-    fn between(before: &[u32], after: &[u32]) -> Vec<Self> {
-        const CHUNK_DOCS: usize = 1 << 14;
-        let chunks = before.par_chunks(CHUNK_DOCS).zip(after.par_chunks(CHUNK_DOCS)).enumerate();
-        let found: Vec<Vec<Change>> = chunks
-            .map(|(chunk, (before, after))| {
-                let mut changes = Vec::new();
-                for (doc, (&before, &after)) in (chunk * CHUNK_DOCS..).zip(before.iter().zip(after)) {
-                    if before != after {
-                        let doc = doc as u32;
-                        changes.extend([(before, false), (after, true)].into_iter().filter_map(
-                            |(cluster, joined)| {
-                                (cluster != Assignment::NO_LABEL).then_some(Change { cluster, doc, joined })
-                            },
-                        ));
-                    }
-                }
-                changes
-            })
-            .collect();
-        concatenated(&found)
-    }
+/// The documents whose labels differ, ascending.
+fn moved_docs(before: &[u32], after: &[u32]) -> Vec<u32> {
+    const CHUNK_DOCS: usize = 1 << 14;
+    let chunks = before.par_chunks(CHUNK_DOCS).zip(after.par_chunks(CHUNK_DOCS)).enumerate();
+    let moved = |(chunk, (before, after)): (usize, (&[u32], &[u32]))| -> Vec<u32> {
+        let docs = (chunk * CHUNK_DOCS..).zip(before.iter().zip(after));
+        docs.filter(|(_, (before, after))| before != after).map(|(doc, _)| doc as u32).collect()
+    };
+    let found: Vec<Vec<u32>> = chunks.map(moved).collect();
+    concatenated(&found)
 }
 
 /// A document that joined or left a cluster which is known from elsewhere: the number of the
@@ -174,7 +161,23 @@ const TASK_CHANGES: usize = 1 << 13;
 impl Changes {
     /// The moves from one set of labels to the next, and the clusters that they touch.
     pub(crate) fn between(before: &[u32], after: &[u32], weights: &RowWeights<'_>) -> (Self, Vec<Touched>) {
-        let changes = Changes::of(&by_cluster(Change::between(before, after)));
+        let docs = moved_docs(before, after);
+        let one = |number: usize| Move(docs[number / 2] << 1 | number as u32 & 1);
+        let cluster = |one: Move| if one.has_joined() { after[one.doc()] } else { before[one.doc()] };
+        let keyed = |number: usize| Some(cluster(one(number))).filter(|&c| c != Assignment::NO_LABEL);
+        let moves = 0..2 * docs.len();
+        let n_clusters = moves.clone().into_par_iter().with_min_len(TASK_CHANGES).filter_map(keyed).max();
+        let mut grouped = NumbersByKey::default();
+        grouped.group(n_clusters.map_or(0, |last| last as usize + 1), moves.len(), keyed);
+        let group = |cluster: u32| {
+            // Fits: a shard has at most 2^30 documents.
+            let Range { start, end } = grouped.range_of(cluster);
+            (start < end).then_some(Group { cluster, range: start as u32..end as u32 })
+        };
+        let groups = n_clusters.map_or(Vec::new(), |last| (0..=last).filter_map(group).collect());
+        let numbers = grouped.all().par_iter().with_min_len(TASK_CHANGES);
+        let moves = numbers.map(|number| one(number.load(Relaxed) as usize)).collect();
+        let changes = Changes { moves, groups };
         let touched = changes.touched(weights);
         (changes, touched)
     }
@@ -183,6 +186,7 @@ impl Changes {
     pub(crate) fn add(&mut self, more: Vec<Change>, weights: &RowWeights<'_>) -> Vec<Touched> {
         let mut more = sorted(more);
         let touched = Changes::of(&more).touched(weights);
+        more.reserve_exact(self.moves.len());
         more.extend(self.list());
         *self = Changes::of(&sorted(more));
         touched
@@ -247,18 +251,6 @@ impl Changes {
 fn sorted(mut list: Vec<Change>) -> Vec<Change> {
     list.par_sort_unstable_by_key(|change| (change.cluster, change.doc));
     list
-}
-
-/// Sorts changes that ascend by document.
-fn by_cluster(list: Vec<Change>) -> Vec<Change> {
-    if list.len() < TASK_CHANGES {
-        return sorted(list);
-    }
-    let n_clusters = list.par_iter().map(|change| change.cluster as usize + 1).max().unwrap_or(0);
-    let mut grouped = NumbersByKey::default();
-    grouped.group(n_clusters, list.len(), |number| Some(list[number].cluster));
-    let numbers = grouped.all().par_iter().with_min_len(TASK_CHANGES);
-    numbers.map(|number| list[number.load(Relaxed) as usize]).collect()
 }
 
 /// The changes of the sum of one cluster.
@@ -354,8 +346,10 @@ impl ClusterDelta {
 
 impl Scratch {
     fn make_room(&mut self, n_terms: usize) {
-        self.dense.resize(n_terms, 0);
-        self.touched.resize(n_terms.div_ceil(64), 0);
+        if self.dense.len() != n_terms {
+            // Zeros come from the system page by page, when a page is touched.
+            (self.dense, self.touched) = (vec![0; n_terms], vec![0; n_terms.div_ceil(64)]);
+        }
     }
 }
 
@@ -445,7 +439,13 @@ mod tests {
             let label = |label: u32| if label == 4 { Assignment::NO_LABEL } else { label };
             let (before, after): (Vec<u32>, Vec<u32>) =
                 labels[..docs.len()].iter().map(|&(before, after)| (label(before), label(after))).unzip();
-            let changes = Change::between(&before, &after);
+            let both = |(doc, (&before, &after)): (u32, (&u32, &u32))| {
+                let [left, joined] = [(before, false), (after, true)]
+                    .map(|(cluster, joined)| Change { cluster, doc, joined });
+                if before == after { Vec::new() } else { vec![left, joined] }
+            };
+            let changes = (0..).zip(before.iter().zip(&after)).flat_map(both);
+            let changes: Vec<Change> = changes.filter(|c| c.cluster != Assignment::NO_LABEL).collect();
             let scratch = DeltaScratch::default();
             // In ranges of one, two and all clusters, and with the members counted separately.
             let of = |changes: &[Change], step: u32| {
@@ -465,6 +465,8 @@ mod tests {
                 .map(|c| (c.cluster, (members[&c.cluster], c.terms.iter().copied().zip(c.values.iter().copied()).collect())))
                 .collect();
             prop_assert_eq!(found, plainly(&rows, &weights, &changes));
+            let (found, touched_by_all) = Changes::between(&before, &after, &weights);
+            prop_assert_eq!((&found.delta(0..=3, &rows, &weights, &scratch), &touched_by_all), (&whole, &touched));
             prop_assert_eq!(&of(&changes, 1).0, &whole);
             prop_assert_eq!(&of(&changes, 2).0, &whole);
             let cut = if changes.is_empty() { 0 } else { cut.index(changes.len()) };

@@ -49,6 +49,8 @@ impl<'a> Common<'a> {
         step: &Step<'_>,
     ) -> Result<Passed> {
         let unsettled_docs = shards.iter().map(|shard| shard.unsettled(step)).sum();
+        // The next update makes its own: there is none beside what a pass needs.
+        self.scratch = DeltaScratch::default();
         let start = Instant::now();
         self.assigner.begin(&ShardStep::new(step, rows, &[]).of_block(0, shards.len()), unsettled_docs)?;
         let seconds = start.elapsed().as_secs_f64();
