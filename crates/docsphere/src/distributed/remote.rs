@@ -468,7 +468,7 @@ impl Shards for RemoteShards<'_> {
 
     fn clusters_per_delta(&self, n_touched: usize) -> usize {
         let share = n_touched as u64 * DELTA_ENTRIES / self.moved_nnz.max(1);
-        batch_clusters(1).max(share.min(n_touched as u64) as usize)
+        batch_clusters(0, 1).max(share.min(n_touched as u64) as usize)
     }
 
     fn keep(&mut self) -> Result<()> {

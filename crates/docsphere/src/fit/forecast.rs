@@ -179,7 +179,7 @@ fn of_loop(strategy: Strategy, sizes: &Sizes) -> u64 {
     let Sizes { n_clusters, n_terms, n_threads, .. } = *sizes;
     let entries_of = |n: usize| Sizes { n_clusters: n_clusters.min(n as u64), ..*sizes }.entries();
     let (k, entries) = (n_clusters as usize, sizes.entries());
-    let together = entries_of(batch_clusters(n_threads as usize));
+    let together = entries_of(batch_clusters(k, n_threads as usize));
     let resting = update::resting_bytes(entries, n_clusters, n_terms, n_threads);
     if !sizes.is_mapped {
         return resting + 24 * together + most_bytes(strategy, sizes);

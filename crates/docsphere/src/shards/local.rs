@@ -239,7 +239,7 @@ impl SeedSource for LocalShards<'_> {
 /// For how many clusters deltas are made at a time. With several shards, the rows of each are read
 /// once for each batch.
 pub(crate) fn clusters_per_delta(has_several: bool, n_touched: usize, n_threads: usize) -> usize {
-    let batch = batch_clusters(n_threads);
+    let batch = batch_clusters(n_touched, n_threads);
     if has_several { batch.max(n_touched.div_ceil(PARTS)) } else { batch }
 }
 

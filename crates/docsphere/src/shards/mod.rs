@@ -200,8 +200,8 @@ pub(crate) trait Shards: SeedSource + Send {
 
     /// For how many of `n_touched` clusters to ask for deltas at a time. Changes the time and the
     /// memory, never the sums.
-    fn clusters_per_delta(&self, _n_touched: usize) -> usize {
-        batch_clusters(rayon::current_num_threads())
+    fn clusters_per_delta(&self, n_touched: usize) -> usize {
+        batch_clusters(n_touched, rayon::current_num_threads())
     }
 
     /// The same for an update, which adds the parts to the sums at once.
