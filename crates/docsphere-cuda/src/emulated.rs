@@ -52,6 +52,7 @@ emulated! {
     emulated_count_dirty, size_of_count_dirty;
     emulated_collect_dirty, size_of_collect_dirty;
     emulated_gather_centroids, size_of_gather_centroids;
+    emulated_sum_moves, size_of_sum_moves;
 }
 
 const _: () = assert!(FUNCTIONS.len() == NAMES.len());
@@ -171,9 +172,10 @@ mod tests {
         let [sums, collect] = [size_of::<SumsArguments>(), size_of::<CollectArguments>()];
         let [relabel, own] = [size_of::<RelabelArguments>(), size_of::<OwnArguments>()];
         let [choose, gather] = [size_of::<ChooseArguments>(), size_of::<GatherArguments>()];
+        let moves = size_of::<MovesArguments>();
         let expected = [
             rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, postings, postings,
-            postings, sums, sums, sums, collect, collect, gather,
+            postings, sums, sums, sums, collect, collect, gather, moves,
         ];
         assert_eq!(sizes, expected);
     }

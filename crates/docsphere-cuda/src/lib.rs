@@ -22,6 +22,6 @@ mod engine;
 mod error;
 
 pub use compile::{ARCHITECTURES, kernel_image, source};
-pub use device::{Device, Options};
-pub use engine::{Block, Changes, Counts, Engine, Rival, Seconds, Sparse, Step};
+pub use device::{Device, Options, Transferred};
+pub use engine::{Block, Changes, Counts, Deltas, Engine, Moves, Rival, Seconds, Sparse, Step};
 pub use error::{Error, Result};

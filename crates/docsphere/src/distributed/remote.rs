@@ -447,7 +447,7 @@ impl Shards for RemoteShards<'_> {
         Ok(all)
     }
 
-    fn deltas(&self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
+    fn deltas(&mut self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
         if let Some(delta) = &self.delta {
             let parts = &delta.clusters;
             let from = parts.partition_point(|part| part.cluster < *clusters.start());
@@ -625,6 +625,8 @@ fn passed(part: PassedDocuments) -> Passed {
         index: part.index,
         seconds: PassSeconds { prepare, assign, compare, phases: None },
         strategy_bytes: part.strategy_bytes,
+        // Workers use no devices.
+        transferred: None,
         left_device: None,
     }
 }

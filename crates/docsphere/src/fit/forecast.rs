@@ -111,14 +111,16 @@ fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
         Device::Cpu => 0,
         _ => device_bytes(&Sizes { n_clusters, ..*sizes }),
     };
+    // What a device has accessed in the run before stays.
+    let again = drawing + device(*n_clusters as u64);
     let fewer = |n_clusters: u64| over_clustering(*strategy, sizes, n_clusters) + device(n_clusters);
     MemoryForecast {
         documents: of_documents(sizes) + best_of_runs,
         seeding: match init {
             Init::Merge { .. } => fewer(init.n_fine(*n_clusters) as u64),
             // A perturbed run has half as many small clusters more.
-            _ if params.rounds > 0 => drawing.max(fewer(2 * *n_clusters as u64)),
-            _ => drawing,
+            _ if params.rounds > 0 => again.max(fewer(2 * *n_clusters as u64)),
+            _ => again,
         },
         centroids: of_loop(*strategy, sizes) - most_bytes(*strategy, sizes),
         strategy: most_bytes(*strategy, sizes) + device(sizes.n_clusters),

@@ -25,9 +25,12 @@ impl<'a> Common<'a> {
         Common { settings, assigner, scratch: DeltaScratch::default() }
     }
 
-    /// Gives back what a run holds.
+    /// Gives back what a run holds. Rows that are on a device stay there.
     pub(crate) fn clear(&mut self) {
-        *self = Common::new(self.settings);
+        if !self.assigner.restart() {
+            *self = Common::new(self.settings);
+        }
+        self.scratch = DeltaScratch::default();
     }
 
     /// Prepares for a run over all rows of the shards, after a [`clear`](Self::clear).
@@ -72,6 +75,7 @@ impl<'a> Common<'a> {
         let mut all = all.expect("there is a shard");
         all.unsettled_docs = unsettled_docs;
         all.strategy_bytes = self.assigner.memory_bytes() as u64;
+        all.transferred = self.assigner.transferred();
         self.assigner.rest();
         all.seconds.prepare += seconds;
         if let Some(phases) = &mut all.seconds.phases {
