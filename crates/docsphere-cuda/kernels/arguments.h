@@ -170,6 +170,28 @@ struct FindArguments {
     u32 shift;
 };
 
+struct MovesArguments {
+    Matrix rows;
+    // By group: where its moves begin, and where those of the last group end.
+    const u32 *ends;
+    // A document, twice; plus 1 if it joined.
+    const u32 *moves;
+    // By move: what its integers are multiplied with. Null: 1.
+    const double *factors;
+    // By block of threads and word: a bit per term, 0 before and after; marked terms before it.
+    u32 *marks;
+    u32 *before;
+    // How many groups have been taken, and entries written: 0 before.
+    u32 *counts;
+    // By group: where its entries begin, and how many it has.
+    u32 *starts;
+    u32 *lengths;
+    u32 *terms;
+    u64 *values;
+    u32 n_groups;
+    u32 n_terms;
+};
+
 #define FROM_CHANGED (1ull << 63)
 #define NO_ROW 0xffffffffu
 
@@ -177,18 +199,26 @@ struct FindArguments {
 // faster than adding up a list.
 #define SPARSE 16u
 
-// Columns of the first classes, and of tiles: of a tile all sums are in shared memory.
+// Columns of the classes with which the first tile begins, of all these classes together, of the
+// other classes of the first tile, and of tiles: of a tile all sums are in shared memory. Each
+// divides the last one, and the third is greater than the second.
 #ifdef DOCSPHERE_EMULATED
 #define FIRST 4u
-#define NARROW 16u
+#define NARROW 8u
+#define WIDE 16u
 #define TILE 64u
 #define CHUNK 16u
 #else
 #define FIRST 64u
 #define NARROW 512u
+#define WIDE 1024u
 #define TILE 8192u
 #define CHUNK 1024u
 #endif
+
+// The classes of NARROW columns, and of the first tile.
+#define NARROW_CLASSES (NARROW / FIRST)
+#define TILE_CLASSES (NARROW_CLASSES + TILE / WIDE)
 
 // Threads of the narrow scan, and at most of any other kernel.
 #ifdef DOCSPHERE_EMULATED
@@ -210,13 +240,19 @@ struct FindArguments {
 #define POSTINGS 1
 #define SKIPPED 2
 
-// The class of a column: [0, FIRST), [FIRST, NARROW), then the rest of the first tile, then tiles.
-DEVICE u32 class_of(u32 rank) { return rank < FIRST ? 0 : rank < NARROW ? 1 : 2 + rank / TILE; }
+// The class of a column. The fastest columns have the smallest classes, since most documents need
+// not look further; from the second tile on, each tile is a class.
+DEVICE u32 class_of(u32 rank) {
+    if (rank < NARROW) return rank / FIRST;
+    return rank < TILE ? NARROW_CLASSES + rank / WIDE : TILE_CLASSES - 1 + rank / TILE;
+}
 
 // The first column of the tile to which a class belongs.
-DEVICE u32 tile_of(u32 number) { return number < 3 ? 0 : (number - 2) * TILE; }
+DEVICE u32 tile_of(u32 number) { return number < TILE_CLASSES ? 0 : (number + 1 - TILE_CLASSES) * TILE; }
 
 // The first column after a class.
 DEVICE u32 end_of(u32 number) {
-    return number == 0 ? FIRST : number == 1 ? NARROW : (number - 1) * TILE;
+    if (number < NARROW_CLASSES) return (number + 1) * FIRST;
+    if (number < TILE_CLASSES) return (number + 1 - NARROW_CLASSES) * WIDE;
+    return (number + 2 - TILE_CLASSES) * TILE;
 }

@@ -16,9 +16,14 @@ typedef unsigned long long u64;
 #define WARP 32u
 // A kernel takes one struct of pointers and numbers; its twin in Rust is in `arguments.rs`.
 #define KERNEL(name, Arguments) extern "C" __global__ void name(const Arguments a)
+// The same for so many threads, of which so many blocks shall fit side by side: fewer registers.
+#define KERNEL_BESIDE(name, Arguments, threads, blocks)                                            \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const Arguments a)
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 #define UNROLL _Pragma("unroll")
+#define PRAGMA(text) _Pragma(#text)
+#define UNROLL_BY(n) PRAGMA(unroll n)
 #define thread_number threadIdx.x
 #define n_threads blockDim.x
 #define block_number blockIdx.x
@@ -32,7 +37,11 @@ DEVICE void raise(u32 *place, u32 value) { atomicMax(place, value); }
 // Of numbers that are not negative: their order is that of their bits.
 DEVICE void raise(double *place, double value) { atomicMax((u64 *)place, (u64)__double_as_longlong(value)); }
 DEVICE void set_bits(u32 *place, u32 bits) { atomicOr(place, bits); }
-DEVICE u32 lowest_bit(u32 bits) { return __ffs((int)bits) - 1; }
+DEVICE u32 n_bits(u32 word) { return __popc(word); }
+// Of a word that is not 0.
+DEVICE u32 lowest_bit(u32 word) { return __ffs(word) - 1; }
+// A product that is rounded by itself, never fused with a sum.
+DEVICE double rounded_product(double a, double b) { return __dmul_rn(a, b); }
 // The upper half of a product of 64 bits.
 DEVICE u32 upper_half(u32 a, u32 b) { return __umulhi(a, b); }
 

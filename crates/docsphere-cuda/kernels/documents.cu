@@ -80,7 +80,7 @@ KERNEL(choose_documents, ChooseArguments) {
             }
             a.documents.depth[doc] = (u8)depth;
         }
-        u32 is_wide = depth > 2;
+        u32 is_wide = depth > NARROW_CLASSES;
         u32 place = depth ? add(&n_chosen[is_wide], 1) : 0;
         sync_block();
         if (thread_number < 2) {

@@ -5,5 +5,6 @@
 #include "sums.cu"
 #include "centroids.cu"
 #include "collect.cu"
+#include "deltas.cu"
 #include "scan.cu"
 #include "seeds.cu"

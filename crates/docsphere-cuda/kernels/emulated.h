@@ -15,6 +15,7 @@
 #define WARP 2u
 #define DEVICE static inline
 #define UNROLL
+#define UNROLL_BY(n)
 // One block runs at a time on a thread of the machine.
 #define SHARED static thread_local
 
@@ -134,7 +135,12 @@ DEVICE void raise(double *place, double value) {
     if (*place < value) *place = value;
 }
 DEVICE void set_bits(u32 *place, u32 bits) { *place |= bits; }
-DEVICE u32 lowest_bit(u32 bits) { return (u32)__builtin_ctz(bits); }
+DEVICE u32 n_bits(u32 word) { return (u32)__builtin_popcount(word); }
+DEVICE u32 lowest_bit(u32 word) { return (u32)__builtin_ctz(word); }
+DEVICE double rounded_product(double a, double b) {
+    volatile double product = a * b;
+    return product;
+}
 DEVICE u32 upper_half(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 
 // A kernel as a function that Rust can call: emulated_NAME(arguments, blocks, threads).
@@ -146,3 +152,5 @@ DEVICE u32 upper_half(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
     }                                                                                              \
     extern "C" size_t size_of_##name() { return sizeof(Arguments); }                               \
     static void name(const Arguments a)
+
+#define KERNEL_BESIDE(name, Arguments, threads, blocks) KERNEL(name, Arguments)

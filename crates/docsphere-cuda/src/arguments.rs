@@ -50,6 +50,7 @@ kernels! {
     GATHER_CENTROIDS: "gather_centroids", GatherArguments;
     RAISE_BEST: "raise_best", RaiseArguments;
     FIND_IMPROVED: "find_improved", FindArguments;
+    SUM_MOVES: "sum_moves", MovesArguments;
 }
 
 /// The numbers of `arguments.h`, which differ in the emulation, so that small cases have everything
@@ -58,6 +59,7 @@ kernels! {
 pub(crate) struct Shape {
     pub(crate) first: u32,
     pub(crate) narrow: u32,
+    pub(crate) wide: u32,
     pub(crate) tile: u32,
     pub(crate) chunk: u32,
     pub(crate) warp: u32,
@@ -66,33 +68,55 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) const CUDA: Shape =
-        Shape { first: 64, narrow: 512, tile: 8192, chunk: 1024, warp: 32, narrow_threads: 32, threads: 256 };
+    pub(crate) const CUDA: Shape = Shape {
+        first: 64,
+        narrow: 512,
+        wide: 1024,
+        tile: 8192,
+        chunk: 1024,
+        warp: 32,
+        narrow_threads: 32,
+        threads: 256,
+    };
     #[cfg(feature = "emulation")]
     pub(crate) const EMULATED: Shape =
-        Shape { first: 4, narrow: 16, tile: 64, chunk: 16, warp: 2, narrow_threads: 2, threads: 4 };
+        Shape { first: 4, narrow: 8, wide: 16, tile: 64, chunk: 16, warp: 2, narrow_threads: 2, threads: 4 };
 
     /// The number of classes of so many columns.
     pub(crate) fn n_classes(self, n_columns: usize) -> usize {
         if n_columns == 0 { 0 } else { self.class_of(n_columns as u32 - 1) as usize + 1 }
     }
 
+    /// The classes of the first `narrow` columns, and of the first tile.
+    fn classes(self) -> (u32, u32) {
+        let narrow = self.narrow / self.first;
+        (narrow, narrow + self.tile / self.wide)
+    }
+
     fn class_of(self, rank: u32) -> u32 {
+        let (narrow, of_tile) = self.classes();
         match rank {
-            rank if rank < self.first => 0,
-            rank if rank < self.narrow => 1,
-            rank => 2 + rank / self.tile,
+            rank if rank < self.narrow => rank / self.first,
+            rank if rank < self.tile => narrow + rank / self.wide,
+            rank => of_tile - 1 + rank / self.tile,
         }
     }
 
     /// The first column of a class.
     pub(crate) fn first_of(self, class: usize) -> usize {
-        match class {
-            0 => 0,
-            1 => self.first as usize,
-            2 => self.narrow as usize,
-            class => (class - 2) * self.tile as usize,
-        }
+        let (narrow, of_tile) = self.classes();
+        let first = match class as u32 {
+            class if class < narrow => class * self.first,
+            class if class == narrow => self.narrow,
+            class if class < of_tile => (class - narrow) * self.wide,
+            class => (class + 1 - of_tile) * self.tile,
+        };
+        first as usize
+    }
+
+    /// How many columns have so many classes, if all are full.
+    pub(crate) fn most_columns(self, n_classes: usize) -> usize {
+        self.first_of(n_classes)
     }
 }
 
@@ -271,6 +295,24 @@ pub(crate) struct FindArguments {
     pub(crate) shift: u32,
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct MovesArguments {
+    pub(crate) rows: Matrix,
+    pub(crate) ends: Pointer<u32>,
+    pub(crate) moves: Pointer<u32>,
+    pub(crate) factors: Pointer<f64>,
+    pub(crate) marks: Pointer<u32>,
+    pub(crate) before: Pointer<u32>,
+    pub(crate) counts: Pointer<u32>,
+    pub(crate) starts: Pointer<u32>,
+    pub(crate) lengths: Pointer<u32>,
+    pub(crate) terms: Pointer<u32>,
+    pub(crate) values: Pointer<i64>,
+    pub(crate) n_groups: u32,
+    pub(crate) n_terms: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,6 +344,7 @@ mod tests {
         let shape = |emulated| Shape {
             first: defined("FIRST", emulated),
             narrow: defined("NARROW", emulated),
+            wide: defined("WIDE", emulated),
             tile: defined("TILE", emulated),
             chunk: defined("CHUNK", emulated),
             warp: defined("WARP", emulated),
@@ -320,12 +363,27 @@ mod tests {
     fn classes_follow_each_other_without_gaps() {
         let shape = Shape::CUDA;
         assert_eq!(
-            [1, 64, 65, 512, 513, 8192, 8193, 16385].map(|n| shape.n_classes(n)),
-            [1, 1, 2, 2, 3, 3, 4, 5]
+            [1, 64, 65, 512, 513, 1024, 1025, 8192, 8193, 16384, 16385].map(|n| shape.n_classes(n)),
+            [1, 1, 2, 8, 9, 9, 10, 16, 17, 17, 18]
         );
-        assert_eq!([0, 1, 2, 3, 4].map(|class| shape.first_of(class)), [0, 64, 512, 8192, 16384]);
-        for class in 0..5 {
-            assert_eq!(shape.class_of(shape.first_of(class) as u32) as usize, class);
+        assert_eq!(
+            [0, 1, 7, 8, 9, 15, 16, 17].map(|class| shape.first_of(class)),
+            [0, 64, 448, 512, 1024, 7168, 8192, 16384]
+        );
+        for shape in shapes() {
+            for class in 0..30 {
+                let first = shape.first_of(class) as u32;
+                assert_eq!(shape.class_of(first) as usize, class);
+                assert!(class == 0 || shape.class_of(first - 1) as usize + 1 == class);
+            }
         }
+    }
+
+    fn shapes() -> Vec<Shape> {
+        vec![
+            Shape::CUDA,
+            #[cfg(feature = "emulation")]
+            Shape::EMULATED,
+        ]
     }
 }

@@ -3,8 +3,9 @@
 //! This module is where foreign code runs. Every operation goes to one stream, in order, so memory
 //! is never freed, read or written before what was asked for earlier is done.
 
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, DeviceRepr, DriverError,
@@ -29,7 +30,28 @@ pub(crate) struct Cuda {
     n_multiprocessors: u32,
     /// Whether the driver can tell the time between two events.
     tells_time: bool,
+    staging: Mutex<Staging>,
 }
+
+/// Memory through which everything goes to the device: the device reads some parts of it by itself
+/// while the host fills others. Copies from memory of other kinds would wait for the stream.
+#[derive(Default)]
+struct Staging {
+    /// Those that nobody fills, the one that was sent first in front.
+    parts: VecDeque<Part>,
+    n_parts: usize,
+}
+
+struct Part {
+    host: PinnedHostSlice<u8>,
+    is_read: CudaEvent,
+}
+
+/// The size of a part: enough that threads share the work of filling it.
+const PART_BYTES: usize = 2 << 20;
+
+/// How many there are: the small arrays with which a step begins take one each.
+const N_PARTS: usize = 8;
 
 /// The first driver that has the function by which cudarc asks for the time between two events: it
 /// panics if there is none.
@@ -74,7 +96,7 @@ impl Cuda {
         }
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let n_multiprocessors = context.attribute(attribute).map_err(failed("a query"))? as u32;
-        let image = kernel_image(capability, options.cache.as_deref())?;
+        let image = kernel_image(capability, options.cache.as_deref(), &options.defines)?;
         let module = context.load_module(Ptx::from_binary(image)).map_err(failed("loading the kernels"))?;
         let function = |name: &&str| module.load_function(name).map_err(failed("loading a kernel"));
         let functions = NAMES.iter().map(function).collect::<Result<Vec<CudaFunction>>>()?;
@@ -83,7 +105,8 @@ impl Cuda {
         // SAFETY: the driver writes one number.
         unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(failed("a query"))?;
         let tells_time = version >= TELLS_TIME;
-        Ok(Cuda { context, stream, functions, name, n_multiprocessors, tells_time })
+        let staging = Mutex::default();
+        Ok(Cuda { context, stream, functions, name, n_multiprocessors, tells_time, staging })
     }
 
     pub(crate) fn name(&self) -> String {
@@ -117,17 +140,46 @@ impl Cuda {
         host.map(CudaHost).map_err(failed("an allocation on the host"))
     }
 
-    pub(crate) fn upload(&self, memory: &mut CudaMemory, bytes: &[u8]) -> Result<()> {
-        self.stream.memcpy_htod(bytes, &mut memory.slice).map_err(failed("a copy to the device"))
+    /// Sends so many bytes. `fill` writes those of a range, one range after the other.
+    pub(crate) fn upload(
+        &self,
+        memory: &mut CudaMemory,
+        n_bytes: usize,
+        fill: &mut dyn FnMut(Range<usize>, &mut [u8]),
+    ) -> Result<()> {
+        for start in (0..n_bytes).step_by(PART_BYTES) {
+            let end = n_bytes.min(start + PART_BYTES);
+            let mut part = self.free_part()?;
+            part.is_read.synchronize().map_err(failed("a copy to the device"))?;
+            let host = part.host.as_mut_slice().map_err(failed("a copy to the device"))?;
+            let bytes = &mut host[..end - start];
+            fill(start..end, bytes);
+            let (address, stream) = (memory.address + start as u64, self.stream.cu_stream());
+            // SAFETY: there is room for these bytes on both sides, and the host's memory is not
+            // touched before the event that follows, which whoever takes the part waits for.
+            unsafe { result::memcpy_htod_async(address, bytes, stream) }
+                .and_then(|()| part.is_read.record(&self.stream))
+                .map_err(failed("a copy to the device"))?;
+            self.staging().parts.push_back(part);
+        }
+        Ok(())
     }
 
-    pub(crate) fn upload_host(&self, memory: &mut CudaMemory, host: &CudaHost, bytes: usize) -> Result<()> {
-        let host = host.0.as_slice().map_err(failed("a copy to the device"))?;
-        // SAFETY: there is room for these bytes on both sides, and the host's memory is not touched
-        // before the stream has been waited for: `Engine::begin` waits before it writes there, and
-        // nothing else writes.
-        unsafe { result::memcpy_htod_async(memory.address, &host[..bytes], self.stream.cu_stream()) }
-            .map_err(failed("a copy to the device"))
+    /// A part that the device has read, or will have once its event has come.
+    fn free_part(&self) -> Result<Part> {
+        let mut staging = self.staging();
+        if staging.n_parts >= N_PARTS
+            && let Some(part) = staging.parts.pop_front()
+        {
+            return Ok(part);
+        }
+        staging.n_parts += 1;
+        let is_read = self.context.new_event(None).map_err(failed("an event"))?;
+        Ok(Part { host: self.host(PART_BYTES)?.0, is_read })
+    }
+
+    fn staging(&self) -> MutexGuard<'_, Staging> {
+        self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn download(&self, memory: &CudaMemory, start: usize, bytes: &mut [u8]) -> Result<()> {

@@ -6,8 +6,10 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytemuck::Pod;
+use rayon::prelude::*;
 
 use crate::arguments::{Kernel, Shape};
 use crate::cuda::{Cuda, CudaHost, CudaMark, CudaMemory};
@@ -22,11 +24,26 @@ pub struct Options {
     pub ordinal: usize,
     /// The folder in which compiled kernels are kept; `None` to compile them each time.
     pub cache: Option<PathBuf>,
+    /// Numbers of the kernels that are replaced, as `NAME=number`: for measurements.
+    #[doc(hidden)]
+    pub defines: Vec<String>,
 }
 
 /// A device that is ready to work.
 pub struct Device {
     machine: Machine,
+    /// Bytes that went to the device and came from it.
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+/// Bytes that were transferred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transferred {
+    /// To the device.
+    pub sent: u64,
+    /// From the device.
+    pub received: u64,
 }
 
 enum Machine {
@@ -41,14 +58,23 @@ impl Device {
     /// # Errors
     /// All that [`Error`](crate::Error) says.
     pub fn open(options: &Options) -> Result<Device> {
-        Ok(Device { machine: Machine::Cuda(Cuda::open(options)?) })
+        Ok(Device::with(Machine::Cuda(Cuda::open(options)?)))
     }
 
     /// The kernels on the CPU, for tests. Pretends to have so many bytes of memory; after that many
     /// launches, every operation fails.
     #[cfg(feature = "emulation")]
     pub fn emulated(bytes: usize, launches: u64) -> Device {
-        Device { machine: Machine::Emulated(Emulation::new(bytes, launches)) }
+        Device::with(Machine::Emulated(Emulation::new(bytes, launches)))
+    }
+
+    fn with(machine: Machine) -> Device {
+        Device { machine, sent: AtomicU64::new(0), received: AtomicU64::new(0) }
+    }
+
+    /// Bytes that were transferred so far.
+    pub fn transferred(&self) -> Transferred {
+        Transferred { sent: self.sent.load(Relaxed), received: self.received.load(Relaxed) }
     }
 
     /// The name of the device.
@@ -86,6 +112,15 @@ impl Device {
         }
     }
 
+    /// Nonzeros of moved documents from which on the device adds them up faster than the CPU.
+    pub(crate) fn least_moved(&self) -> usize {
+        match &self.machine {
+            Machine::Cuda(_) => 1 << 18,
+            #[cfg(feature = "emulation")]
+            Machine::Emulated(_) => 8,
+        }
+    }
+
     /// Memory for so many values, whatever they are.
     fn memory(&self, bytes: usize) -> Result<Memory> {
         Ok(match &self.machine {
@@ -115,30 +150,42 @@ impl Device {
     }
 
     /// Copies values to the beginning of a buffer, which gets room for them.
-    pub(crate) fn upload<T: Pod>(&self, buffer: &mut Buffer<T>, values: &[T]) -> Result<()> {
-        self.reserve(buffer, values.len().max(1))?;
-        let bytes = bytemuck::cast_slice(values);
-        match (&self.machine, buffer.memory.as_mut().expect("reserved")) {
-            (Machine::Cuda(cuda), Memory::Cuda(memory)) => cuda.upload(memory, bytes),
-            #[cfg(feature = "emulation")]
-            (Machine::Emulated(emulation), Memory::Emulated(memory)) => emulation.upload(memory, bytes),
-            #[cfg(feature = "emulation")]
-            _ => unreachable!("memory of another device"),
-        }
+    pub(crate) fn upload<T: Pod + Send + Sync>(&self, buffer: &mut Buffer<T>, values: &[T]) -> Result<()> {
+        const TASK_VALUES: usize = 1 << 15;
+        self.upload_filled(buffer, values.len(), |range, part| {
+            let pairs = part.par_chunks_mut(TASK_VALUES).zip(values[range].par_chunks(TASK_VALUES));
+            pairs.for_each(|(part, values)| part.copy_from_slice(values));
+        })
     }
 
-    /// The same from memory that the device can read by itself.
-    pub(crate) fn upload_host<T: Pod>(&self, buffer: &mut Buffer<T>, host: &Host<T>, n: usize) -> Result<()> {
+    /// Writes so many values to the beginning of a buffer, which gets room for them. `fill` writes
+    /// those of a range to memory of the host, one range after the other.
+    pub(crate) fn upload_filled<T: Pod>(
+        &self,
+        buffer: &mut Buffer<T>,
+        n: usize,
+        fill: impl Fn(Range<usize>, &mut [T]),
+    ) -> Result<()> {
         self.reserve(buffer, n.max(1))?;
-        match (&self.machine, buffer.memory.as_mut().expect("reserved"), &host.memory) {
-            (Machine::Cuda(cuda), Memory::Cuda(memory), Some(HostMemory::Cuda(host))) => {
-                cuda.upload_host(memory, host, n * size_of::<T>())
+        let size = size_of::<T>();
+        self.sent.fetch_add((n * size) as u64, Relaxed);
+        match (&self.machine, buffer.memory.as_mut().expect("reserved")) {
+            (Machine::Cuda(cuda), Memory::Cuda(memory)) => {
+                cuda.upload(memory, n * size, &mut |bytes, part| {
+                    fill(bytes.start / size..bytes.end / size, bytemuck::cast_slice_mut(part));
+                })
             }
             #[cfg(feature = "emulation")]
-            (Machine::Emulated(emulation), Memory::Emulated(memory), Some(HostMemory::Plain(host))) => {
-                emulation.upload(memory, &bytemuck::cast_slice(host)[..n * size_of::<T>()])
+            (Machine::Emulated(emulation), Memory::Emulated(memory)) => {
+                // Small parts, so that there are several.
+                const PART: usize = 50;
+                let mut values = vec![T::zeroed(); n];
+                let parts = values.chunks_mut(PART).enumerate();
+                parts.for_each(|(at, part)| fill(at * PART..at * PART + part.len(), part));
+                emulation.upload(memory, bytemuck::cast_slice(&values))
             }
-            _ => Ok(()),
+            #[cfg(feature = "emulation")]
+            _ => unreachable!("memory of another device"),
         }
     }
 
@@ -155,6 +202,7 @@ impl Device {
         values: &mut [T],
     ) -> Result<()> {
         let (bytes, start) = (bytemuck::cast_slice_mut(values), start * size_of::<T>());
+        self.received.fetch_add(bytes.len() as u64, Relaxed);
         match (&self.machine, buffer.memory.as_ref()) {
             (Machine::Cuda(cuda), Some(Memory::Cuda(memory))) => cuda.download(memory, start, bytes),
             #[cfg(feature = "emulation")]
@@ -173,6 +221,7 @@ impl Device {
         n: usize,
     ) -> Result<()> {
         self.reserve_host(host, n)?;
+        self.received.fetch_add((n * size_of::<T>()) as u64, Relaxed);
         match (&self.machine, buffer.memory.as_ref(), &mut host.memory) {
             (Machine::Cuda(cuda), Some(Memory::Cuda(memory)), Some(HostMemory::Cuda(host))) => {
                 cuda.download_host(memory, host, n * size_of::<T>())

@@ -54,6 +54,7 @@ emulated! {
     emulated_gather_centroids, size_of_gather_centroids;
     emulated_raise_best, size_of_raise_best;
     emulated_find_improved, size_of_find_improved;
+    emulated_sum_moves, size_of_sum_moves;
 }
 
 const _: () = assert!(FUNCTIONS.len() == NAMES.len());
@@ -174,9 +175,10 @@ mod tests {
         let [relabel, own] = [size_of::<RelabelArguments>(), size_of::<OwnArguments>()];
         let [choose, gather] = [size_of::<ChooseArguments>(), size_of::<GatherArguments>()];
         let [raise, find] = [size_of::<RaiseArguments>(), size_of::<FindArguments>()];
+        let moves = size_of::<MovesArguments>();
         let expected = [
             rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, postings, postings,
-            postings, sums, sums, sums, collect, collect, gather, raise, find,
+            postings, sums, sums, sums, collect, collect, gather, raise, find, moves,
         ];
         assert_eq!(sizes, expected);
     }

@@ -23,6 +23,8 @@ mod engine;
 mod error;
 
 pub use compile::{ARCHITECTURES, kernel_image, source};
-pub use device::{Device, Options};
-pub use engine::{Block, Changes, Counts, Engine, Improved, Rival, Seconds, Seeker, Sparse, Step};
+pub use device::{Device, Options, Transferred};
+pub use engine::{
+    Block, Changes, Counts, Deltas, Engine, Improved, Moves, Rival, Seconds, Seeker, Sparse, Step,
+};
 pub use error::{Error, Result};

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use docsphere_cuda::{Block, Changes, Device, Engine, Error, Options, Step};
+use docsphere_cuda::{Block, Changes, Device, Engine, Error, Moves, Options, Step};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -219,6 +219,112 @@ proptest! {
     fn labels_and_rivals_are_those_of_the_definitions(case in cases()) {
         check(&case)?;
     }
+}
+
+/// Rows, and moves of their documents: for each cluster a list of documents, some of which joined
+/// and others left.
+#[derive(Clone, Debug)]
+struct Moved {
+    n_terms: u32,
+    rows: Vec<Vector>,
+    clusters: Vec<Vec<(usize, bool)>>,
+    factors: Option<Vec<f64>>,
+}
+
+fn moved() -> impl Strategy<Value = Moved> {
+    (prop_oneof![2u32..200, Just(5_000)], 1usize..60).prop_flat_map(|(n_terms, n)| {
+        let rows = prop::collection::vec(vector(n_terms, 12), n);
+        // A document may have left and joined: nothing of it is left then.
+        let moves = prop::collection::vec((0..n, any::<bool>()), 0..40);
+        let clusters = prop::collection::vec(moves, 1..20);
+        let factor = prop_oneof![Just(1.0), Just(0.0), Just(0.5), 1e-6..1e3f64];
+        let factors = prop::option::of(prop::collection::vec(factor, n));
+        (rows, clusters, factors).prop_map(move |(rows, clusters, factors)| Moved {
+            n_terms,
+            rows,
+            clusters,
+            factors,
+        })
+    })
+}
+
+/// ARCHITECTURE.md: `round(x * 2^32)`, with weights `round(q * w)`.
+fn fixed(x: f32, factor: Option<f64>) -> i64 {
+    let q = (f64::from(x) * 4_294_967_296.0).round();
+    factor.map_or(q, |factor| (q * factor).round()) as i64
+}
+
+fn rows_of(rows: &[Vector]) -> (Vec<u64>, Vec<u32>, Vec<f32>) {
+    let mut offsets = vec![0u64];
+    rows.iter().for_each(|row| offsets.push(offsets.last().unwrap() + row.0.len() as u64));
+    (
+        offsets,
+        rows.iter().flat_map(|x| x.0.clone()).collect(),
+        rows.iter().flat_map(|x| x.1.clone()).collect(),
+    )
+}
+
+/// The sums of all clusters, several times: whatever a launch leaves behind must not matter.
+fn check_deltas(case: &Moved) -> Result<(), TestCaseError> {
+    let (offsets, terms, values) = rows_of(&case.rows);
+    let block = Block { number: 0, offsets: &offsets, terms: &terms, values: &values, longest: 12 };
+    let mut engine = Engine::new(device(1 << 30));
+    let centroid = |_: u32| (&[0u32][..], &[1.0f32][..]);
+    let n_terms = case.n_terms as usize;
+    engine.begin(&Step { n_terms, n_clusters: 1, centroid: &centroid, live: &[0], changes: None }).unwrap();
+    let (mut labels, mut similarities) = (vec![NO_LABEL; case.rows.len()], vec![0.0; case.rows.len()]);
+    engine.assign(block, &[], &mut labels, &mut similarities).unwrap();
+    for clusters in [&case.clusters[..], &case.clusters[case.clusters.len() / 2..], &case.clusters[..]] {
+        let mut ends = vec![0];
+        clusters.iter().for_each(|moves| ends.push(ends.last().unwrap() + moves.len() as u32));
+        let all = || clusters.iter().flatten();
+        let moves: Vec<u32> = all().map(|&(doc, joined)| (doc as u32) << 1 | u32::from(joined)).collect();
+        let factors: Vec<f64> =
+            case.factors.iter().flat_map(|factors| all().map(|&(doc, _)| factors[doc])).collect();
+        let nnz: usize = all().map(|&(doc, _)| case.rows[doc].0.len()).sum();
+        let moves = Moves { ends: &ends, moves: &moves, factors: &factors };
+        let Some(found) = engine.deltas(block, n_terms, &moves).unwrap() else {
+            prop_assert!(nnz < 1 << 18, "{} nonzeros moved", nnz);
+            prop_assert!(nnz < 8 || std::env::var_os("DOCSPHERE_TEST_DEVICE").is_some());
+            continue;
+        };
+        for (group, moves) in clusters.iter().enumerate() {
+            let mut expected = std::collections::BTreeMap::new();
+            for &(doc, joined) in moves {
+                for (&term, &x) in case.rows[doc].0.iter().zip(&case.rows[doc].1) {
+                    let value = fixed(x, case.factors.as_ref().map(|factors| factors[doc]));
+                    *expected.entry(term).or_insert(0) += if joined { value } else { -value };
+                }
+            }
+            let (terms, values) = found.of(group);
+            let found: Vec<(u32, i64)> = terms.iter().copied().zip(values.iter().copied()).collect();
+            prop_assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "cluster {}", group);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn sums_of_moved_documents_are_those_of_the_definition(case in moved()) {
+        check_deltas(&case)?;
+    }
+}
+
+/// Enough for a GPU to take it: clusters of very different size, as many as blocks of threads and
+/// more, and terms that are in all rows.
+#[test]
+fn many_moves_are_added_up_in_many_blocks() {
+    let mut runner = TestRunner::deterministic();
+    let rows = prop::collection::vec(vector(3_000, 12), 4_000).new_tree(&mut runner).unwrap().current();
+    let n = rows.len();
+    let cluster = |number: usize| {
+        let size = if number == 7 { 30_000 } else { number % 40 };
+        (0..size).map(|at| ((at * 37 + number * number) % n, at % 3 > 0)).collect()
+    };
+    let clusters: Vec<Vec<(usize, bool)>> = (0..2_000).map(cluster).collect();
+    check_deltas(&Moved { n_terms: 3_000, rows, clusters, factors: None }).unwrap();
 }
 
 /// More columns than a tile has, on a GPU too.

@@ -227,7 +227,7 @@ pub use overview::{
 pub use overview::{MAP_NEIGHBOURS, cluster_places};
 pub use record::{
     Counters, Device, Effort, IndexUse, IterationRecord, PhaseSeconds, Refine, RunRecord, SeedingSeconds,
-    StageSeconds, StopReason, Strategy, Trace,
+    StageSeconds, StopReason, Strategy, Trace, Transferred,
 };
 pub use seeding::Init;
 pub use simd::Simd;

@@ -254,6 +254,19 @@ pub struct IterationRecord {
     pub seconds: StageSeconds,
     /// Bytes held by the strategy in addition to rows and centroids.
     pub strategy_bytes: u64,
+    /// Bytes to and from a device since the iteration before, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transferred: Option<Transferred>,
+}
+
+/// Bytes that were transferred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Transferred {
+    /// To the device.
+    pub sent: u64,
+    /// From the device.
+    pub received: u64,
 }
 
 /// Seconds per stage of an iteration.
@@ -271,7 +284,7 @@ pub struct StageSeconds {
     pub phases: Option<PhaseSeconds>,
 }
 
-/// Seconds per phase of an assignment by [`Strategy::Drift`].
+/// Seconds per phase of an assignment by [`Strategy::Drift`], or on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PhaseSeconds {
@@ -291,6 +304,9 @@ pub struct PhaseSeconds {
     pub postings: f64,
     /// Writing labels and similarities.
     pub write: f64,
+    /// Sending rows and labels to a device.
+    #[serde(default)]
+    pub upload: f64,
 }
 
 impl PhaseSeconds {
@@ -305,6 +321,7 @@ impl PhaseSeconds {
             settle: self.settle + other.settle,
             postings: self.postings + other.postings,
             write: self.write + other.write,
+            upload: self.upload + other.upload,
         }
     }
 }

@@ -167,6 +167,25 @@ fn negative_values_are_for_the_cpu_and_a_note_says_so() {
     assert!(fit.trace.iterations.iter().all(|record| record.strategy != Strategy::Cuda));
 }
 
+/// Of rows, labels and centroids only what has changed: rows once for the small clusters of seeding
+/// and the loop, centroids that moved, and moves while there are some.
+#[test]
+fn only_what_has_changed_is_sent() {
+    let rows = text_like(2_000);
+    let params = SphericalKMeans::params(60).variation(false).tol(0.0).n_threads(2);
+    let fit = params.device(device_of(Strategy::Cuda)).fit(&rows).unwrap();
+    let bytes = |record: &docsphere::IterationRecord| record.transferred.expect("it was on the device");
+    let records = &fit.trace.iterations;
+    let (of_rows, of_centroids) = (8 * rows.nnz() as u64, 8 * fit.model.centroids().nnz() as u64);
+    assert!(bytes(&records[0]).sent < of_rows / 2 + 2 * of_centroids, "{:?}", bytes(&records[0]));
+    let last = &records[records.len() - 1];
+    assert!(last.moved_docs == 0 && last.changed_clusters < 20, "{last:?}");
+    // What there is for each cluster and each document takes less than all centroids.
+    assert!(bytes(last).sent < of_centroids / 2, "{:?} of {of_centroids}", bytes(last));
+    assert!(bytes(last).received < 16 * 2_000, "{:?}", bytes(last));
+    assert!(records.iter().all(|record| bytes(record).received > 0));
+}
+
 #[test]
 fn a_device_holds_no_more_of_the_hosts_memory_than_the_forecast() {
     for (n_docs, k) in [(2_000, 5), (2_000, 300), (100, 90)] {

@@ -134,6 +134,7 @@ fn comparable(mut fit: docsphere::Fit) -> docsphere::Fit {
     for record in &mut fit.trace.iterations {
         record.seconds = docsphere::StageSeconds::default();
         record.strategy_bytes = 0;
+        record.transferred = None;
         record.index = None;
         record.counters = docsphere::Counters::default();
         record.strategy = Strategy::Auto;

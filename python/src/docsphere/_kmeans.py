@@ -162,7 +162,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         ``similarities``, ``postings``, ``skipped_docs``, ``objective``,
         ``max_squared_movement``, ``seconds`` (of ``update``, ``prepare`` and
         ``assign``; where "drift" is used, ``phases`` has the parts of the last two)
-        and ``strategy_bytes``; with "index" and "ncc-index" also ``index``.
+        and ``strategy_bytes``; with "index" and "ncc-index" also ``index``, with
+        a device also ``transferred`` (bytes ``sent`` and ``received``).
 
     n_features_in_ : int
         The number of columns seen by `fit`.

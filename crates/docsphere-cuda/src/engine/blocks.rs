@@ -86,6 +86,11 @@ impl Stored {
         Ok(stored)
     }
 
+    /// The rows, if they stay and are here.
+    pub(super) fn resident(&self) -> Option<Matrix> {
+        self.rows.as_ref().map(Rows::matrix)
+    }
+
     fn documents(&self) -> Documents {
         Documents {
             labels: self.labels.pointer(),

@@ -2,11 +2,13 @@
 
 #![allow(unsafe_code)]
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
-use super::Step;
+use super::{Sparse, Step};
 use crate::arguments::{FROM_CHANGED, GATHER_CENTROIDS, GatherArguments, Matrix};
-use crate::device::{Buffer, Device, Host};
+use crate::device::{Buffer, Device};
 use crate::error::Result;
 
 /// See the [module](self).
@@ -20,8 +22,6 @@ pub(super) struct StoredCentroids {
     /// Where each begins, and where the last one ends.
     offsets: Vec<u64>,
     sources: Buffer<u64>,
-    staged_terms: Host<u32>,
-    staged_values: Host<f32>,
 }
 
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl StoredCentroids {
     }
 
     pub(super) fn host_bytes(&self) -> usize {
-        8 * self.offsets.len() + self.staged_terms.bytes() + self.staged_values.bytes()
+        8 * self.offsets.len()
     }
 
     /// Takes the centroids of a step: only the changes, if the others are here.
@@ -66,18 +66,19 @@ impl StoredCentroids {
         };
         let lengths: Vec<usize> =
             changed.par_iter().map(|&cluster| (step.centroid)(cluster).0.len()).collect();
-        let n_sent = self.stage(device, step, changed, &lengths)?;
         let before = std::mem::take(&mut self.offsets);
         let is_all = changed.len() == step.n_clusters;
         let mut sources = vec![0; if is_all { 0 } else { step.n_clusters }];
         self.offsets.reserve_exact(step.n_clusters + 1);
         self.offsets.push(0);
+        let mut starts = Vec::with_capacity(changed.len());
         let (mut end, mut sent, mut next) = (0, 0, 0);
         for cluster in 0..step.n_clusters {
             if changed.get(next) == Some(&(cluster as u32)) {
                 if !is_all {
                     sources[cluster] = FROM_CHANGED | sent;
                 }
+                starts.push(sent as usize);
                 sent += lengths[next] as u64;
                 end += lengths[next] as u64;
                 next += 1;
@@ -88,8 +89,13 @@ impl StoredCentroids {
             self.offsets.push(end);
         }
         let target = if is_all { &mut self.now } else { &mut self.sent };
-        device.upload_host(&mut target.terms, &self.staged_terms, n_sent)?;
-        device.upload_host(&mut target.values, &self.staged_values, n_sent)?;
+        let changed = Changed { step, clusters: changed, starts: &starts };
+        device.upload_filled(&mut target.terms, sent as usize, |range, part| {
+            changed.fill(range, part, |entries| entries.0);
+        })?;
+        device.upload_filled(&mut target.values, sent as usize, |range, part| {
+            changed.fill(range, part, |entries| entries.1);
+        })?;
         if is_all {
             return device.upload(&mut self.now.offsets, &self.offsets);
         }
@@ -112,33 +118,40 @@ impl StoredCentroids {
         std::mem::swap(&mut self.now, &mut self.spare);
         Ok(())
     }
+}
 
-    /// Copies the entries of these clusters to memory that the device can access by itself. Returns
-    /// their number.
-    fn stage(
-        &mut self,
-        device: &Device,
-        step: &Step<'_>,
-        clusters: &[u32],
-        lengths: &[usize],
-    ) -> Result<usize> {
-        let n: usize = lengths.iter().sum();
-        device.reserve_host(&mut self.staged_terms, n)?;
-        device.reserve_host(&mut self.staged_values, n)?;
-        let mut terms = &mut device.host_values(&mut self.staged_terms)?[..n];
-        let mut values = &mut device.host_values(&mut self.staged_values)?[..n];
-        let mut places = Vec::with_capacity(clusters.len());
-        for (&cluster, &length) in clusters.iter().zip(lengths) {
-            let (own_terms, own_values);
-            (own_terms, terms) = terms.split_at_mut(length);
-            (own_values, values) = values.split_at_mut(length);
-            places.push((cluster, own_terms, own_values));
+/// The centroids that changed, one after the other.
+struct Changed<'s, 'a> {
+    step: &'s Step<'a>,
+    clusters: &'s [u32],
+    /// Where the entries of each begin.
+    starts: &'s [usize],
+}
+
+impl<'a> Changed<'_, 'a> {
+    /// Writes a range of all their terms, or of all their values.
+    fn fill<T: Copy + Send + Sync + 'a>(
+        &self,
+        range: Range<usize>,
+        mut part: &mut [T],
+        of: impl Fn(Sparse<'a>) -> &'a [T] + Sync,
+    ) {
+        let first = self.starts.partition_point(|&start| start <= range.start).saturating_sub(1);
+        let mut places = Vec::new();
+        for (&cluster, &start) in self.clusters[first..].iter().zip(&self.starts[first..]) {
+            // Its own place ends where the next one begins.
+            let skipped = range.start.saturating_sub(start);
+            let length = (self.step.centroid)(cluster).0.len().saturating_sub(skipped).min(part.len());
+            let place;
+            (place, part) = part.split_at_mut(length);
+            places.push((cluster, skipped, place));
+            if part.is_empty() {
+                break;
+            }
         }
-        places.into_par_iter().with_min_len(16).for_each(|(cluster, terms, values)| {
-            let entries = (step.centroid)(cluster);
-            terms.copy_from_slice(entries.0);
-            values.copy_from_slice(entries.1);
+        places.into_par_iter().with_min_len(16).for_each(|(cluster, skipped, place)| {
+            let entries = of((self.step.centroid)(cluster));
+            place.copy_from_slice(&entries[skipped..skipped + place.len()]);
         });
-        Ok(n)
     }
 }

@@ -3,17 +3,21 @@
 //! A step begins with its centroids: those that changed are sent ([`centroids`]), all are ranked by
 //! growth and turned into posting lists ([`columns`]). Then each block of rows is assigned
 //! ([`blocks`]): own similarities, the choice of documents, two scans, and back comes what the host
-//! does not know yet.
+//! does not know yet. What moved documents change in the sums of clusters is found where the rows
+//! are ([`deltas`]).
 //!
 //! **Memory of the device.** Per document 22; per nonzero and per document 8 for blocks of which
 //! the rows stay there, 10 for the largest of those of which they do not; per document of the
 //! largest block 40, and up to 15 for those whose rivals are wanted; per entry of the centroids 36
-//! to 56; per term 5, and 5 for each class of columns (2 for 512 clusters, 3 for 8,192, then one
-//! for each further 8,192).
+//! to 56; per term 5, and 5 for each class of columns (8 for 512 clusters, 16 for 8,192, then one
+//! for each further 8,192); per nonzero of documents that moved 15, for as many clusters as the
+//! host wants to know of at a time; per term a quarter for each of up to 1,056 blocks of threads
+//! that add these up, at most 1 GB.
 
 mod blocks;
 mod centroids;
 mod columns;
+mod deltas;
 mod seeds;
 mod sums;
 
@@ -22,11 +26,13 @@ use std::sync::Arc;
 use blocks::{Rows, Stored};
 use centroids::StoredCentroids;
 use columns::Columns;
+use deltas::Summing;
+pub use deltas::{Deltas, Moves};
 use sums::RunningSums;
 
 pub use seeds::{Improved, Seeker};
 
-use crate::device::{Buffer, Device, Host, Mark};
+use crate::device::{Buffer, Device, Host, Mark, Transferred};
 use crate::error::Result;
 
 /// A document without a label.
@@ -115,6 +121,7 @@ pub struct Engine {
     centroids: StoredCentroids,
     columns: Columns,
     sums: RunningSums,
+    summing: Summing,
     /// By number.
     blocks: Vec<Option<Stored>>,
     scratch: Scratch,
@@ -158,6 +165,7 @@ impl Engine {
             centroids: StoredCentroids::default(),
             columns: Columns::default(),
             sums: RunningSums::default(),
+            summing: Summing::default(),
             blocks: Vec::new(),
             scratch: Scratch::default(),
             continues: false,
@@ -186,8 +194,6 @@ impl Engine {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn begin(&mut self, step: &Step<'_>) -> Result<f64> {
         let device = &*self.device;
-        // What the last step has sent may still be on its way.
-        device.wait()?;
         let start = device.mark()?;
         self.continues = step.changes.is_some() && self.centroids.n_clusters() == step.n_clusters;
         self.centroids.follow(device, step, self.continues)?;
@@ -197,11 +203,16 @@ impl Engine {
         Ok(start.seconds_to(&end))
     }
 
+    /// Bytes that went to the device and came from it so far.
+    pub fn transferred(&self) -> Transferred {
+        self.device.transferred()
+    }
+
     /// Bytes on the host, in addition to rows and centroids.
     pub fn host_bytes(&self) -> usize {
         let Scratch { host_list, host_labels, host_similarities, .. } = &self.scratch;
         let collected = host_list.bytes() + host_labels.bytes() + host_similarities.bytes();
-        self.centroids.host_bytes() + self.columns.host_bytes() + collected
+        self.centroids.host_bytes() + self.columns.host_bytes() + self.summing.host_bytes() + collected
     }
 }
 

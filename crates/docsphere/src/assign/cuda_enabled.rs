@@ -6,22 +6,28 @@
 //! fails. Then the labels of the step are found by posting lists, which need nothing from before,
 //! and those of all later steps by [`Auto`].
 //!
-//! **Cost.** On the host, 10 bytes per entry of the centroids, 28 per document of the largest block
-//! and 33 per cluster, which the device accesses by itself. On the device, see docsphere-cuda.
+//! Changes of the sums by documents that moved are found on the device, too, if many have moved:
+//! the rows are there.
+//!
+//! **Cost.** On the host, 15 bytes per entry of the changes of sums that are found together, 28 per
+//! document of the largest block, 41 per cluster, and 16 MB for all devices of the process, through
+//! which everything is sent. On the device, see docsphere-cuda.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use docsphere_cuda::{Block, Changes, Counts, Engine, Options};
+use rayon::prelude::*;
 
 use super::auto::Auto;
 use super::bounds::growth;
 use super::inverted::Inverted;
-use super::{Assigned, Assigner, AssignerSettings, Rival, Rivals, ShardStep, Wanted, rivals};
+use super::{Assigned, Assigner, AssignerSettings, Moved, Rival, Rivals, ShardStep, Wanted, rivals};
 use crate::error::{Error, ErrorKind, Result};
 use crate::labels::Assignment;
-use crate::record::{Counters, Device, PhaseSeconds, Strategy};
+use crate::record::{Counters, Device, PhaseSeconds, Strategy, Transferred};
 use crate::seeding::SeedDevice;
+use crate::update::{ClusterDelta, ClusterMoves, Delta};
 use crate::vectors::UnitRows;
 
 /// A device that is ready.
@@ -63,7 +69,7 @@ pub(crate) fn open(device: Device) -> Result<Option<OpenDevice>> {
             if let Some(open) = &*shared {
                 return Ok(Some(OpenDevice(Arc::clone(open))));
             }
-            let options = Options { ordinal: 0, cache: KERNELS.get().cloned() };
+            let options = Options { cache: KERNELS.get().cloned(), ..Options::default() };
             let open = Arc::new(docsphere_cuda::Device::open(&options).map_err(failure)?);
             *shared = Some(Arc::clone(&open));
             Ok(Some(OpenDevice(open)))
@@ -85,6 +91,8 @@ struct Cuda {
     settings: AssignerSettings,
     /// The iteration of the last assignment.
     last: Option<usize>,
+    /// Bytes to and from the device by the end of it.
+    transferred: docsphere_cuda::Transferred,
     /// What has taken over.
     cpu: Option<Box<dyn Assigner>>,
     /// Whether that is only good for the rest of the step.
@@ -96,7 +104,8 @@ struct Cuda {
 /// The strategy of a device.
 pub(super) fn assigner(device: &OpenDevice, settings: &AssignerSettings) -> Box<dyn Assigner> {
     let (engine, settings) = (Engine::new(Arc::clone(&device.0)), settings.clone());
-    Box::new(Cuda { engine, settings, last: None, cpu: None, is_makeshift: false, left: None })
+    let transferred = engine.transferred();
+    Box::new(Cuda { engine, settings, last: None, transferred, cpu: None, is_makeshift: false, left: None })
 }
 
 impl Cuda {
@@ -105,6 +114,12 @@ impl Cuda {
         self.left = Some(error);
         self.engine.clear();
         *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Whether the device works. If it was left between two assignments, the CPU takes over with
+    /// the next one.
+    fn is_on_device(&self) -> bool {
+        self.cpu.is_none() && self.left.is_none()
     }
 
     /// What does the work of whole steps on the CPU.
@@ -121,6 +136,14 @@ impl Cuda {
         inverted.begin(step, 0)?;
         self.is_makeshift = true;
         Ok(self.cpu.insert(inverted))
+    }
+
+    fn rivals_on_cpu(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
+        // The next step begins with what is good for whole steps.
+        if self.cpu.is_none() && self.help_out(step).is_err() {
+            return rivals::through_postings(step, wanted, labels);
+        }
+        self.cpu.as_mut().expect("it has taken over").rivals(step, wanted, labels)
     }
 
     fn begin_on_device(&mut self, step: &ShardStep<'_>) -> docsphere_cuda::Result<f64> {
@@ -145,15 +168,10 @@ impl Cuda {
 }
 
 /// The rows of a block, as docsphere-cuda takes them.
-fn block<'a>(step: &'a ShardStep<'_>) -> Block<'a> {
-    let rows = step.rows.as_sparse();
-    Block {
-        number: step.block,
-        offsets: rows.offsets(),
-        terms: rows.terms(),
-        values: rows.values(),
-        longest: step.rows.max_row_nnz(),
-    }
+fn block<'a>(rows: &'a UnitRows<'_>, number: usize) -> Block<'a> {
+    let longest = rows.max_row_nnz();
+    let rows = rows.as_sparse();
+    Block { number, offsets: rows.offsets(), terms: rows.terms(), values: rows.values(), longest }
 }
 
 fn counters(counts: &Counts) -> Counters {
@@ -162,7 +180,7 @@ fn counters(counts: &Counts) -> Counters {
 
 impl Assigner for Cuda {
     fn begin(&mut self, step: &ShardStep<'_>, n_unsettled: u64) -> Result<()> {
-        if self.cpu.is_none() {
+        if self.is_on_device() {
             if !step.allows_index() {
                 let problem = "its bounds do not hold for negative values".to_owned();
                 self.left = Some(ErrorKind::Device { device: "cuda", problem }.into());
@@ -183,12 +201,13 @@ impl Assigner for Cuda {
         let mut left = self.left.take();
         if self.cpu.is_none() {
             let Assignment { labels, similarities } = assignment;
-            match self.engine.assign(block(step), step.refilled, labels, similarities) {
+            match self.engine.assign(block(step.rows, step.block), step.refilled, labels, similarities) {
                 Ok(counts) => {
                     if step.n_blocks_left() == 1 {
                         self.last = Some(step.iteration);
                     }
                     let phases = PhaseSeconds {
+                        upload: counts.seconds.upload,
                         own: counts.seconds.own,
                         choose: counts.seconds.choose,
                         scan: counts.seconds.scan,
@@ -210,12 +229,12 @@ impl Assigner for Cuda {
     }
 
     fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
-        if let Some(cpu) = &mut self.cpu {
-            return cpu.rivals(step, wanted, labels);
+        if !self.is_on_device() {
+            return self.rivals_on_cpu(step, wanted, labels);
         }
         let docs: Vec<u32> = wanted.iter().map(|wanted| wanted.doc).collect();
         let at_least: Vec<f64> = wanted.iter().map(|wanted| wanted.at_least).collect();
-        match self.engine.rivals(block(step), &docs, &at_least) {
+        match self.engine.rivals(block(step.rows, step.block), &docs, &at_least) {
             // Without those of similarity 0, which nobody moves to.
             Ok((found, counts)) => {
                 let rival = |rival: docsphere_cuda::Rival| Rival {
@@ -227,11 +246,36 @@ impl Assigner for Cuda {
             }
             Err(error) => {
                 self.leave(failure(error));
-                // The next step begins with what is good for whole steps.
-                match self.help_out(step) {
-                    Ok(cpu) => cpu.rivals(step, wanted, labels),
-                    Err(_) => rivals::through_postings(step, wanted, labels),
-                }
+                self.rivals_on_cpu(step, wanted, labels)
+            }
+        }
+    }
+
+    fn delta(&mut self, moved: &Moved<'_>) -> Option<Delta> {
+        if !self.is_on_device() {
+            return None;
+        }
+        let ClusterMoves { clusters, ends, moves } = moved.changes.of_clusters(moved.clusters.clone());
+        let factors: Vec<f64> = match moved.weights.is_given() {
+            true => moves.par_iter().map(|&one| moved.weights.factor(one as usize >> 1)).collect(),
+            false => Vec::new(),
+        };
+        let moves = docsphere_cuda::Moves { ends: &ends, moves: &moves, factors: &factors };
+        let block = block(moved.rows, moved.block);
+        match self.engine.deltas(block, moved.rows.n_terms(), &moves) {
+            Ok(found) => {
+                let deltas = found?;
+                let part = |(group, &cluster): (usize, &u32)| {
+                    let (terms, values) = deltas.of(group);
+                    ClusterDelta::from_entries(cluster, terms, values)
+                };
+                Some(Delta { clusters: clusters.par_iter().enumerate().map(part).collect() })
+            }
+            // Labels need less memory, and may go on.
+            Err(docsphere_cuda::Error::OutOfMemory { .. }) => None,
+            Err(error) => {
+                self.leave(failure(error));
+                None
             }
         }
     }
@@ -240,6 +284,20 @@ impl Assigner for Cuda {
         if let Some(cpu) = &mut self.cpu {
             cpu.rest();
         }
+    }
+
+    fn restart(&mut self) -> bool {
+        // What the engine knows of a run ends with a step that does not say what has changed.
+        self.last = None;
+        self.is_on_device()
+    }
+
+    fn transferred(&mut self) -> Option<Transferred> {
+        let now = self.engine.transferred();
+        let before = std::mem::replace(&mut self.transferred, now);
+        let transferred =
+            Transferred { sent: now.sent - before.sent, received: now.received - before.received };
+        self.is_on_device().then_some(transferred)
     }
 
     fn memory_bytes(&self) -> usize {

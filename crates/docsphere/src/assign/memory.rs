@@ -7,6 +7,7 @@ use super::auto::MIN_DRIFT_CLUSTERS;
 use super::drift;
 use super::sizes::Sizes;
 use crate::record::Strategy;
+use crate::update::batch_clusters;
 
 /// What of [`most_bytes`] is held while centroids are updated, if rows are in a file.
 pub(crate) fn resting_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
@@ -54,5 +55,10 @@ pub(crate) fn most_bytes(strategy: Strategy, sizes: &Sizes) -> u64 {
 
 /// Upper bound on the memory of this machine that a device needs in addition, for transfers.
 pub(crate) fn device_bytes(sizes: &Sizes) -> u64 {
-    10 * sizes.entries() + 28 * sizes.shard_rows + 33 * sizes.n_clusters + (1 << 16)
+    // The changes of the sums of clusters that are updated together: a document that moved is in
+    // two of them.
+    let together = batch_clusters(sizes.n_clusters as usize, sizes.n_threads as usize) as u64;
+    let together = Sizes { n_clusters: sizes.n_clusters.min(together), ..*sizes }.entries();
+    // Last: what all uploads go through.
+    30 * together + 28 * sizes.shard_rows + 41 * sizes.n_clusters + (1 << 16) + (16 << 20)
 }

@@ -36,16 +36,17 @@ mod rivals;
 mod sizes;
 mod term_ranges;
 
-use std::ops::Deref;
+use std::ops::{Deref, RangeInclusive};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::centroids::{Centroids, Movement};
 use crate::error::{Error, Result};
 use crate::labels::Assignment;
-use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy};
+use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy, Transferred};
 use crate::simd::Level;
-use crate::vectors::UnitRows;
+use crate::update::{Changes, Delta};
+use crate::vectors::{RowWeights, UnitRows};
 
 pub(crate) use choice::greatest;
 #[cfg(feature = "cuda")]
@@ -186,7 +187,8 @@ impl<'a> Deref for ShardStep<'a> {
 /// `attach` is called once, with all rows. Then for each step comes one `begin`, with all rows, and
 /// one `assign` per block, with its rows, in the order of the blocks, which are always the same.
 /// Steps have ascending iterations. In `begin` a strategy reads no row, except to count how many
-/// have each term when it is first used.
+/// have each term when it is first used. After a `restart` that has succeeded all this begins anew,
+/// with the same rows in the same blocks.
 ///
 /// After `assign(step, assignment)`, every document of the block that is not a zero row has the
 /// label and the similarity that ARCHITECTURE.md defines for `step.centroids` and the label it had
@@ -224,12 +226,40 @@ pub(crate) trait Assigner: Send {
         rivals::through_postings(step, wanted, labels)
     }
 
+    /// What moves of documents of a block change in the sums of clusters; `None` if it does not
+    /// find that faster than [`Changes::delta`] does. Labels that it knows may be older.
+    fn delta(&mut self, _moved: &Moved<'_>) -> Option<Delta> {
+        None
+    }
+
     /// Gives back what is quickly made again, if memory is short: an update follows, which needs
     /// some.
     fn rest(&mut self) {}
 
+    /// Forgets all but the rows, for another run over them. Returns whether it can; otherwise it is
+    /// made anew.
+    fn restart(&mut self) -> bool {
+        false
+    }
+
     /// Bytes held in addition to rows and centroids.
     fn memory_bytes(&self) -> usize;
+
+    /// Bytes to and from a device since the last call, if there is one.
+    fn transferred(&mut self) -> Option<Transferred> {
+        None
+    }
+}
+
+/// Documents of a block that have joined or left clusters.
+#[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "only devices read it"))]
+pub(crate) struct Moved<'a> {
+    pub(crate) block: usize,
+    pub(crate) rows: &'a UnitRows<'a>,
+    pub(crate) weights: &'a RowWeights<'a>,
+    pub(crate) changes: &'a Changes,
+    /// Of which the changes matter.
+    pub(crate) clusters: RangeInclusive<u32>,
 }
 
 /// The outcome of an assignment.

@@ -447,7 +447,7 @@ impl Shards for RemoteShards<'_> {
         Ok(all)
     }
 
-    fn deltas(&self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
+    fn deltas(&mut self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
         if let Some(delta) = &self.delta {
             let parts = &delta.clusters;
             let from = parts.partition_point(|part| part.cluster < *clusters.start());
@@ -468,7 +468,7 @@ impl Shards for RemoteShards<'_> {
 
     fn clusters_per_delta(&self, n_touched: usize) -> usize {
         let share = n_touched as u64 * DELTA_ENTRIES / self.moved_nnz.max(1);
-        batch_clusters(1).max(share.min(n_touched as u64) as usize)
+        batch_clusters(0, 1).max(share.min(n_touched as u64) as usize)
     }
 
     fn keep(&mut self) -> Result<()> {
@@ -625,6 +625,8 @@ fn passed(part: PassedDocuments) -> Passed {
         index: part.index,
         seconds: PassSeconds { prepare, assign, compare, phases: None },
         strategy_bytes: part.strategy_bytes,
+        // Workers use no devices.
+        transferred: None,
         left_device: None,
     }
 }

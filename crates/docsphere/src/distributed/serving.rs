@@ -149,7 +149,7 @@ impl<'a> Serving<'a> {
             }
             Request::Contest { rule, sizes } => self.contest(Contest { rule, sizes }),
             Request::Delta { first, last } => {
-                Ok(Answer::Delta(Packed::of_delta(&self.shard.delta(&self.common, first..=last))))
+                Ok(Answer::Delta(Packed::of_delta(&self.shard.delta(&mut self.common, first..=last))))
             }
             Request::Keep => {
                 self.shard.keep()?;
@@ -326,7 +326,7 @@ impl<'a> Serving<'a> {
         let moved_nnz = self.shard.moved_nnz();
         let all = 0..=n_clusters.saturating_sub(1) as u32;
         let delta = (moved_nnz as u64 <= self.begin.small_delta)
-            .then(|| Packed::of_delta(&self.shard.delta(&self.common, all)));
+            .then(|| Packed::of_delta(&self.shard.delta(&mut self.common, all)));
         let seconds = [passed.seconds.prepare, passed.seconds.assign, passed.seconds.compare];
         Ok(Answer::Passed(Box::new(PassedDocuments {
             touched: pairs(&passed.touched),

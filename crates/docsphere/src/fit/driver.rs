@@ -557,7 +557,7 @@ impl Driver<'_> {
             Touched::add(&mut touched, self.shards.refill(&refills)?);
         }
         let batch = self.shards.clusters_per_update(touched.len());
-        let shards = &*self.shards;
+        let shards = &mut *self.shards;
         let deltas = |clusters, take: &mut dyn FnMut(Delta)| shards.deltas(clusters, take);
         let mut given = given.to_vec();
         given.extend(refills.iter().map(|refill| refill.cluster));
@@ -587,6 +587,7 @@ impl Driver<'_> {
                 phases: passed.seconds.phases,
             },
             strategy_bytes: passed.strategy_bytes,
+            transferred: passed.transferred,
         };
         (record, passed.touched)
     }

@@ -114,14 +114,16 @@ fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
         Device::Cpu => 0,
         _ => device_bytes(&Sizes { n_clusters, ..*sizes }),
     };
+    // What a device has accessed in the run before stays.
+    let again = drawing + device(*n_clusters as u64);
     let fewer = |n_clusters: u64| over_clustering(*strategy, sizes, n_clusters) + device(n_clusters);
     MemoryForecast {
         documents: of_documents(sizes) + best_of_runs,
         seeding: match init {
             Init::Merge { .. } => fewer(init.n_fine(*n_clusters) as u64),
             // A perturbed run has half as many small clusters more.
-            _ if params.rounds > 0 => drawing.max(fewer(2 * *n_clusters as u64)),
-            _ => drawing,
+            _ if params.rounds > 0 => again.max(fewer(2 * *n_clusters as u64)),
+            _ => again,
         },
         centroids: of_loop(*strategy, sizes) - most_bytes(*strategy, sizes),
         strategy: most_bytes(*strategy, sizes) + device(sizes.n_clusters),
@@ -182,7 +184,7 @@ fn of_loop(strategy: Strategy, sizes: &Sizes) -> u64 {
     let Sizes { n_clusters, n_terms, n_threads, .. } = *sizes;
     let entries_of = |n: usize| Sizes { n_clusters: n_clusters.min(n as u64), ..*sizes }.entries();
     let (k, entries) = (n_clusters as usize, sizes.entries());
-    let together = entries_of(batch_clusters(n_threads as usize));
+    let together = entries_of(batch_clusters(k, n_threads as usize));
     let resting = update::resting_bytes(entries, n_clusters, n_terms, n_threads);
     if !sizes.is_mapped {
         return resting + 24 * together + most_bytes(strategy, sizes);

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 
 pub(crate) use self::common::Common;
 use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
-use crate::assign::{Assigned, Assigner, AssignerSettings, ShardStep, Step};
+use crate::assign::{Assigned, Assigner, AssignerSettings, Moved, ShardStep, Step};
 use crate::centroids::Centroid;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ids::DocId;
@@ -249,7 +249,7 @@ impl SeedSource for LocalShards<'_> {
 /// For how many clusters deltas are made at a time. With several shards, the rows of each are read
 /// once for each batch.
 pub(crate) fn clusters_per_delta(has_several: bool, n_touched: usize, n_threads: usize) -> usize {
-    let batch = batch_clusters(n_threads);
+    let batch = batch_clusters(n_touched, n_threads);
     if has_several { batch.max(n_touched.div_ceil(PARTS)) } else { batch }
 }
 
@@ -328,11 +328,12 @@ impl Shards for LocalShards<'_> {
         Ok(all)
     }
 
-    fn deltas(&self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
+    fn deltas(&mut self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()> {
+        let LocalShards { common, list, .. } = self;
         // One after the other, since each reads its rows.
-        for shard in &self.list {
-            for clusters in parts_of(clusters.clone(), if self.list.len() > 1 { PARTS } else { 1 }) {
-                take(shard.delta(&self.common, clusters));
+        for shard in &*list {
+            for clusters in parts_of(clusters.clone(), if list.len() > 1 { PARTS } else { 1 }) {
+                take(shard.delta(common, clusters));
             }
         }
         Ok(())
@@ -531,6 +532,7 @@ impl<'a> LocalShard<'a> {
                 phases,
             },
             strategy_bytes: 0,
+            transferred: None,
             left_device,
         })
     }
@@ -552,8 +554,11 @@ impl<'a> LocalShard<'a> {
 
     /// What the last pass, and the refills and contests since, change in the sums of these
     /// clusters.
-    pub(crate) fn delta(&self, common: &Common<'_>, clusters: RangeInclusive<u32>) -> Delta {
-        self.changes.delta(clusters, &self.rows, &self.weights, &common.scratch)
+    pub(crate) fn delta(&self, common: &mut Common<'_>, clusters: RangeInclusive<u32>) -> Delta {
+        let LocalShard { rows, weights, changes, .. } = self;
+        let moved = Moved { block: self.place.0, rows, weights, changes, clusters: clusters.clone() };
+        let found = common.assigner.delta(&moved);
+        found.unwrap_or_else(|| changes.delta(clusters, rows, weights, &common.scratch))
     }
 
     /// Keeps labels and similarities of the run that has ended as the best so far.

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assign::Step;
 use crate::error::{Error, Result};
-use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy};
+use crate::record::{Counters, IndexUse, PhaseSeconds, Strategy, Transferred};
 use crate::seeding::SeedSource;
 use crate::update::{Candidate, Delta, Fitting, Refill, Touched, batch_clusters};
 use crate::vectors::{RowWeights, UnitRows};
@@ -107,6 +107,8 @@ pub(crate) struct Passed {
     pub(crate) index: Option<IndexUse>,
     pub(crate) seconds: PassSeconds,
     pub(crate) strategy_bytes: u64,
+    /// Bytes to and from a device since the last pass, if there is one.
+    pub(crate) transferred: Option<Transferred>,
     /// Why a device was left, if that is so since the last pass.
     pub(crate) left_device: Option<Error>,
 }
@@ -196,12 +198,12 @@ pub(crate) trait Shards: SeedSource + Send {
     /// What the last pass, and the refills and contests since, change in the sums of these
     /// clusters: in parts that add up to it, one after the other, so that a sum of all need not be
     /// held.
-    fn deltas(&self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()>;
+    fn deltas(&mut self, clusters: RangeInclusive<u32>, take: &mut dyn FnMut(Delta)) -> Result<()>;
 
     /// For how many of `n_touched` clusters to ask for deltas at a time. Changes the time and the
     /// memory, never the sums.
-    fn clusters_per_delta(&self, _n_touched: usize) -> usize {
-        batch_clusters(rayon::current_num_threads())
+    fn clusters_per_delta(&self, n_touched: usize) -> usize {
+        batch_clusters(n_touched, rayon::current_num_threads())
     }
 
     /// The same for an update, which adds the parts to the sums at once.

@@ -51,7 +51,7 @@ impl Silhouette {
     ) -> u64 {
         let (n_rows, k, n_threads) = (n_rows as u64, n_clusters as u64, n_threads as u64);
         // Sums and centroids, their posting lists, the labels as changes, and the values.
-        let together = n_terms as u64 * update::batch_clusters(n_threads as usize) as u64;
+        let together = n_terms as u64 * update::batch_clusters(n_clusters, n_threads as usize) as u64;
         let sums = update::most_bytes(n_entries, together, k, n_terms as u64, n_threads);
         sums + 8 * n_entries + 8 * n_terms as u64 + 28 * n_rows + 8 * k * n_threads + 32 * k
     }
@@ -137,7 +137,8 @@ impl Means {
             take(changes.delta(clusters, rows, &weights, &scratch));
             Ok(())
         };
-        sums.apply(&touched, &[], &mut centroids, batch_clusters(rayon::current_num_threads()), deltas)?;
+        let batch = batch_clusters(n_clusters, rayon::current_num_threads());
+        sums.apply(&touched, &[], &mut centroids, batch, deltas)?;
         let sizes: Vec<f64> = sums.n_members().iter().map(|&size| f64::from(size)).collect();
         let lengths = sums.lengths().iter().zip(&sizes).map(|(length, size)| length / size).collect();
         let mut postings = Postings::default();

@@ -10,8 +10,9 @@
 //! order. If few moved, their entries are sorted.
 //!
 //! **Cost.** Time: the nonzeros of the moved documents. Memory: 12 bytes per entry of the delta;
-//! `8.125 * n_terms` per thread for the scratch; 4 bytes per document that joined or left a
-//! cluster; while they are grouped, 4 more, and 8 per document that moved.
+//! per thread `8.2 * n_terms` for the scratch, and 48 for each of up to [`KEPT_ENTRIES`] terms; 4
+//! bytes per document that joined or left a cluster; while they are grouped, 4 more, and 8 per
+//! document that moved.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -155,6 +156,17 @@ impl Group {
     }
 }
 
+/// The moves of some clusters.
+#[cfg(feature = "cuda")]
+pub(crate) struct ClusterMoves {
+    /// Ascending.
+    pub(crate) clusters: Vec<u32>,
+    /// Where the moves of each cluster begin, and where those of the last one end.
+    pub(crate) ends: Vec<u32>,
+    /// Each document, twice; plus 1 if it joined.
+    pub(crate) moves: Vec<u32>,
+}
+
 /// Changes per task of finding out where clusters begin.
 const TASK_CHANGES: usize = 1 << 13;
 
@@ -232,6 +244,29 @@ impl Changes {
         self.moves.iter().map(|one| one.doc() as u32)
     }
 
+    /// The groups of these clusters.
+    fn groups(&self, clusters: RangeInclusive<u32>) -> &[Group] {
+        let from = self.groups.partition_point(|group| group.cluster < *clusters.start());
+        let to = self.groups.partition_point(|group| group.cluster <= *clusters.end());
+        &self.groups[from..to]
+    }
+
+    /// The moves of these clusters, for those who find the changes of the sums by other means.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn of_clusters(&self, clusters: RangeInclusive<u32>) -> ClusterMoves {
+        let groups = self.groups(clusters);
+        let (first, last) = match groups {
+            [] => (0, 0),
+            [first, ..] => (first.range.start, groups[groups.len() - 1].range.end),
+        };
+        let moves = self.moves[first as usize..last as usize].par_iter().with_min_len(TASK_CHANGES);
+        ClusterMoves {
+            clusters: groups.iter().map(|group| group.cluster).collect(),
+            ends: groups.iter().map(|group| group.range.start - first).chain([last - first]).collect(),
+            moves: moves.map(|one| one.0).collect(),
+        }
+    }
+
     /// The resulting changes of the sums of these clusters.
     pub(crate) fn delta(
         &self,
@@ -240,11 +275,9 @@ impl Changes {
         weights: &RowWeights<'_>,
         scratch: &DeltaScratch,
     ) -> Delta {
-        let from = self.groups.partition_point(|group| group.cluster < *clusters.start());
-        let to = self.groups.partition_point(|group| group.cluster <= *clusters.end());
         let part =
             |group: &Group| ClusterDelta::of(rows, weights, group.cluster, group.of(&self.moves), scratch);
-        Delta { clusters: self.groups[from..to].par_iter().with_max_len(1).map(part).collect() }
+        Delta { clusters: self.groups(clusters).par_iter().with_max_len(1).map(part).collect() }
     }
 }
 
@@ -272,6 +305,11 @@ pub(crate) struct Scratch {
     dense: Vec<i64>,
     /// One bit per term: whether anything was added. All zero between uses.
     touched: Vec<u64>,
+    /// Entries that are sorted.
+    sorted: Vec<(u32, i64)>,
+    /// A delta before its length is known.
+    terms: Vec<u32>,
+    values: Vec<i64>,
 }
 
 /// Entries are sorted rather than scattered if the bitmap has at least this many words per entry.
@@ -299,90 +337,190 @@ impl ClusterDelta {
         moves: &[Move],
         scratch: &DeltaScratch,
     ) -> Self {
-        let n_entries: usize = moves.iter().map(|one| rows.row(one.doc()).nnz()).sum();
-        let entries = moves.iter().flat_map(|one| one.entries(rows, weights));
-        let (mut terms, mut values) = (Vec::new(), Vec::new());
-        let mut keep = |term: u32, value: i64| {
-            if value != 0 {
-                terms.push(term);
-                values.push(value);
+        scratch.with(|scratch| {
+            let n_entries: usize = moves.iter().map(|one| rows.row(one.doc()).nnz()).sum();
+            let entries = moves.iter().flat_map(|one| one.entries(rows, weights));
+            scratch.terms.clear();
+            scratch.values.clear();
+            if n_entries * WORDS_PER_SORTED_ENTRY <= rows.n_terms() / 64 {
+                scratch.sort(entries);
+            } else {
+                scratch.scatter(entries, rows.n_terms());
             }
-        };
-        if n_entries * WORDS_PER_SORTED_ENTRY <= rows.n_terms() / 64 {
-            let mut sorted: Vec<(u32, i64)> = entries.collect();
-            sorted.sort_unstable_by_key(|entry| entry.0);
-            for same in sorted.chunk_by(|a, b| a.0 == b.0) {
-                keep(same[0].0, same.iter().map(|entry| entry.1).sum());
+            let (terms, values) = (scratch.terms[..].into(), scratch.values[..].into());
+            if scratch.terms.len() > KEPT_ENTRIES {
+                (scratch.terms, scratch.values) = (Vec::new(), Vec::new());
             }
-        } else {
-            scratch.with(|scattered| {
-                scattered.make_room(rows.n_terms());
-                for (term, value) in entries {
-                    scattered.dense[term as usize] += value;
-                    scattered.touched[term as usize / 64] |= 1 << (term % 64);
-                }
-                for (word, bits) in scattered.touched.iter_mut().enumerate() {
-                    let mut bits = std::mem::take(bits);
-                    while bits != 0 {
-                        let term = word * 64 + bits.trailing_zeros() as usize;
-                        bits &= bits - 1;
-                        keep(term as u32, std::mem::take(&mut scattered.dense[term]));
-                    }
-                }
-            });
+            ClusterDelta { cluster, terms, values }
+        })
+    }
+
+    /// From terms, ascending, and values of which some may be 0.
+    pub(crate) fn from_entries(cluster: u32, terms: &[u32], values: &[i64]) -> Self {
+        if !values.contains(&0) {
+            return ClusterDelta { cluster, terms: terms.into(), values: values.into() };
         }
-        ClusterDelta { cluster, terms: terms.into(), values: values.into() }
+        let entries = || terms.iter().zip(values).filter(|entry| *entry.1 != 0);
+        ClusterDelta {
+            cluster,
+            terms: entries().map(|entry| *entry.0).collect(),
+            values: entries().map(|entry| *entry.1).collect(),
+        }
     }
 
     fn plus(&self, other: &Self) -> Self {
-        let (terms, values) = sum_of(&self.terms, &self.values, &other.terms, &other.values);
-        ClusterDelta {
-            cluster: self.cluster,
-            terms: terms.unwrap_or_else(|| Arc::clone(&self.terms)),
-            values,
-        }
+        let mut scratch = SumScratch::default();
+        let sum = scratch.sum_of((&self.terms, &self.values), (&other.terms, &other.values));
+        let (terms, values) = (sum.terms_or(&self.terms), sum.values.into());
+        ClusterDelta { cluster: self.cluster, terms, values }
     }
 }
 
 impl Scratch {
-    fn make_room(&mut self, n_terms: usize) {
+    /// Adds up entries by sorting them.
+    fn sort(&mut self, entries: impl Iterator<Item = (u32, i64)>) {
+        self.sorted.clear();
+        self.sorted.extend(entries);
+        self.sorted.sort_unstable_by_key(|entry| entry.0);
+        for same in self.sorted.chunk_by(|a, b| a.0 == b.0) {
+            let value: i64 = same.iter().map(|entry| entry.1).sum();
+            if value != 0 {
+                self.terms.push(same[0].0);
+                self.values.push(value);
+            }
+        }
+    }
+
+    /// Adds up entries in the dense row.
+    fn scatter(&mut self, entries: impl Iterator<Item = (u32, i64)>, n_terms: usize) {
         if self.dense.len() != n_terms {
             // Zeros come from the system page by page, when a page is touched.
             (self.dense, self.touched) = (vec![0; n_terms], vec![0; n_terms.div_ceil(64)]);
         }
+        for (term, value) in entries {
+            self.dense[term as usize] += value;
+            self.touched[term as usize / 64] |= 1 << (term % 64);
+        }
+        for (word, bits) in self.touched.iter_mut().enumerate() {
+            let mut bits = std::mem::take(bits);
+            while bits != 0 {
+                let term = word * 64 + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let value = std::mem::take(&mut self.dense[term]);
+                if value != 0 {
+                    self.terms.push(term as u32);
+                    self.values.push(value);
+                }
+            }
+        }
     }
 }
 
-/// The sum of two sparse vectors without zeros: its terms, or `None` if they are those of the
-/// first; and its values.
-///
-/// Entries of the first vector between two terms of the second are copied unchanged, and found by
-/// galloping: cheap whether the second is short or long.
-pub(super) fn sum_of(
-    terms: &[u32],
-    values: &[i64],
-    other_terms: &[u32],
-    other_values: &[i64],
-) -> (Option<Arc<[u32]>>, Box<[i64]>) {
-    let mut sum_terms = Vec::with_capacity(terms.len() + other_terms.len());
-    let mut sum_values = Vec::with_capacity(terms.len() + other_terms.len());
-    let (mut from, mut same_terms) = (0, true);
-    for (&term, &value) in other_terms.iter().zip(other_values) {
-        let to = from + gallop(&terms[from..], term);
-        sum_terms.extend_from_slice(&terms[from..to]);
-        sum_values.extend_from_slice(&values[from..to]);
-        let before = terms.get(to).filter(|&&found| found == term).map(|_| values[to]);
-        from = to + usize::from(before.is_some());
-        let sum = before.unwrap_or(0) + value;
-        if sum != 0 {
-            sum_terms.push(term);
-            sum_values.push(sum);
-        }
-        same_terms &= before.is_some() == (sum != 0);
+/// Entries for which a thread keeps room.
+pub(super) const KEPT_ENTRIES: usize = 1 << 16;
+
+/// Room for the sum of two sparse vectors.
+#[derive(Default)]
+pub(crate) struct SumScratch {
+    terms: Vec<u32>,
+    values: Vec<i64>,
+}
+
+/// Terms that ascend, and values of which none is 0.
+type Entries<'a> = (&'a [u32], &'a [i64]);
+
+/// The sum of two sparse vectors.
+pub(super) struct SumOf<'a> {
+    pub(super) terms: &'a [u32],
+    pub(super) values: &'a [i64],
+    /// Whether the terms are those of the first vector.
+    pub(super) same_terms: bool,
+}
+
+impl SumOf<'_> {
+    /// The terms, shared with the first vector if they are the same.
+    pub(super) fn terms_or(&self, first: &Arc<[u32]>) -> Arc<[u32]> {
+        if self.same_terms { Arc::clone(first) } else { self.terms.into() }
     }
-    sum_terms.extend_from_slice(&terms[from..]);
-    sum_values.extend_from_slice(&values[from..]);
-    ((!same_terms).then(|| sum_terms.into()), sum_values.into())
+}
+
+/// A second vector with at least 1/`DENSE` of the entries of the first is merged with it entry by
+/// entry.
+const DENSE: usize = 8;
+
+impl SumScratch {
+    /// The sum of two sparse vectors without zeros, without zeros.
+    pub(super) fn sum_of(&mut self, first: Entries<'_>, second: Entries<'_>) -> SumOf<'_> {
+        let most = first.0.len() + second.0.len();
+        if self.terms.len() < most {
+            // The old ones are not needed.
+            (self.terms, self.values) = (vec![0; most], vec![0; most]);
+        }
+        let (n, n_shared) = match second.0.len() * DENSE >= first.0.len() {
+            true => self.merge(first, second),
+            false => self.insert(first, second),
+        };
+        // Then every term of the second is one of the first, and none came to 0.
+        let same_terms = n_shared == second.0.len() && n == first.0.len();
+        SumOf { terms: &self.terms[..n], values: &self.values[..n], same_terms }
+    }
+
+    /// Merges entry by entry, without branches that depend on the terms. Returns how many entries
+    /// there are, and how many terms both vectors have.
+    fn merge(&mut self, first: Entries<'_>, second: Entries<'_>) -> (usize, usize) {
+        let ((terms, values), (other_terms, other_values)) = (first, second);
+        let (sum_terms, sum_values) = (&mut self.terms[..], &mut self.values[..]);
+        let (mut a, mut b, mut n, mut n_shared) = (0, 0, 0, 0);
+        while a < terms.len() && b < other_terms.len() {
+            let (term, other_term) = (terms[a], other_terms[b]);
+            let (value, other_value) = (values[a], other_values[b]);
+            let (has_first, has_second) = (term <= other_term, other_term <= term);
+            let sum = (value & -i64::from(has_first)) + (other_value & -i64::from(has_second));
+            sum_terms[n] = term.min(other_term);
+            sum_values[n] = sum;
+            n += usize::from(sum != 0);
+            n_shared += usize::from(has_first & has_second);
+            a += usize::from(has_first);
+            b += usize::from(has_second);
+        }
+        n = self.append(n, &terms[a..], &values[a..]);
+        n = self.append(n, &other_terms[b..], &other_values[b..]);
+        (n, n_shared)
+    }
+
+    /// Inserts the entries of the second vector, which are few: those of the first between them are
+    /// found by galloping, and copied. Returns the same.
+    fn insert(&mut self, first: Entries<'_>, second: Entries<'_>) -> (usize, usize) {
+        let (terms, values) = first;
+        let (mut from, mut n, mut n_shared) = (0, 0, 0);
+        for (&term, &value) in second.0.iter().zip(second.1) {
+            let to = from + gallop(&terms[from..], term);
+            n = self.append(n, &terms[from..to], &values[from..to]);
+            let before = terms.get(to).filter(|&&found| found == term).map(|_| values[to]);
+            from = to + usize::from(before.is_some());
+            n_shared += usize::from(before.is_some());
+            let sum = before.unwrap_or(0) + value;
+            self.terms[n] = term;
+            self.values[n] = sum;
+            n += usize::from(sum != 0);
+        }
+        (self.append(n, &terms[from..], &values[from..]), n_shared)
+    }
+
+    /// Gives back room for very long vectors.
+    pub(super) fn shrink(&mut self) {
+        if self.terms.len() > KEPT_ENTRIES {
+            *self = SumScratch::default();
+        }
+    }
+
+    /// Writes entries after the first `n`. Returns how many there are then.
+    fn append(&mut self, n: usize, terms: &[u32], values: &[i64]) -> usize {
+        let end = n + terms.len();
+        self.terms[n..end].copy_from_slice(terms);
+        self.values[n..end].copy_from_slice(values);
+        end
+    }
 }
 
 /// The number of these terms that are below `term`. Fast if they are few.
@@ -422,6 +560,29 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_sum_is_that_of_the_entries_by_term(
+            a in prop::collection::btree_map(0u32..60, -2i64..3, 0..60),
+            b in prop::collection::btree_map(0u32..60, -2i64..3, 0..60),
+            n_few in 0usize..60,
+        ) {
+            let vector = |entries: &BTreeMap<u32, i64>, n: usize| -> (Vec<u32>, Vec<i64>) {
+                entries.iter().filter(|entry| *entry.1 != 0).take(n).unzip()
+            };
+            let mut scratch = SumScratch::default();
+            // Merged and inserted, with what the one leaves behind for the other.
+            for n in [60, n_few, n_few / 10] {
+                let (first, second) = (vector(&a, 60), vector(&b, n));
+                let mut expected: BTreeMap<u32, i64> = first.0.iter().copied().zip(first.1.iter().copied()).collect();
+                second.0.iter().zip(&second.1).for_each(|(&term, value)| *expected.entry(term).or_default() += value);
+                expected.retain(|_, value| *value != 0);
+                let sum = scratch.sum_of((&first.0, &first.1), (&second.0, &second.1));
+                let (terms, values): (Vec<u32>, Vec<i64>) = expected.into_iter().unzip();
+                prop_assert_eq!(sum.same_terms, terms == first.0);
+                prop_assert_eq!((sum.terms, sum.values), (&terms[..], &values[..]));
+            }
+        }
+
         /// Split anywhere and added in either order, sorted or scattered.
         #[test]
         fn parts_add_up_to_the_whole(

@@ -9,6 +9,8 @@ mod delta;
 pub(crate) mod refill;
 mod sums;
 
+#[cfg(feature = "cuda")]
+pub(crate) use delta::ClusterMoves;
 pub(crate) use delta::{Change, Changes, ClusterDelta, Delta, DeltaScratch, Touched};
 pub(crate) use refill::{Candidate, Fitting, Refill};
 pub(crate) use sums::{Shape, Sums, batch_clusters};
@@ -22,7 +24,8 @@ pub(crate) fn most_bytes(entries: u64, together: u64, n_clusters: u64, n_terms: 
 
 /// Upper bound on the memory of centroids and their sums, and of the scratch that stays.
 pub(crate) fn resting_bytes(entries: u64, n_clusters: u64, n_terms: u64, n_threads: u64) -> u64 {
-    16 * entries + 160 * n_clusters + (8 * n_terms + n_terms / 8) * n_threads
+    let scratch = 8 * n_terms + n_terms / 5 + 48 * n_terms.min(delta::KEPT_ENTRIES as u64);
+    16 * entries + 160 * n_clusters + scratch * n_threads
 }
 
 /// Upper bound on what an update needs beside [`resting_bytes`] if parts of a delta come one after
@@ -64,7 +67,9 @@ impl Follower {
             take(changes.delta(clusters, rows, &weights, &self.scratch));
             Ok(())
         };
-        self.sums.apply(&touched, &[], centroids, batch_clusters(1), deltas).expect("nothing can fail here")
+        self.sums
+            .apply(&touched, &[], centroids, batch_clusters(0, 1), deltas)
+            .expect("nothing can fail here")
     }
 }
 

@@ -4,8 +4,8 @@
 //! touched.
 //!
 //! **Cost.** Time: the entries of the touched sums and of the delta. Memory: 12 bytes per entry,
-//! shared terms included; 4 bytes per cluster. While touched sums differ from their centroids, the
-//! two share no terms: 4 bytes per entry of these clusters.
+//! shared terms included; 4 bytes per cluster; scratch, see [`delta`](super::delta). While touched
+//! sums differ from their centroids, the two share no terms: 4 bytes per entry of these clusters.
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
@@ -13,17 +13,22 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::delta::{ClusterDelta, Delta, Touched, gallop, sum_of};
+use super::delta::{ClusterDelta, Delta, SumScratch, Touched, gallop};
 use crate::by_key::ByKey;
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
+use crate::pool::Pool;
 use crate::vectors::ONE;
 
-/// Number of clusters that are updated together on this many threads: enough that threads seldom
-/// wait for the last one.
-pub(crate) const fn batch_clusters(n_threads: usize) -> usize {
-    if n_threads < 4 { 256 } else { 64 * n_threads }
+/// Number of clusters that are updated together if so many were touched, on so many threads: enough
+/// that threads seldom wait for the last one, and that there are no more than [`BATCHES`] batches.
+pub(crate) fn batch_clusters(n_touched: usize, n_threads: usize) -> usize {
+    let least = if n_threads < 4 { 256 } else { 64 * n_threads };
+    least.max(n_touched.div_ceil(BATCHES))
 }
+
+/// See [`batch_clusters`].
+const BATCHES: usize = 16;
 
 /// What a centroid is, for a given sum; always of length one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +45,7 @@ pub(crate) struct Sums {
     list: Vec<Sum>,
     /// Documents with weight in each cluster.
     n_members: Vec<u32>,
+    scratch: Pool<SumScratch>,
 }
 
 /// One sum: its nonzero entries, in ascending order of term.
@@ -55,7 +61,12 @@ impl Sums {
     }
 
     pub(crate) fn with_shape(shape: Shape, n_clusters: usize) -> Self {
-        Sums { shape, list: vec![Sum::default(); n_clusters], n_members: vec![0; n_clusters] }
+        Sums::of(shape, vec![Sum::default(); n_clusters])
+    }
+
+    /// Of clusters whose members are not counted.
+    fn of(shape: Shape, list: Vec<Sum>) -> Self {
+        Sums { shape, n_members: vec![0; list.len()], list, scratch: Pool::default() }
     }
 
     /// Counts the documents that joined and left. Must precede [`Sums::apply`].
@@ -95,7 +106,8 @@ impl Sums {
             deltas(batch[0].cluster..=batch[batch.len() - 1].cluster, &mut |delta| {
                 let places = places_of(delta, sums.iter_mut(), |sum| sum.0);
                 places.into_par_iter().with_max_len(1).for_each(|((cluster, sum), part)| {
-                    *sum = Some(sum.as_ref().unwrap_or(&self.list[*cluster]).plus(part));
+                    let before = sum.as_ref().unwrap_or(&self.list[*cluster]);
+                    *sum = Some(before.plus(&part.terms, &part.values, &self.scratch));
                 });
             })?;
             let length = |(cluster, sum): (usize, Option<Sum>)| (cluster, sum.map(|sum| sum.length() / ONE));
@@ -134,7 +146,7 @@ impl Sums {
         let list: Vec<Sum> = (0..members.n_keys() as u32).into_par_iter().with_max_len(1).map(sum).collect();
         let directions = list.par_iter().map(|sum| sum.to_centroid(self.shape).unwrap_or_default());
         let directions = Centroids::new(n_terms, directions.collect());
-        (Sums { shape: self.shape, n_members: vec![0; list.len()], list }, directions)
+        (Sums::of(self.shape, list), directions)
     }
 
     /// The sum of some clusters: that of one half plus that of the other, so that few sums are
@@ -143,11 +155,11 @@ impl Sums {
         match *clusters {
             [] => Sum::default(),
             [cluster] => self.list[cluster as usize].clone(),
-            [a, b] => self.list[a as usize].plus_sum(&self.list[b as usize]),
+            [a, b] => self.list[a as usize].plus_sum(&self.list[b as usize], &self.scratch),
             _ => {
                 let (left, right) = clusters.split_at(clusters.len() / 2);
                 let (left, right) = rayon::join(|| self.sum_of(left), || self.sum_of(right));
-                left.plus_sum(&right)
+                left.plus_sum(&right, &self.scratch)
             }
         }
     }
@@ -170,14 +182,17 @@ impl Sums {
         mut deltas: impl FnMut(RangeInclusive<u32>, &mut dyn FnMut(Delta)) -> Result<()>,
     ) -> Result<Movement> {
         let mut movement = Movement::none(centroids.n_clusters());
+        let together = batch_clusters(touched.len(), rayon::current_num_threads());
         for batch in touched.chunks(batch) {
-            let list = &mut self.list;
-            deltas(batch[0].cluster..=batch[batch.len() - 1].cluster, &mut |delta| {
-                let places = places_of(delta, list.iter_mut().enumerate(), |place| place.0);
+            let (list, scratch) = (&mut self.list, &self.scratch);
+            let first = batch[0].cluster;
+            deltas(first..=batch[batch.len() - 1].cluster, &mut |delta| {
+                let places =
+                    places_of(delta, list.iter_mut().enumerate().skip(first as usize), |place| place.0);
                 // Old sums are freed one by one, on all threads.
-                places.into_par_iter().with_max_len(1).for_each(|((_, sum), part)| *sum = sum.plus(part));
+                places.into_par_iter().with_max_len(1).for_each(|((_, sum), part)| sum.add(part, scratch));
             })?;
-            for few in batch.chunks(batch_clusters(rayon::current_num_threads())) {
+            for few in batch.chunks(together) {
                 self.direct(few, centroids, &mut movement);
             }
         }
@@ -268,18 +283,33 @@ fn members_of(groups: &[Option<u32>]) -> ByKey<u32> {
 }
 
 impl Sum {
-    fn plus(&self, delta: ClusterDelta) -> Sum {
+    fn add(&mut self, delta: ClusterDelta, scratch: &Pool<SumScratch>) {
         if self.terms.is_empty() {
-            return Sum { terms: delta.terms, values: delta.values };
+            *self = Sum { terms: delta.terms, values: delta.values };
+            return;
         }
-        let (terms, values) = sum_of(&self.terms, &self.values, &delta.terms, &delta.values);
-        Sum { terms: terms.unwrap_or_else(|| Arc::clone(&self.terms)), values }
+        scratch.with(|scratch| {
+            let sum = scratch.sum_of((&self.terms, &self.values), (&delta.terms, &delta.values));
+            match sum.same_terms {
+                true => self.values.copy_from_slice(sum.values),
+                false => *self = Sum { terms: sum.terms.into(), values: sum.values.into() },
+            }
+            scratch.shrink();
+        });
+    }
+
+    fn plus(&self, terms: &[u32], values: &[i64], scratch: &Pool<SumScratch>) -> Sum {
+        scratch.with(|scratch| {
+            let sum = scratch.sum_of((&self.terms, &self.values), (terms, values));
+            let sum = Sum { terms: sum.terms_or(&self.terms), values: sum.values.into() };
+            scratch.shrink();
+            sum
+        })
     }
 
     /// The sum of the members of both clusters.
-    fn plus_sum(&self, other: &Sum) -> Sum {
-        let (terms, values) = sum_of(&self.terms, &self.values, &other.terms, &other.values);
-        Sum { terms: terms.unwrap_or_else(|| Arc::clone(&self.terms)), values }
+    fn plus_sum(&self, other: &Sum, scratch: &Pool<SumScratch>) -> Sum {
+        self.plus(&other.terms, &other.values, scratch)
     }
 
     /// The dot product of two sums, added up in ascending order of term.
@@ -363,7 +393,7 @@ mod tests {
                         take(changes.delta(clusters, &rows, &weights, &scratch));
                         Ok(())
                     };
-                    sums.apply(&touched, &[], &mut centroids, batch_clusters(1), deltas).unwrap();
+                    sums.apply(&touched, &[], &mut centroids, batch_clusters(0, 1), deltas).unwrap();
                 }
                 (sums.list, sums.n_members)
             };

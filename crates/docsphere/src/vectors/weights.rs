@@ -102,6 +102,12 @@ impl<'a> RowWeights<'a> {
         }
     }
 
+    /// What [`fixed`](Self::fixed) multiplies the integers of a document with.
+    #[inline]
+    pub(crate) fn factor(&self, doc: usize) -> f64 {
+        self.given.map_or(1.0, |weights| weights[doc] * self.scale.0[0] * self.scale.0[1])
+    }
+
     /// The weights of consecutive rows, on the same scale.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> RowWeights<'a> {
         RowWeights { given: self.given.map(|weights| &weights[range]), scale: self.scale }
@@ -141,7 +147,7 @@ impl<'a> RowWeights<'a> {
     /// `q` times the scaled weight, before rounding.
     #[inline]
     fn scaled(&self, doc: usize, q: f64) -> f64 {
-        self.given.map_or(q, |weights| q * (weights[doc] * self.scale.0[0] * self.scale.0[1]))
+        q * self.factor(doc)
     }
 }
 

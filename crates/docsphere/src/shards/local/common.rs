@@ -26,9 +26,12 @@ impl<'a> Common<'a> {
         Common { settings, assigner, scratch: DeltaScratch::default() }
     }
 
-    /// Gives back what a run holds.
+    /// Gives back what a run holds. Rows that are on a device stay there.
     pub(crate) fn clear(&mut self) {
-        *self = Common::new(self.settings);
+        if !self.assigner.restart() {
+            *self = Common::new(self.settings);
+        }
+        self.scratch = DeltaScratch::default();
     }
 
     /// The device on which documents are searched for seeding.
@@ -80,6 +83,7 @@ impl<'a> Common<'a> {
         let mut all = all.expect("there is a shard");
         all.unsettled_docs = unsettled_docs;
         all.strategy_bytes = self.assigner.memory_bytes() as u64;
+        all.transferred = self.assigner.transferred();
         self.assigner.rest();
         all.seconds.prepare += seconds;
         if let Some(phases) = &mut all.seconds.phases {
