@@ -5,4 +5,5 @@
 #include "sums.cu"
 #include "centroids.cu"
 #include "collect.cu"
+#include "pairs.cu"
 #include "scan.cu"

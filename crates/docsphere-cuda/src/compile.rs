@@ -25,6 +25,7 @@ const FILES: &[&str] = &[
     include_str!("../kernels/sums.cu"),
     include_str!("../kernels/centroids.cu"),
     include_str!("../kernels/collect.cu"),
+    include_str!("../kernels/pairs.cu"),
     include_str!("../kernels/scan.cu"),
 ];
 

@@ -52,6 +52,10 @@ emulated! {
     emulated_count_dirty, size_of_count_dirty;
     emulated_collect_dirty, size_of_collect_dirty;
     emulated_gather_centroids, size_of_gather_centroids;
+    emulated_count_pairs, size_of_count_pairs;
+    emulated_fill_pairs, size_of_fill_pairs;
+    emulated_compare_pairs, size_of_compare_pairs;
+    emulated_nearest_pairs, size_of_nearest_pairs;
 }
 
 const _: () = assert!(FUNCTIONS.len() == NAMES.len());
@@ -170,10 +174,11 @@ mod tests {
         let postings = size_of::<PostingsArguments>();
         let [sums, collect] = [size_of::<SumsArguments>(), size_of::<CollectArguments>()];
         let [relabel, own] = [size_of::<RelabelArguments>(), size_of::<OwnArguments>()];
+        let pairs = size_of::<PairsArguments>();
         let [choose, gather] = [size_of::<ChooseArguments>(), size_of::<GatherArguments>()];
         let expected = [
             rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, postings, postings,
-            postings, sums, sums, sums, collect, collect, gather,
+            postings, sums, sums, sums, collect, collect, gather, pairs, pairs, pairs, pairs,
         ];
         assert_eq!(sizes, expected);
     }

@@ -1,8 +1,9 @@
 //! The assignment of docsphere on CUDA devices.
 //!
 //! [`Device`] is a device, or its emulation in tests; [`Engine`] holds rows, centroids and what is
-//! known of each document on a device, and finds labels there. Labels and similarities are those of
-//! docsphere's definitions, bit for bit: `kernels/scan.cu` has the bounds and their proof.
+//! known of each document on a device, and finds labels there; [`Pairs`] compares centroids with
+//! each other. Labels and similarities are those of docsphere's definitions, bit for bit:
+//! `kernels/scan.cu` has the bounds and their proof.
 //!
 //! Nothing is linked: the driver, and NVRTC, which compiles the kernels, are loaded when a device
 //! is opened. Without them, opening fails.
@@ -23,5 +24,5 @@ mod error;
 
 pub use compile::{ARCHITECTURES, kernel_image, source};
 pub use device::{Device, Options};
-pub use engine::{Block, Changes, Counts, Engine, Rival, Seconds, Sparse, Step};
+pub use engine::{Block, Changes, Compared, Counts, Engine, Pairs, Rival, Seconds, Sparse, Step};
 pub use error::{Error, Result};

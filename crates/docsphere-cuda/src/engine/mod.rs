@@ -14,6 +14,7 @@
 mod blocks;
 mod centroids;
 mod columns;
+mod pairs;
 mod sums;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use blocks::{Rows, Stored};
 use centroids::StoredCentroids;
 use columns::Columns;
+pub use pairs::{Compared, Pairs};
 use sums::RunningSums;
 
 use crate::device::{Buffer, Device, Host, Mark};
