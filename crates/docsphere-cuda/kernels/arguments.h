@@ -192,6 +192,24 @@ struct MovesArguments {
     u32 n_terms;
 };
 
+// Centroids against centroids; see pairs.cu.
+struct PairsArguments {
+    Matrix centroids;
+    u32 *ends;
+    // By entry of a list: the place of its column in its tile, and its value.
+    u32 *columns;
+    float *values;
+    // The clusters whose similarities are wanted.
+    const u32 *rows;
+    double *similarities;
+    u32 *nearest;
+    u32 n_clusters;
+    u32 n_tiles;
+    u32 n_rows;
+    u32 first_column;
+    u32 n_wanted;
+};
+
 #define FROM_CHANGED (1ull << 63)
 #define NO_ROW 0xffffffffu
 
@@ -227,6 +245,15 @@ struct MovesArguments {
 #else
 #define NARROW_THREADS 32u
 #define MOST_THREADS 256u
+#endif
+
+// Columns of the tiles of pairs.cu, and the most of the greatest similarities that it finds.
+#ifdef DOCSPHERE_EMULATED
+#define PAIR_TILE 8u
+#define PAIR_WANTED 4u
+#else
+#define PAIR_TILE 2048u
+#define PAIR_WANTED 128u
 #endif
 
 // Values that each thread sums up.

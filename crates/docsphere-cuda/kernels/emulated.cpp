@@ -6,5 +6,6 @@
 #include "centroids.cu"
 #include "collect.cu"
 #include "deltas.cu"
+#include "pairs.cu"
 #include "scan.cu"
 #include "seeds.cu"

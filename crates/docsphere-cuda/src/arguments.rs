@@ -51,6 +51,10 @@ kernels! {
     RAISE_BEST: "raise_best", RaiseArguments;
     FIND_IMPROVED: "find_improved", FindArguments;
     SUM_MOVES: "sum_moves", MovesArguments;
+    COUNT_PAIRS: "count_pairs", PairsArguments;
+    FILL_PAIRS: "fill_pairs", PairsArguments;
+    COMPARE_PAIRS: "compare_pairs", PairsArguments;
+    NEAREST_PAIRS: "nearest_pairs", PairsArguments;
 }
 
 /// The numbers of `arguments.h`, which differ in the emulation, so that small cases have everything
@@ -65,6 +69,8 @@ pub(crate) struct Shape {
     pub(crate) warp: u32,
     pub(crate) narrow_threads: u32,
     pub(crate) threads: u32,
+    pub(crate) pair_tile: u32,
+    pub(crate) pair_wanted: u32,
 }
 
 impl Shape {
@@ -77,10 +83,22 @@ impl Shape {
         warp: 32,
         narrow_threads: 32,
         threads: 256,
+        pair_tile: 2048,
+        pair_wanted: 128,
     };
     #[cfg(feature = "emulation")]
-    pub(crate) const EMULATED: Shape =
-        Shape { first: 4, narrow: 8, wide: 16, tile: 64, chunk: 16, warp: 2, narrow_threads: 2, threads: 4 };
+    pub(crate) const EMULATED: Shape = Shape {
+        first: 4,
+        narrow: 8,
+        wide: 16,
+        tile: 64,
+        chunk: 16,
+        warp: 2,
+        narrow_threads: 2,
+        threads: 4,
+        pair_tile: 8,
+        pair_wanted: 4,
+    };
 
     /// The number of classes of so many columns.
     pub(crate) fn n_classes(self, n_columns: usize) -> usize {
@@ -313,6 +331,23 @@ pub(crate) struct MovesArguments {
     pub(crate) n_terms: u32,
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct PairsArguments {
+    pub(crate) centroids: Matrix,
+    pub(crate) ends: Pointer<u32>,
+    pub(crate) columns: Pointer<u32>,
+    pub(crate) values: Pointer<f32>,
+    pub(crate) rows: Pointer<u32>,
+    pub(crate) similarities: Pointer<f64>,
+    pub(crate) nearest: Pointer<u32>,
+    pub(crate) n_clusters: u32,
+    pub(crate) n_tiles: u32,
+    pub(crate) n_rows: u32,
+    pub(crate) first_column: u32,
+    pub(crate) n_wanted: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,6 +385,8 @@ mod tests {
             warp: defined("WARP", emulated),
             narrow_threads: defined("NARROW_THREADS", emulated),
             threads: defined("MOST_THREADS", emulated),
+            pair_tile: defined("PAIR_TILE", emulated),
+            pair_wanted: defined("PAIR_WANTED", emulated),
         };
         assert_eq!(shape(false), Shape::CUDA);
         #[cfg(feature = "emulation")]

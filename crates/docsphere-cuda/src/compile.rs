@@ -26,6 +26,7 @@ const FILES: &[&str] = &[
     include_str!("../kernels/centroids.cu"),
     include_str!("../kernels/collect.cu"),
     include_str!("../kernels/deltas.cu"),
+    include_str!("../kernels/pairs.cu"),
     include_str!("../kernels/scan.cu"),
     include_str!("../kernels/seeds.cu"),
 ];

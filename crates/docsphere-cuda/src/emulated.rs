@@ -55,6 +55,10 @@ emulated! {
     emulated_raise_best, size_of_raise_best;
     emulated_find_improved, size_of_find_improved;
     emulated_sum_moves, size_of_sum_moves;
+    emulated_count_pairs, size_of_count_pairs;
+    emulated_fill_pairs, size_of_fill_pairs;
+    emulated_compare_pairs, size_of_compare_pairs;
+    emulated_nearest_pairs, size_of_nearest_pairs;
 }
 
 const _: () = assert!(FUNCTIONS.len() == NAMES.len());
@@ -173,12 +177,14 @@ mod tests {
         let postings = size_of::<PostingsArguments>();
         let [sums, collect] = [size_of::<SumsArguments>(), size_of::<CollectArguments>()];
         let [relabel, own] = [size_of::<RelabelArguments>(), size_of::<OwnArguments>()];
+        let pairs = size_of::<PairsArguments>();
         let [choose, gather] = [size_of::<ChooseArguments>(), size_of::<GatherArguments>()];
         let [raise, find] = [size_of::<RaiseArguments>(), size_of::<FindArguments>()];
         let moves = size_of::<MovesArguments>();
         let expected = [
             rows, relabel, own, choose, scan, scan, scan, scan, scan, postings, postings, postings, postings,
-            postings, sums, sums, sums, collect, collect, gather, raise, find, moves,
+            postings, sums, sums, sums, collect, collect, gather, raise, find, moves, pairs, pairs, pairs,
+            pairs,
         ];
         assert_eq!(sizes, expected);
     }

@@ -18,6 +18,7 @@ mod blocks;
 mod centroids;
 mod columns;
 mod deltas;
+mod pairs;
 mod seeds;
 mod sums;
 
@@ -28,6 +29,7 @@ use centroids::StoredCentroids;
 use columns::Columns;
 use deltas::Summing;
 pub use deltas::{Deltas, Moves};
+pub use pairs::{Compared, Pairs};
 use sums::RunningSums;
 
 pub use seeds::{Improved, Seeker};
