@@ -18,6 +18,7 @@
 //! **Cost.** `4 * n_terms` bytes for the document frequencies, one pass over all terms, and one
 //! over the entries of the centroids per iteration.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use super::drift::Drift;
@@ -124,6 +125,10 @@ impl Assigner for Auto {
 
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
         self.picked().assign(step, assignment)
+    }
+
+    fn in_order(&mut self, step: &ShardStep<'_>, places: Range<usize>) -> Vec<u32> {
+        self.picked().in_order(step, places)
     }
 
     fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {

@@ -36,7 +36,7 @@ mod rivals;
 mod sizes;
 mod term_ranges;
 
-use std::ops::{Deref, RangeInclusive};
+use std::ops::{Deref, Range, RangeInclusive};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -215,6 +215,13 @@ pub(crate) trait Assigner: Send {
 
     /// Assigns every document of a block.
     fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned>;
+
+    /// The documents at some places of a block, in the order in which their rivals are found
+    /// fastest. Every document that is not a zero row has one place, below the number of rows; a
+    /// place may be empty.
+    fn in_order(&mut self, _step: &ShardStep<'_>, places: Range<usize>) -> Vec<u32> {
+        (places.start as u32..places.end as u32).collect()
+    }
 
     /// The rivals of some documents of a block, which have labels, in their order: for each the
     /// most similar other centroid of the step, on ties the one with the smallest number, or `None`

@@ -12,11 +12,14 @@ use rayon::prelude::*;
 
 use super::term_ranges::TermRanges;
 use crate::centroids::Centroids;
-use crate::vectors::Row;
+use crate::vectors::{Row, UnitRows};
 
 /// Rows that [`Postings::similarities_of_some`] processes at once: their sums for one centroid are
 /// two cache lines, and those for 5,000 centroids stay in cache.
 pub(crate) const LANES: usize = 16;
+
+/// Up to 1/`FEW_SHARE` of the documents are few, of which the terms are sought first.
+const FEW_SHARE: usize = 16;
 
 /// The posting lists of one set of centroids.
 #[derive(Default)]
@@ -42,8 +45,27 @@ impl Postings {
         self.build_some(centroids, |_| true);
     }
 
+    /// The lists that some documents need: those of their terms, if they are few.
+    pub(crate) fn of_docs(
+        centroids: &Centroids,
+        rows: &UnitRows<'_>,
+        docs: impl ExactSizeIterator<Item = usize>,
+    ) -> Self {
+        let mut postings = Postings::default();
+        if docs.len() * FEW_SHARE > rows.n_nonzero_rows() {
+            postings.build(centroids);
+            return postings;
+        }
+        let mut wanted = vec![0u64; rows.n_terms().div_ceil(64)];
+        for doc in docs {
+            rows.row(doc).terms.iter().for_each(|&term| wanted[term as usize / 64] |= 1 << (term % 64));
+        }
+        postings.build_some(centroids, |term| wanted[term as usize / 64] >> (term % 64) & 1 > 0);
+        postings
+    }
+
     /// Like [`build`](Self::build), but the other terms have no postings.
-    pub(crate) fn build_some(&mut self, centroids: &Centroids, wanted: impl Fn(u32) -> bool + Sync) {
+    fn build_some(&mut self, centroids: &Centroids, wanted: impl Fn(u32) -> bool + Sync) {
         let n_clusters = centroids.n_clusters();
         self.start.clear();
         self.start

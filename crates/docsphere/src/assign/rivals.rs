@@ -50,9 +50,8 @@ pub(super) fn through_postings(step: &ShardStep<'_>, wanted: &[Wanted], labels: 
     if wanted.is_empty() {
         return Rivals::default();
     }
-    let mut postings = Postings::default();
-    postings.build(step.centroids);
-    through(&postings, step, wanted, labels)
+    let docs = wanted.iter().map(|wanted| wanted.doc as usize);
+    through(&Postings::of_docs(step.centroids, step.rows, docs), step, wanted, labels)
 }
 
 /// The same through the posting lists of the step's centroids.

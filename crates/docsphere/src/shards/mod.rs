@@ -19,7 +19,7 @@ mod contest;
 mod local;
 
 pub(crate) use contest::{Contest, Rule};
-pub(crate) use local::{Common, LocalShard, LocalShards, ShardSettings, clusters_per_delta};
+pub(crate) use local::{CONTEST_DOCS, Common, LocalShard, LocalShards, ShardSettings, clusters_per_delta};
 
 use std::ops::RangeInclusive;
 

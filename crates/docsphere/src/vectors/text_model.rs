@@ -2,6 +2,7 @@
 //! rows.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -31,12 +32,13 @@ const VERSION: u32 = 4;
 pub struct TextModel {
     tokenizer: Tokenizer,
     tfidf: TfidfOptions,
-    vocabulary: Vocabulary,
-    document_frequencies: Vec<u32>,
+    // Shared with copies of the model, such as that in the model of a run.
+    vocabulary: Arc<Vocabulary>,
+    document_frequencies: Arc<[u32]>,
     n_docs: u64,
     split: Option<Split>,
     /// Derived from the frequencies.
-    idf: Vec<f64>,
+    idf: Arc<[f64]>,
 }
 
 /// New documents as rows.
@@ -83,6 +85,7 @@ impl TextModel {
         n_docs: u64,
     ) -> Self {
         let idf = document_frequencies.iter().map(|&df| tfidf.idf.weight(u64::from(df), n_docs)).collect();
+        let (vocabulary, document_frequencies) = (Arc::new(vocabulary), document_frequencies.into());
         TextModel { tokenizer, tfidf, vocabulary, document_frequencies, n_docs, split: None, idf }
     }
 

@@ -91,6 +91,7 @@ mod rivals;
 mod settle;
 mod states;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -177,6 +178,7 @@ impl Drift {
         let changed = movement.map_or(&step.live[..], Movement::changed);
         let mut counters = Counters::default();
         counters.similarities += followers.update_own(front, step, members, changed);
+        *members = NumbersByKey::default();
         clock.lap(|phases| &mut phases.own);
         let ranking = front.ranking();
 
@@ -299,6 +301,12 @@ impl Assigner for Drift {
             phases: Some(phases),
             ..Assigned::plainly(Strategy::Drift, counters)
         })
+    }
+
+    /// By cluster, as the rows are arranged.
+    fn in_order(&mut self, step: &ShardStep<'_>, places: Range<usize>) -> Vec<u32> {
+        let docs = self.block(step).arranged.docs();
+        docs[places.start.min(docs.len())..places.end.min(docs.len())].to_vec()
     }
 
     fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {

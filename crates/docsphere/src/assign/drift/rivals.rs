@@ -4,9 +4,7 @@
 //! than the similarity that matters has no rival. The others scan as in an assignment, with that
 //! similarity in place of the own one. Nothing is learnt from this: bounds stay as they are.
 //!
-//! **Cost.** 4 bytes per document, and 24 per document that scans.
-
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+//! **Cost.** 8 bytes per wanted document, and 24 per document that scans.
 
 use rayon::prelude::*;
 
@@ -20,9 +18,6 @@ use crate::assign::ShardStep;
 use crate::assign::rivals::{Rival, Rivals, Wanted, through_postings};
 use crate::lists::concatenated;
 use crate::record::Counters;
-
-/// No wanted document.
-const NONE: u32 = u32::MAX;
 
 /// Documents per task.
 const TASK_DOCS: usize = 1 << 13;
@@ -39,13 +34,14 @@ pub(super) fn rivals(
 ) -> Rivals {
     let ranking = &front.ranking();
     let (needs, mut open) = followers.divide(step, ranking, positions, wanted);
-    // The index of the wanted document at each position.
-    let numbers = (0..followers.n_docs()).into_par_iter().with_min_len(TASK_DOCS);
-    let number_at: Vec<AtomicU32> = numbers.map(|_| AtomicU32::new(NONE)).collect();
-    wanted.par_iter().enumerate().with_min_len(TASK_DOCS).for_each(|(number, wanted)| {
-        number_at[positions.of(wanted.doc as usize) as usize].store(number as u32, Relaxed);
-    });
-    let number_at = |position: u32| number_at[position as usize].load(Relaxed);
+    // The wanted documents by position: sorted already, if they came in order.
+    let mut numbers: Vec<(u32, u32)> =
+        (0..).zip(wanted).map(|(number, wanted)| (positions.of(wanted.doc as usize), number)).collect();
+    numbers.par_sort_unstable();
+    let number_at = |position: u32| {
+        let place = numbers.binary_search_by_key(&position, |&(position, _)| position);
+        numbers[place.expect("only wanted documents scan")].1
+    };
     let wanted_at = |position: u32| &wanted[number_at(position) as usize];
 
     let states = &followers.states;

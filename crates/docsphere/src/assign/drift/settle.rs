@@ -22,9 +22,6 @@ const TASK_DOCS: usize = 1024;
 /// Documents per task of comparing with every centroid.
 const POSTING_DOCS: usize = 64;
 
-/// Up to 1/`FEW_SHARE` of the documents are few, of which the terms are sought first.
-const FEW_SHARE: usize = 16;
-
 /// Pairs per task of settling labels.
 const TASK_PAIRS: usize = 1 << 12;
 
@@ -159,28 +156,13 @@ impl Followers {
         self.states.set_label(position, label) != label
     }
 
-    /// The posting lists that these documents need: those of their terms, if they are few.
-    fn postings(&self, step: &ShardStep<'_>, positions: &[u32]) -> Postings {
-        let mut postings = Postings::default();
-        if positions.len() * FEW_SHARE > self.n_docs() {
-            postings.build(step.centroids);
-            return postings;
-        }
-        let mut wanted = vec![0u64; step.rows.n_terms().div_ceil(64)];
-        for &position in positions {
-            let doc = self.arranged.docs()[position as usize] as usize;
-            step.rows.row(doc).terms.iter().for_each(|&term| wanted[term as usize / 64] |= 1 << (term % 64));
-        }
-        postings.build_some(step.centroids, |term| wanted[term as usize / 64] >> (term % 64) & 1 > 0);
-        postings
-    }
-
     /// Compares these documents with every centroid.
     pub(super) fn assign_through_postings(&mut self, step: &ShardStep<'_>, positions: &[u32]) -> Counters {
         if positions.is_empty() {
             return Counters::default();
         }
-        let postings = self.postings(step, positions);
+        let docs = positions.iter().map(|&position| self.arranged.docs()[position as usize] as usize);
+        let postings = Postings::of_docs(step.centroids, step.rows, docs);
         let scratch = || vec![0.0; step.centroids.n_clusters()];
         let settled = positions.par_chunks(POSTING_DOCS).map_init(scratch, |similarities, positions| {
             if step.is_cancelled() {
