@@ -11,8 +11,9 @@
 //
 // Few terms of a document are in a seed. A block takes as many documents as it has threads. First
 // its threads read the terms of all these documents side by side, and mark those that may be in a
-// seed: by a bit of a filter in shared memory, which other terms rarely share. Then each thread takes
-// the marked entries of one document in their order, and looks them up in the table of the seeds.
+// seed: by a bit of a filter in shared memory, which other terms rarely share. Then each thread
+// takes the marked entries of one document in their order, and looks them up in the table of the
+// seeds.
 //
 // # Cost
 //
@@ -36,7 +37,8 @@
 
 DEVICE u32 hash_of(u32 term) { return term * 0x9e3779b9u; }
 
-// The documents that became nearer to a seed, since the last pass; none is found so far in this one.
+// The documents that became nearer to a seed since the last pass. None is found so far in this
+// one.
 KERNEL(raise_best, RaiseArguments) {
     if (block_number == 0 && thread_number == 0) a.found[0].document = 0;
     for (u64 at = (u64)block_number * n_threads + thread_number; at < a.n_raised;
@@ -88,8 +90,8 @@ DEVICE void add_products(const FindArguments &a, u64 at, double *sums) {
     UNROLL for (u32 seed = 0; seed < SEEDS; seed++) sums[seed] += value * (double)values[seed];
 }
 
-// The same for the marked entries from `from` to `to`, in ascending order; of these, `start` has the
-// first mark. Returns whether there are any.
+// The same for the marked entries from `from` to `to`, in ascending order; the first mark is that
+// of entry `start`. Returns whether there are any.
 DEVICE bool add_marked(const FindArguments &a, u64 start, u64 from, u64 to, const u32 *marks, double *sums) {
     bool is_any = false;
     u32 first = (u32)(from - start), end = (u32)(to - start);

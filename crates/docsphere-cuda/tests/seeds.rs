@@ -1,5 +1,5 @@
-//! What a device finds of seeds against the definitions: random rows, some of them the seeds. In the
-//! emulation, or on the first GPU if `DOCSPHERE_TEST_DEVICE` is `cuda`.
+//! What a device finds of seeds against the definitions: random rows, some of them the seeds. In
+//! the emulation, or on the first GPU if `DOCSPHERE_TEST_DEVICE` is `cuda`.
 #![cfg(feature = "emulation")]
 
 use std::collections::BTreeMap;

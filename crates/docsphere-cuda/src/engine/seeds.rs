@@ -5,8 +5,9 @@
 //! improve. That is one question, of two launches and one copy back, unless there is more to come
 //! than the copy has room for.
 //!
-//! **Memory of the device.** 8 bytes per nonzero, 80 per document, 20 for each document that the last
-//! seed improved. Of the host: 64 kB that the device accesses by itself, and 1 MB while more comes back.
+//! **Memory of the device.** 8 bytes per nonzero, 80 per document, 20 for each document that the
+//! last seed improved. Of the host: 80 kB that the device accesses by itself, and 1 MB while more
+//! comes back.
 
 #![allow(unsafe_code)]
 
@@ -96,8 +97,8 @@ impl Seeker {
     /// For these rows, of which none is similar to a seed so far. Values may be negative.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::Driver`]; [`Error::TooMany`] if the numbers of the kernels are
-    /// too small.
+    /// [`Error::OutOfMemory`], [`Error::Driver`]; [`Error::TooMany`] if the numbers of the kernels
+    /// are too small.
     pub fn new(device: Arc<Device>, block: Block<'_>) -> Result<Self> {
         let n_docs = block.offsets.len() - 1;
         if n_docs > MAX_DOCUMENTS {
@@ -112,8 +113,8 @@ impl Seeker {
         Ok(Seeker { device, rows, n_docs, best, raised, table, found, front })
     }
 
-    /// Asks which documents each of up to [`SEEDS`](Self::SEEDS) seeds would improve, once similarities
-    /// to those documents that were `raised` since the last question count. Does not wait.
+    /// Asks which documents each of up to [`SEEDS`](Self::SEEDS) seeds would improve. `raised` are
+    /// those that seeds have improved since the last question. Does not wait.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`]. Then only the end of this value may follow.
@@ -121,7 +122,9 @@ impl Seeker {
         assert!(seeds.len() <= SEEDS, "so many seeds are compared in one pass");
         let Seeker { device, n_docs, best, table, found, .. } = self;
         let shift = table.fill(seeds);
-        device.upload(&mut self.raised, raised)?;
+        if !raised.is_empty() {
+            device.upload(&mut self.raised, raised)?;
+        }
         device.upload(&mut table.sent_keys, &table.keys)?;
         device.upload(&mut table.sent_values, &table.values)?;
         let raise = RaiseArguments {
@@ -140,9 +143,9 @@ impl Seeker {
             shift,
         };
         let threads = device.shape().threads;
-        // SAFETY: all documents have a similarity, and those that were raised are documents; the table
-        // has a free slot; there is room for SEEDS findings per document and one more. All of it lives
-        // as long as this value, which waits before it ends.
+        // SAFETY: all documents have a similarity, and those that were raised are documents; the
+        // table has a free slot; there is room for SEEDS findings per document and one more. All of
+        // it lives as long as this value, which waits before it ends.
         unsafe {
             device.launch(&RAISE_BEST, n_blocks(device, raised.len()).max(1), threads, raise)?;
             device.launch(&FIND_IMPROVED, device.n_blocks(8), threads, find)

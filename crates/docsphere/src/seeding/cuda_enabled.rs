@@ -2,11 +2,11 @@
 //!
 //! `cuda_disabled.rs` is the counterpart for builds without it. The kernels are in the crate
 //! docsphere-cuda: they compare candidates with all documents, exactly and by the definition, so
-//! there is no index. Weights, draws and the lists of the pool stay on the host, so that the CPU can
-//! go on at any moment.
+//! there is no index. Weights, draws and the lists of the pool stay on the host, so that the CPU
+//! can go on at any moment.
 //!
-//! **Cost.** On the host, 1 MB, and 16 bytes per document that the last seed improved. On the device,
-//! see docsphere-cuda.
+//! **Cost.** On the host, 1.2 MB, and 16 bytes per document that the last seed improved. On the
+//! device, see docsphere-cuda.
 
 use std::sync::Arc;
 
