@@ -146,7 +146,7 @@ pub(crate) struct Forecast {
 
 impl Forecast {
     /// The maximum over the loop and the steps after it: silhouettes, if wanted; the neighbours and
-    /// groups of the clusters, during which the model is held twice.
+    /// groups of the clusters, beside which there is room for the bytes of the model file.
     pub(crate) fn new(rows: &UnitRows<'_>, params: &ValidParams, silhouette: bool) -> Self {
         let forecast = params.memory_forecast(rows);
         let (k, n_threads) = (params.params().n_clusters, params.params().n_threads);

@@ -77,8 +77,14 @@ impl Assignment {
 
     /// A copy, in memory or on the disk of a folder.
     pub(crate) fn copied(&self, folder: Option<&Path>) -> Result<Self> {
-        let labels = Spillable::new(self.labels.to_vec(), folder)?;
-        Ok(Assignment { labels, similarities: Spillable::new(self.similarities.to_vec(), folder)? })
+        let labels = Spillable::copied(&self.labels, folder)?;
+        Ok(Assignment { labels, similarities: Spillable::copied(&self.similarities, folder)? })
+    }
+
+    /// Lets go of pages of files; see [`Spillable::let_go`].
+    pub(crate) fn let_go(&self) {
+        self.labels.let_go();
+        self.similarities.let_go();
     }
 
     /// Takes the labels and similarities of another one, which has as many documents.

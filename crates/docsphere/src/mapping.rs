@@ -60,7 +60,7 @@ pub(crate) struct Mapping {
 /// A map whose pages can be let go.
 struct Watched {
     /// Dropped first: from then on nobody lets go of pages.
-    _range: resident::Range,
+    range: resident::Range,
     map: Mmap,
 }
 
@@ -71,8 +71,8 @@ impl Mapping {
         // file changes although it must not, values of `Plain` types change to others; see the
         // module about files that are cut short.
         let map = unsafe { Mmap::map(file) }.map_err(|error| Error::io("map a file into memory", error))?;
-        let _range = resident::Range::new(map.as_ptr(), map.len());
-        Ok(Mapping { map: Arc::new(Watched { _range, map }) })
+        let range = resident::Range::new(map.as_ptr(), map.len());
+        Ok(Mapping { map: Arc::new(Watched { range, map }) })
     }
 
     pub(crate) fn n_bytes(&self) -> u64 {
@@ -126,6 +126,12 @@ pub(crate) struct Mapped<T> {
 }
 
 impl<T: Plain> Mapped<T> {
+    /// Lets go of all pages of the file that are in memory. They come back when they are touched.
+    #[cfg(feature = "text")]
+    pub(crate) fn let_go(&self) {
+        self.map.range.let_go();
+    }
+
     /// Tells the system that these items will be read soon.
     pub(crate) fn will_need(&self, items: Range<usize>) {
         let byte = |item: usize| (self.start + item * size_of::<T>()) as u64;
@@ -183,7 +189,6 @@ impl Scratch {
     }
 
     /// Reads items that were written at a byte of the file, without mapping it.
-    #[cfg(feature = "text")]
     pub(crate) fn read_at<T: Plain>(&self, items: &mut [T], byte: u64) -> Result<()> {
         // SAFETY: plain values have no padding, and any bytes make one.
         let bytes =
@@ -218,12 +223,12 @@ fn write_bytes_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
 }
 
-#[cfg(all(unix, feature = "text"))]
+#[cfg(unix)]
 fn read_bytes_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
 }
 
-#[cfg(all(windows, feature = "text"))]
+#[cfg(windows)]
 fn read_bytes_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         let n_read = std::os::windows::fs::FileExt::seek_read(file, bytes, at)?;
@@ -252,7 +257,7 @@ fn write_bytes_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> 
 /// An array in a scratch file of its own: zeros at first.
 pub(crate) struct ScratchArray<T> {
     /// Dropped first, as in [`Watched`].
-    _range: resident::Range,
+    range: resident::Range,
     map: MmapMut,
     items: PhantomData<T>,
 }
@@ -266,8 +271,13 @@ impl<T: Bits> ScratchArray<T> {
         take_room(&file, n_bytes).map_err(failed)?;
         // SAFETY: nobody else has the file, which has no name.
         let map = unsafe { MmapMut::map_mut(&file) }.map_err(failed)?;
-        let _range = resident::Range::new(map.as_ptr(), map.len());
-        Ok(ScratchArray { _range, map, items: PhantomData })
+        let range = resident::Range::new(map.as_ptr(), map.len());
+        Ok(ScratchArray { range, map, items: PhantomData })
+    }
+
+    /// Lets go of its pages in memory. They come back, as they were written, when they are touched.
+    fn let_go(&self) {
+        self.range.let_go();
     }
 }
 
@@ -323,13 +333,10 @@ mod tests {
         let scratch = Scratch::new(home.path()).unwrap();
         scratch.write_at(&[1u64, u64::MAX], 0).unwrap();
         scratch.write_at(&[0.5f32, -2.0, 7.0], 16).unwrap();
-        #[cfg(feature = "text")]
-        {
-            let mut read = [0.0f32; 2];
-            scratch.read_at(&mut read, 20).unwrap();
-            assert_eq!(read, [-2.0, 7.0]);
-            assert!(scratch.read_at(&mut read, 24).is_err(), "beyond the end");
-        }
+        let mut read = [0.0f32; 2];
+        scratch.read_at(&mut read, 20).unwrap();
+        assert_eq!(read, [-2.0, 7.0]);
+        assert!(scratch.read_at(&mut read, 24).is_err(), "beyond the end");
         let mapping = scratch.map().unwrap();
         assert_eq!(*mapping.array::<u64>(0..16).unwrap(), [1, u64::MAX]);
         let values = mapping.array::<f32>(20..28).unwrap();

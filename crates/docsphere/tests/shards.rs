@@ -129,6 +129,20 @@ fn several_runs<'a>(
     }
 }
 
+/// The best result so far is in files while first variation goes on, or the next run.
+#[test]
+fn the_best_result_comes_back_from_a_disk() {
+    let home = tempfile::tempdir().unwrap();
+    for seed in 0..6 {
+        let rows = ZipfText { n_docs: 600, n_terms: 900, n_topics: 12, mean_terms: 9, seed }.rows();
+        let params = SphericalKMeans::params(40).seed(seed).n_init(3).rounds(1).check().unwrap();
+        let options = FitOptions::default().scratch(home.path());
+        let found = params.fit_with(&rows, options).unwrap();
+        assert_eq!(comparable(found), comparable(params.fit(&rows).unwrap()), "seed {seed}");
+    }
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
 /// The fit without seconds, and without bytes that each shard holds separately.
 fn comparable(mut fit: docsphere::Fit) -> docsphere::Fit {
     for record in &mut fit.trace.iterations {

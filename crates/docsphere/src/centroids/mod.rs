@@ -3,12 +3,14 @@
 //! Made by seeding, by the update and by callers; used by every later stage.
 
 mod movement;
+mod resting;
 
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 pub(crate) use movement::{Moved, Movement};
+pub(crate) use resting::Resting;
 
 use crate::container::Kind;
 use crate::error::Result;
@@ -29,11 +31,12 @@ pub struct Centroids {
     list: Vec<Centroid>,
 }
 
-/// One centroid. The terms are shared with the integer sum that it was computed from.
+/// One centroid. The terms are shared with the integer sum that it was computed from, and both with
+/// copies of the centroid, which is replaced and never changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Centroid {
     pub(crate) terms: Arc<[u32]>,
-    pub(crate) values: Box<[f32]>,
+    pub(crate) values: Arc<[f32]>,
 }
 
 impl Centroid {

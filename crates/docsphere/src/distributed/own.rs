@@ -146,7 +146,8 @@ impl Own {
         })?;
         let (lambdas, index_min_changed) = (begin.lambdas.clone(), begin.index_min_changed as usize);
         let assigner = AssignerSettings { lambdas, index_min_changed, level, scratch: None, device: None };
-        Ok((rows, weights, ShardSettings { strategy: begin.strategy, assigner }))
+        let strategy = begin.strategy;
+        Ok((rows, weights, ShardSettings { strategy, assigner, kept_folder: None }))
     }
 }
 

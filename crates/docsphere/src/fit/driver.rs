@@ -8,6 +8,7 @@ mod variation;
 pub(super) use merge::{most_bytes as merge_bytes, most_bytes_of_cuts as cut_bytes};
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
@@ -19,8 +20,9 @@ use super::run::{History, Run, Start};
 use super::starts::Starts;
 use super::{Continued, Fit, FitOptions};
 use crate::assign::{AssignerSettings, PassedSoFar, Step, open_device};
-use crate::centroids::{Centroids, Movement};
+use crate::centroids::{Centroids, Movement, Resting};
 use crate::error::{Error, ErrorKind, Result};
+use crate::mapping::give_back_freed;
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{Device, IterationRecord, Refine, RunRecord, SeedingSeconds, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
@@ -80,7 +82,7 @@ fn settings(rows: &UnitRows<'_>, params: &Params, options: &mut FitOptions<'_>) 
         opened => opened?,
     };
     let assigner = AssignerSettings { scratch, device, ..params.assigner_settings() };
-    Ok(ShardSettings { strategy: params.strategy, assigner })
+    Ok(ShardSettings { strategy: params.strategy, assigner, kept_folder: options.scratch.clone() })
 }
 
 /// The options of a fit that concern the loop, wherever the rows are.
@@ -90,12 +92,14 @@ pub(crate) struct LoopOptions<'a> {
     pub(crate) resume: Option<Checkpoint>,
     pub(crate) continued: Option<Continued>,
     pub(crate) cancel: Option<&'a AtomicBool>,
+    /// The folder whose disk takes the centroids of the best run while others go on.
+    scratch: Option<PathBuf>,
 }
 
 impl<'a> LoopOptions<'a> {
     pub(crate) fn new(options: FitOptions<'a>) -> Self {
-        let FitOptions { observer, checkpoint, resume, continued, cancel, .. } = options;
-        LoopOptions { observer, checkpoint, resume, continued, cancel }
+        let FitOptions { observer, checkpoint, resume, continued, cancel, scratch, .. } = options;
+        LoopOptions { observer, checkpoint, resume, continued, cancel, scratch }
     }
 }
 
@@ -121,7 +125,9 @@ pub(crate) fn run_all(
     let mut silent = Silent;
     let observer = options.observer.unwrap_or(&mut silent);
     let mut driver = Driver::new(shards, facts, weights, params, observer, options.cancel);
+    driver.scratch = options.scratch;
     driver.all_runs(options.checkpoint, options.resume, options.continued)?;
+    driver.wake_best()?;
     if params.refine == Refine::Root {
         driver.refine()?;
     }
@@ -200,8 +206,12 @@ struct Driver<'a> {
     checkpoints: Option<(CheckpointPlan, Fingerprint)>,
     /// The runs that have ended.
     records: Vec<RunRecord>,
-    /// The best of them.
+    /// The best result so far.
     best: Option<Run>,
+    /// Its centroids, if they are in a file: `best` has none then.
+    resting: Option<Resting>,
+    /// The folder for that file.
+    scratch: Option<PathBuf>,
     /// The present run after its last iteration, if rows may be lost.
     resting_point: Option<RestingPoint>,
     /// Where it started, until its first iteration from there has ended.
@@ -231,6 +241,8 @@ impl<'a> Driver<'a> {
             checkpoints: None,
             records: Vec::new(),
             best: None,
+            resting: None,
+            scratch: None,
             resting_point: None,
             again: None,
             cancel,
@@ -286,6 +298,7 @@ impl Driver<'_> {
             Some(point) => point.start(self.shards.labels()?),
             None => self.again.take().unwrap_or(Start::Seeds),
         };
+        self.wake_best()?;
         if let Some(best) = &self.best {
             let kept = RestingPoint::of(best).start(self.shards.kept_labels()?);
             self.keep_again(best.number, &kept)?;
@@ -327,7 +340,7 @@ impl Driver<'_> {
         let Ended { stop, asked_to_stop } = self.iterate(run)?;
         if self.is_best(run) {
             self.keep_surely(run)?;
-            self.best = Some(run.result());
+            self.set_best(run);
         }
         if !self.record_best_of(run.number, stop) {
             self.records.push(run.record(stop));
@@ -337,6 +350,30 @@ impl Driver<'_> {
 
     fn is_best(&self, run: &Run) -> bool {
         self.best.as_ref().is_none_or(|best| run.objective() > best.objective())
+    }
+
+    /// The result of a run is the best so far.
+    fn set_best(&mut self, run: &Run) {
+        (self.best, self.resting) = (Some(run.result()), None);
+    }
+
+    /// Puts the centroids of the best result into a file, if there is a folder: once the centroids
+    /// of the run have changed, they would be in memory twice.
+    fn rest_best(&mut self) {
+        let (Some(best), Some(folder)) = (&mut self.best, &self.scratch) else { return };
+        // In memory they do no harm but take room.
+        self.resting = Resting::new(&best.centroids, folder).ok();
+        if self.resting.is_some() {
+            best.centroids = Centroids::new(self.facts.n_terms, Vec::new());
+        }
+    }
+
+    /// Takes the centroids of the best result into memory again.
+    fn wake_best(&mut self) -> Result<()> {
+        if let (Some(best), Some(resting)) = (&mut self.best, self.resting.take()) {
+            best.centroids = resting.read()?;
+        }
+        Ok(())
     }
 
     /// Records this run, which has ended so, if its result is the best so far: that may be an
@@ -358,7 +395,7 @@ impl Driver<'_> {
             });
             match kept {
                 Ok(run) => {
-                    self.best = Some(run.result());
+                    self.set_best(&run);
                     return Ok(());
                 }
                 Err(error) => self.recover(&error)?.then_some(()).ok_or(error)?,
@@ -434,6 +471,7 @@ impl Driver<'_> {
                 let start = Instant::now();
                 self.seeding_phases = SeedingSeconds::default();
                 let centroids = self.seeds(number)?;
+                give_back_freed();
                 let seeding_seconds = start.elapsed().as_secs_f64();
                 let seeding_phases = Some(self.seeding_phases);
                 (centroids, None, History { seeding_seconds, seeding_phases, ..History::default() })
@@ -453,6 +491,7 @@ impl Driver<'_> {
     fn seeds(&mut self, number: usize) -> Result<Centroids> {
         let Params { n_clusters, init, seed, .. } = self.params;
         let (n_clusters, n_terms) = (*n_clusters, self.facts.n_terms);
+        self.wake_best()?;
         if let Some(best) = self.best.as_ref().filter(|_| number >= self.params.n_init) {
             let best = best.centroids.clone();
             return self.perturbed(number, best);
@@ -475,7 +514,8 @@ impl Driver<'_> {
                 if self.reached(run).is_some() && self.is_best(run) {
                     // If this fails because rows are lost, the run comes back to this point.
                     self.shards.keep()?;
-                    self.best = Some(run.result());
+                    self.set_best(run);
+                    self.rest_best();
                 }
                 self.vary(run)?;
                 if self.is_cancelled() {
@@ -595,10 +635,13 @@ impl Driver<'_> {
     /// Writes a checkpoint if it is due, or if the run is about to stop. Returns whether the
     /// observer then requests a stop.
     fn write_checkpoint(&mut self, run: &Run, iteration: usize, stopping: bool) -> Result<bool> {
-        let Some((plan, fingerprint)) = &self.checkpoints else { return Ok(false) };
-        if !(stopping || (iteration > 0 && iteration.is_multiple_of(plan.every))) {
+        let is_due =
+            |plan: &CheckpointPlan| stopping || (iteration > 0 && iteration.is_multiple_of(plan.every));
+        if !self.checkpoints.as_ref().is_some_and(|(plan, _)| is_due(plan)) {
             return Ok(false);
         }
+        self.wake_best()?;
+        let Some((plan, fingerprint)) = &self.checkpoints else { return Ok(false) };
         let best = match &self.best {
             Some(best) => Some(SavedRun::new(best, self.shards.kept_labels()?)),
             None => None,

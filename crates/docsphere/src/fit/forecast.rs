@@ -5,7 +5,7 @@ use super::params::{Params, ValidParams};
 use crate::assign::{Sizes, Spread, device_bytes, most_bytes, resting_bytes};
 use crate::record::{Device, Refine, Strategy};
 use crate::seeding::{self, Init};
-use crate::shards::{MAPPED_SHARD_ROWS, clusters_per_delta};
+use crate::shards::{CONTEST_DOCS, MAPPED_SHARD_ROWS, clusters_per_delta};
 use crate::threads::all_cores;
 use crate::update::{self, batch_clusters};
 use crate::vectors::UnitRows;
@@ -91,13 +91,13 @@ fn forecast(params: &Params, sizes: &Sizes) -> MemoryForecast {
     let Params { n_clusters, init, strategy, .. } = params;
     let Sizes { n_rows, shard_rows, is_mapped, .. } = *sizes;
     let has_contests = params.variation || params.refine != Refine::None;
-    // The best result so far; beside rows in a file, what is known of documents is in files.
+    // The best result so far, if there is no folder for it; beside rows in a file, what is known of
+    // documents is in files.
     let best = 8 * sizes.entries() + if is_mapped { 0 } else { 12 * n_rows };
-    // The documents that take part in a contest, and their rivals; those that won, in a list
-    // that grows.
+    // Those documents of a contest that are judged together, and their rivals; those that won, in a
+    // list that grows, and their moves.
     let contest = match has_contests {
-        true if is_mapped => 128 * shard_rows + 16 * n_rows,
-        true => 128 * n_rows,
+        true => 128 * shard_rows.min(CONTEST_DOCS as u64) + 64 * shard_rows + 16 * n_rows,
         false => 0,
     };
     let (best_of_runs, best_of_run) = match (params.n_runs() > 1, has_contests) {
@@ -169,7 +169,7 @@ fn of_documents(sizes: &Sizes) -> u64 {
     let Sizes { n_rows, shard_rows, .. } = *sizes;
     // Each document may leave a cluster and join another. These changes are found, put together and
     // sorted one shard at a time.
-    let moves = 8 * n_rows + 56 * shard_rows;
+    let moves = 8 * n_rows + 24 * shard_rows;
     match sizes.is_mapped {
         // Labels and similarities are in files; they are made in memory, one shard at a time.
         true => moves + 12 * shard_rows,

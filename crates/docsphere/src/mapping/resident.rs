@@ -65,6 +65,11 @@ impl Range {
         watch(&mut watched);
         range
     }
+
+    /// Lets go of all its pages.
+    pub(super) fn let_go(&self) {
+        let_go(self.start, self.len);
+    }
 }
 
 impl Drop for Range {
@@ -136,8 +141,8 @@ const PAGE_BYTES: u64 = 4096;
 fn let_go(start: usize, len: usize) {
     #[cfg(target_os = "linux")]
     {
-        // SAFETY: a `Range` exists, since the list is locked, and so the memory is mapped, shared,
-        // from a file: pages that are touched again have the same bytes as before, written ones
+        // SAFETY: a `Range` exists, which the caller has borrowed or which stays in the locked list,
+        // and so the memory is mapped, shared, from a file: pages that are touched again have the same bytes as before, written ones
         // included.
         let _ = unsafe {
             rustix::mm::madvise(start as *mut std::ffi::c_void, len, rustix::mm::Advice::LinuxDontNeed)

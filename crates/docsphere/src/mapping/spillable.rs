@@ -42,6 +42,13 @@ impl<T: Bits> Spillable<T> {
         Ok(Spillable::File(array))
     }
 
+    /// Lets go of the pages of a file that are in memory: nobody reads the items for a while.
+    pub(crate) fn let_go(&self) {
+        if let Spillable::File(items) = self {
+            items.let_go();
+        }
+    }
+
     /// Replaces all items by as many others.
     pub(crate) fn replace(&mut self, items: Vec<T>) {
         assert_eq!(items.len(), self.len(), "as many as before");
@@ -65,6 +72,14 @@ fn copy<T: Bits>(items: Vec<T>, to: &mut [T]) {
 }
 
 impl<T: Plain> Spillable<T> {
+    /// A copy of these items, in memory or on the disk of a folder.
+    pub(crate) fn copied(items: &[T], folder: Option<&Path>) -> Result<Self> {
+        let Some(folder) = folder else { return Ok(Spillable::Memory(items.to_vec())) };
+        let mut array = ScratchArray::new(folder, items.len())?;
+        array.copy_from_slice(items);
+        Ok(Spillable::File(array))
+    }
+
     /// All items in memory.
     pub(crate) fn into_vec(self) -> Vec<T> {
         match self {

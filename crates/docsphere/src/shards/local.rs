@@ -5,7 +5,8 @@
 //! of them ([`Common`]).
 //!
 //! **Cost.** Per row: 16 bytes for label and similarity, and the label that the sums stand for; 12
-//! more for the best result so far. These are in scratch files if the rows are in a file. 8 while
+//! more for the best result so far. The last are in scratch files if there is a folder for these,
+//! and the others, too, if the rows are in a file. 8 while
 //! it moves; 16, and a copy of each row that is offered, while empty clusters are refilled.
 
 mod common;
@@ -19,6 +20,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 pub(crate) use self::common::Common;
+pub(crate) use self::moves::CONTEST_DOCS;
 use super::{Checksums, Contest, Contested, PassSeconds, Passed, RowFacts, Shards};
 use crate::assign::{Assigned, Assigner, AssignerSettings, Moved, ShardStep, Step};
 use crate::centroids::Centroid;
@@ -39,6 +41,8 @@ use crate::vectors::{COINCIDENT, Row, RowWeights, UnitRows};
 pub(crate) struct ShardSettings {
     pub(crate) strategy: Strategy,
     pub(crate) assigner: AssignerSettings,
+    /// Whose disk takes the best result so far, in memory or not.
+    pub(crate) kept_folder: Option<PathBuf>,
 }
 
 /// See the [module](self).
@@ -75,6 +79,8 @@ pub(crate) struct LocalShard<'a> {
     search: Option<Search<'a>>,
     /// Whose disk takes what is known of each document, if that is not in memory.
     folder: Option<PathBuf>,
+    /// Whose disk takes what is kept, which nobody reads before the end.
+    kept_folder: Option<PathBuf>,
 }
 
 impl<'a> LocalShards<'a> {
@@ -90,9 +96,9 @@ impl<'a> LocalShards<'a> {
         let n_shards = cuts.len() + 1;
         let shard = |(number, range): (usize, Range<usize>)| {
             let (of_shard, weights) = (rows.part(range.clone()), weights.part(range.clone()));
-            let folder = settings.assigner.scratch.clone();
+            let (folder, kept_folder) = (settings.assigner.scratch.clone(), settings.kept_folder.clone());
             let shard = LocalShard::new(range.start, of_shard, weights);
-            LocalShard { place: (number, n_shards), folder, ..shard }
+            LocalShard { place: (number, n_shards), folder, kept_folder, ..shard }
         };
         let ranges = starts.zip(ends).map(|(start, end)| start..end);
         let list = ranges.enumerate().map(shard).collect();
@@ -383,6 +389,7 @@ impl<'a> LocalShard<'a> {
             kept: None,
             search: None,
             folder: None,
+            kept_folder: None,
         }
     }
 
@@ -565,8 +572,14 @@ impl<'a> LocalShard<'a> {
     pub(crate) fn keep(&mut self) -> Result<()> {
         match &mut self.kept {
             Some(kept) => kept.copy_from(&self.assignment),
-            None => self.kept = Some(self.assignment.copied(self.folder.as_deref())?),
+            None => {
+                let kept = self.assignment.copied(self.kept_folder.as_deref());
+                // Beside rows in memory there is room for it.
+                let in_memory = kept.is_err() && self.folder.is_none();
+                self.kept = Some(if in_memory { self.assignment.copied(None) } else { kept }?);
+            }
         }
+        self.kept.iter().for_each(Assignment::let_go);
         Ok(())
     }
 

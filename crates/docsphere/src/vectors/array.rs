@@ -44,6 +44,14 @@ impl<'a, T: Plain> Array<'a, T> {
         }
     }
 
+    /// Lets go of the pages of mapped items, which come back when they are read.
+    #[cfg(feature = "text")]
+    pub(super) fn let_go(&self) {
+        if let Array::Mapped(items) = self {
+            items.let_go();
+        }
+    }
+
     /// Bytes in memory. Mapped ones come and go.
     pub(super) fn memory_bytes(&self) -> usize {
         match self {

@@ -21,7 +21,7 @@ use super::tfidf::TfidfOptions;
 use super::unit::UnitRows;
 use crate::corpus::CorpusStats;
 use crate::error::{ErrorKind, Result};
-use crate::mapping::Spillable;
+use crate::mapping::{Spillable, give_back_freed};
 use crate::memory::MemoryLimit;
 use crate::text::{LanguageCounts, LetterCounts, TextOptions};
 use crate::threads::on_threads;
@@ -152,7 +152,8 @@ impl CountedDocuments {
         let shape = RowsShape { n_rows, n_terms, most_nnz: counts.nnz };
         let largest = counts.largest_chunk;
         let (options, idf) = (model.tfidf_options(), model.idf());
-        let (files, (chunks, ids)) = (files.as_ref(), counts.into_parts(&memory)?);
+        let files = files.as_ref();
+        let (chunks, ids) = counts.into_parts(&memory, files)?;
         let weighed = |chunk: KeptChunk| Ok(weigh(chunk.into_terms(files)?, &final_numbers, options, idf));
         let rows = match files {
             Some(files) if files.in_use() => {
@@ -171,6 +172,8 @@ impl CountedDocuments {
                 }
             }
         };
+        // Chunks of counts were some hundred kilobytes each, between what is kept.
+        give_back_freed();
         Ok(VectorizedPart { rows, ids, stats })
     }
 }

@@ -95,6 +95,14 @@ impl Ids {
         self.text.memory_bytes() + self.ends.memory_bytes()
     }
 
+    /// Lets go of their pages in memory, if they are in a mapped file. They come back when they are
+    /// read.
+    #[cfg(feature = "text")]
+    pub(super) fn let_go(&self) {
+        self.text.let_go();
+        self.ends.let_go();
+    }
+
     /// Frees what is not in use.
     pub(super) fn shrink_to_fit(&mut self) {
         self.text.to_mut().shrink_to_fit();

@@ -91,20 +91,31 @@ impl KeptCounts {
     /// Writes everything that is in memory.
     fn write_all(&mut self, files: &SpillFiles) -> Result<()> {
         let KeptIds::Memory(lists) = std::mem::take(&mut self.ids) else { return Ok(()) };
-        let mut writer = files.ids()?;
-        lists.into_iter().try_for_each(|list| writer.push(&list))?;
-        self.ids = KeptIds::File(writer);
+        self.ids = KeptIds::File(in_files(lists, files)?);
         self.chunks.iter_mut().try_for_each(|chunk| chunk.write(files))
     }
 
-    /// The chunks, and the ids as one list.
-    pub(super) fn into_parts(self, memory: &MemoryLimit) -> Result<(Vec<KeptChunk>, Ids)> {
-        let ids = match self.ids {
-            KeptIds::Memory(lists) => Ids::concat(lists, memory)?,
-            KeptIds::File(writer) => writer.finish()?,
+    /// The chunks, and the ids as one list: in files, if there are any. Nobody reads them before
+    /// the result is written.
+    pub(super) fn into_parts(
+        self,
+        memory: &MemoryLimit,
+        files: Option<&SpillFiles>,
+    ) -> Result<(Vec<KeptChunk>, Ids)> {
+        let ids = match (self.ids, files) {
+            (KeptIds::Memory(lists), None) => Ids::concat(lists, memory)?,
+            (KeptIds::Memory(lists), Some(files)) => in_files(lists, files)?.finish()?,
+            (KeptIds::File(writer), _) => writer.finish()?,
         };
         Ok((self.chunks, ids))
     }
+}
+
+/// Writes ids to files. Each list is freed once it is written.
+fn in_files(lists: Vec<Ids>, files: &SpillFiles) -> Result<IdsWriter> {
+    let mut writer = files.ids()?;
+    lists.into_iter().try_for_each(|list| writer.push(&list))?;
+    Ok(writer)
 }
 
 #[cfg(test)]

@@ -64,8 +64,9 @@ pub struct Spill {
     /// The file that gets the rows, if they are written; it must not exist. `None`, the default,
     /// for a scratch file.
     pub rows: Option<PathBuf>,
-    /// Bytes of counts and ids that stay in memory: what is counted goes to files once it takes
-    /// more. 0, the default, for files from the beginning.
+    /// Bytes of counts and ids that stay in memory while documents are counted: what is counted
+    /// goes to files once it takes more. 0, the default, for files from the beginning. Ids go to
+    /// files in the end in any case, since nobody reads them while rows are clustered.
     pub after_bytes: u64,
     /// Bytes of terms that stay in memory while documents are counted. If terms in too few
     /// documents are dropped ([`min_df`](crate::TfidfOptions::min_df)), rare ones go to a scratch

@@ -111,7 +111,7 @@ impl Vectorizer {
         self
     }
 
-    /// Where the counts, the ids and the rows of documents go if they take more memory than is
+    /// Where the ids of documents go, and their counts and rows if they take more memory than is
     /// stated; `None`, the default, to keep them in memory. Never changes the result, but rows and
     /// ids are in mapped files then ([`UnitRows::is_mapped`]). What of them stays in memory is
     /// limited by [`keep_resident_within`](crate::keep_resident_within). The vocabulary is in
@@ -334,6 +334,7 @@ impl Vectorizer {
                     let _ = std::fs::remove_file(path);
                 }
             })?;
+            ids.let_go();
             Ok(Vectorized { rows, model, ids, n_repeated_ids, stats, losses, languages })
         })?
     }

@@ -24,7 +24,7 @@ impl Driver<'_> {
             match self.refined(&best) {
                 Ok(run) => {
                     self.keep_surely(&run)?;
-                    self.best = Some(run.result());
+                    self.set_best(&run);
                     return Ok(());
                 }
                 Err(error) => self.recover(&error)?.then_some(()).ok_or(error)?,

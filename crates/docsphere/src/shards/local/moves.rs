@@ -127,9 +127,14 @@ impl LocalShard<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
     use super::*;
-    use crate::assign::{AssignerSettings, reference_similarity};
+    use crate::assign::{self, Assigned, Assigner, AssignerSettings, Rivals, reference_similarity};
     use crate::centroids::Centroids;
+    use crate::error::Result;
     use crate::ids::ClusterId;
     use crate::record::Strategy;
     use crate::shards::{LocalShards, ShardSettings, Shards};
@@ -179,6 +184,35 @@ mod tests {
         after
     }
 
+    /// A strategy that notes how many documents it is asked for at a time.
+    struct Noting {
+        strategy: Box<dyn Assigner>,
+        most: Arc<AtomicUsize>,
+    }
+
+    impl Assigner for Noting {
+        fn begin(&mut self, step: &ShardStep<'_>, n_unsettled: u64) -> Result<()> {
+            self.strategy.begin(step, n_unsettled)
+        }
+
+        fn assign(&mut self, step: &ShardStep<'_>, assignment: &mut Assignment) -> Result<Assigned> {
+            self.strategy.assign(step, assignment)
+        }
+
+        fn in_order(&mut self, step: &ShardStep<'_>, places: Range<usize>) -> Vec<u32> {
+            self.strategy.in_order(step, places)
+        }
+
+        fn rivals(&mut self, step: &ShardStep<'_>, wanted: &[Wanted], labels: &[u32]) -> Rivals {
+            self.most.fetch_max(wanted.len(), Relaxed);
+            self.strategy.rivals(step, wanted, labels)
+        }
+
+        fn memory_bytes(&self) -> usize {
+            0
+        }
+    }
+
     /// More documents than are judged together, and in any order: every strategy moves the same.
     #[test]
     fn a_contest_in_parts_moves_the_documents_of_the_definition() {
@@ -198,6 +232,10 @@ mod tests {
             let settings = ShardSettings { strategy, assigner, kept_folder: None };
             let mut shards = LocalShards::new(&rows, RowWeights::UNIFORM, &[], &settings);
             shards.start(None).unwrap();
+            let most = Arc::new(AtomicUsize::new(0));
+            let plain = assign::assigner(Strategy::Baseline, &settings.assigner);
+            let strategy = std::mem::replace(&mut shards.common.assigner, plain);
+            shards.common.assigner = Box::new(Noting { strategy, most: Arc::clone(&most) });
             let step = Step::new(0, &centroids, None, None);
             shards.pass(&step).unwrap();
             let labels = shards.labels().unwrap();
@@ -207,6 +245,8 @@ mod tests {
             let contested = shards.contest(&step, &contest).unwrap();
             assert_eq!(contested.n_docs, n_moved as u64, "{strategy}");
             assert_eq!(shards.labels().unwrap(), expected, "{strategy}");
+            let most = most.load(Relaxed);
+            assert!((1..=CONTEST_DOCS).contains(&most), "{strategy}: {most} documents at a time");
         }
     }
 }

@@ -90,6 +90,20 @@ fn languages_and_letters_are_summed_before_counts_are_written() {
 }
 
 #[test]
+fn ids_rest_in_files_even_if_nothing_else_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = ["a b", "b c", "c a"];
+    let vectorizer = Vectorizer::new().text(plain());
+    let expected = vectorizer.fit_texts(&texts).unwrap();
+    let spill = Spill::new(folder.path()).after_bytes(u64::MAX);
+    let found = vectorizer.spill(spill).fit_texts(&texts).unwrap();
+    assert!(!found.rows.is_mapped());
+    assert_eq!((found.ids.memory_bytes(), found.ids.len()), (0, 3));
+    assert_eq!(found, expected);
+    assert!(names_in(folder.path()).is_empty());
+}
+
+#[test]
 fn counts_of_every_size_come_back() {
     let folder = tempfile::tempdir().unwrap();
     for most in [255, 256, 65_535, 65_536] {
