@@ -8,6 +8,7 @@
 //! | `seeding` | what does each seeding method cost, and what does it gain? |
 //! | `paper` | what did the paper's evaluation show, and what does it show here? |
 //! | `threads` | how much faster is the whole job on more threads, stage by stage? |
+//! | `device` | what does a device save in each stage, beside the CPU of the same machine? |
 //! | `workers` | what do messages cost, and how does a job scale with the number of workers? |
 //!
 //! `recombine` makes corpora of any size for such questions.

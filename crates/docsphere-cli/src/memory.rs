@@ -157,7 +157,8 @@ impl Forecast {
         let by_term = (16 + 4 * n_threads as u64) * rows.n_terms() as u64
             + n_threads as u64 * (64 * in_table + rows.n_rows() as u64);
         // The tree is built beside them.
-        let after = MergeTree::forecast_bytes(k, rows.n_terms(), entries, n_threads) + by_term;
+        let after = MergeTree::forecast_bytes(k, rows.n_terms(), entries, n_threads, params.params().device)
+            + by_term;
         let silhouette = if silhouette {
             Silhouette::forecast_bytes(rows.n_rows(), rows.n_terms(), k, entries, n_threads)
         } else {

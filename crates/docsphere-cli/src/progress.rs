@@ -104,6 +104,11 @@ impl Progress {
         if self.visible { self.bar.println(format!("docsphere: {}", escaped(line))) } else { tell(line) }
     }
 
+    /// Says that the CPU takes over.
+    pub(crate) fn leave_device(&self, problem: &str) {
+        self.say(&format!("note: the CPU is used: {problem}"));
+    }
+
     /// Notes that the next pass over the documents begins, with this message beside it.
     fn begin_pass(&mut self, message: String) {
         self.bar.set_message(message.clone());
@@ -168,13 +173,10 @@ impl Progress {
                     _ => format!("{}, {bytes}{pass}", self.message),
                 });
             }
-            Event::DeviceLeft { error } => {
-                // Each fit of a sweep says so.
-                let message = format!("note: the CPU is used: {error}");
-                if self.left_device.as_ref() != Some(&message) {
-                    self.say(&message);
-                    self.left_device = Some(message);
-                }
+            // Each fit of a sweep says so.
+            Event::DeviceLeft { error } if self.left_device != Some(error.to_string()) => {
+                self.left_device = Some(error.to_string());
+                self.leave_device(&error.to_string());
             }
             Event::CheckpointFailed { error } => {
                 self.say(&format!("warning: no checkpoint: {}", in_words_of_the_command(error)));

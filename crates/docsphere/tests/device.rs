@@ -3,6 +3,8 @@
 
 use std::ops::ControlFlow;
 
+#[cfg(feature = "cuda-emulation")]
+use docsphere::MergeTree;
 use docsphere::{
     Checkpoint, Device, Event, Fit, FitOptions, Init, Simd, SparseRows, SphericalKMeans, Strategy, UnitRows,
 };
@@ -151,6 +153,29 @@ fn a_device_that_is_lost_at_any_launch_leaves_the_bits_as_they_are() {
         }
         assert!(n_lost >= 60, "the device was lost {n_lost} times");
     }
+}
+
+#[cfg(feature = "cuda-emulation")]
+#[test]
+fn neighbours_and_trees_are_those_of_the_cpu_wherever_the_device_is_lost() {
+    let rows = text_like(120);
+    let params = SphericalKMeans::params(30).init(Init::Random).n_threads(2).max_iter(1);
+    let expected = params.clone().fit(&rows).unwrap().model;
+    let (mut n_lost, mut launches) = (0, 0);
+    loop {
+        let (fit, messages) = watched(&rows, &params.clone().device(emulated(launches)));
+        let model = fit.unwrap().model;
+        // The kernels select up to 4; more are selected on the CPU.
+        for m in [1, 4, 10, 40] {
+            assert_eq!(model.neighbours(m), expected.neighbours(m), "{m}, lost after {launches} launches");
+        }
+        assert_eq!(MergeTree::new(&model), MergeTree::new(&expected), "lost after {launches} launches");
+        let Some(problem) = model.left_device() else { break };
+        assert_eq!(problem, "device cuda: the CUDA driver failed in a launch: the emulated device is lost");
+        n_lost += u32::from(messages.is_empty());
+        launches += 1;
+    }
+    assert!(n_lost >= 60, "the device was lost {n_lost} times after the fit");
 }
 
 #[cfg(feature = "cuda-emulation")]

@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and [`runs`], the table of single runs that several of them
 //! write.
 
+mod device;
 mod grid;
 mod growth;
 mod paper;
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Paper(paper::Args),
     Threads(threads::Args),
     Workers(workers::Args),
+    Device(device::Args),
     Recombine(recombine::Args),
 }
 
@@ -37,6 +39,7 @@ impl Command {
             Command::Paper(args) => paper::run(args),
             Command::Threads(args) => threads::run(args),
             Command::Workers(args) => workers::run(args),
+            Command::Device(args) => device::run(args),
             Command::Recombine(args) => recombine::run(args),
         }
     }

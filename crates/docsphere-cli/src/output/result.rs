@@ -100,6 +100,9 @@ impl Outcome {
         };
         let mut description =
             Description::timed(&clustering, options, !output.no_report, texts, &mut phases)?;
+        if let Some(problem) = model.left_device() {
+            progress.leave_device(&problem);
+        }
         if let Some(least) = min_similarity {
             description = description.with_min_similarity(least);
         }

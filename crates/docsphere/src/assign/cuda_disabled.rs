@@ -1,6 +1,7 @@
 //! The counterpart of `cuda_enabled.rs` for builds without it: there is no device.
 
 use super::{Assigner, AssignerSettings};
+use crate::centroids::Centroids;
 use crate::error::{ErrorKind, Result};
 use crate::record::Device;
 use crate::seeding::SeedDevice;
@@ -24,6 +25,27 @@ pub(crate) fn open(device: Device) -> Result<Option<OpenDevice>> {
             let problem = "this build has no support for it (feature cuda)".to_owned();
             Err(ErrorKind::Device { device: "cuda", problem }.into())
         }
+    }
+}
+
+pub(crate) fn forget() {}
+
+/// The similarities between centroids, on a device.
+pub(crate) enum DevicePairs {}
+
+impl OpenDevice {
+    pub(crate) fn pairs(&self, _centroids: &Centroids) -> Result<DevicePairs> {
+        match *self {}
+    }
+}
+
+impl DevicePairs {
+    pub(crate) fn compare(&mut self, _: &[u32], _: bool, _: impl FnMut(usize, usize, &[f64])) -> Result<()> {
+        match *self {}
+    }
+
+    pub(crate) fn nearest(&mut self, _: &[u32], _: usize) -> Result<Option<Vec<Vec<(u32, f64)>>>> {
+        match *self {}
     }
 }
 

@@ -23,6 +23,7 @@ use super::auto::Auto;
 use super::bounds::growth;
 use super::inverted::Inverted;
 use super::{Assigned, Assigner, AssignerSettings, Moved, Rival, Rivals, ShardStep, Wanted, rivals};
+use crate::centroids::Centroids;
 use crate::error::{Error, ErrorKind, Result};
 use crate::labels::Assignment;
 use crate::record::{Counters, Device, PhaseSeconds, Strategy, Transferred};
@@ -81,6 +82,54 @@ pub(crate) fn open(device: Device) -> Result<Option<OpenDevice>> {
     }
 }
 
+/// After a failure: the next fit opens a device anew.
+pub(crate) fn forget() {
+    *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
+impl OpenDevice {
+    /// The similarities between centroids.
+    pub(crate) fn pairs(&self, centroids: &Centroids) -> Result<DevicePairs> {
+        let centroid = |cluster: u32| {
+            let row = centroids.row(cluster as usize);
+            (row.terms, row.values)
+        };
+        let step = docsphere_cuda::Step {
+            n_terms: centroids.n_terms(),
+            n_clusters: centroids.n_clusters(),
+            centroid: &centroid,
+            live: &[],
+            changes: None,
+        };
+        docsphere_cuda::Pairs::new(Arc::clone(&self.0), &step).map(DevicePairs).map_err(failure)
+    }
+}
+
+/// The similarities between centroids, on a device.
+pub(crate) struct DevicePairs(docsphere_cuda::Pairs);
+
+impl DevicePairs {
+    /// Calls `work` with the place of some of these clusters after the other, and with their
+    /// similarities, row by row: to all clusters from some cluster on, which comes second.
+    pub(crate) fn compare(
+        &mut self,
+        clusters: &[u32],
+        is_half: bool,
+        mut work: impl FnMut(usize, usize, &[f64]),
+    ) -> Result<()> {
+        let work = |found: docsphere_cuda::Compared<'_>| work(found.first, found.from, found.similarities);
+        self.0.compare(clusters, is_half, work).map_err(failure)
+    }
+
+    /// The nearest other clusters of each of these; `None` if so many cannot be selected.
+    pub(crate) fn nearest(&mut self, clusters: &[u32], m: usize) -> Result<Option<Vec<Vec<(u32, f64)>>>> {
+        if m > self.0.most_nearest() {
+            return Ok(None);
+        }
+        self.0.nearest(clusters, m).map(Some).map_err(failure)
+    }
+}
+
 fn failure(error: docsphere_cuda::Error) -> Error {
     ErrorKind::Device { device: "cuda", problem: error.to_string() }.into()
 }
@@ -113,7 +162,7 @@ impl Cuda {
     fn leave(&mut self, error: Error) {
         self.left = Some(error);
         self.engine.clear();
-        *OPEN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        forget();
     }
 
     /// Whether the device works. If it was left between two assignments, the CPU takes over with
@@ -302,5 +351,31 @@ impl Assigner for Cuda {
 
     fn memory_bytes(&self) -> usize {
         self.engine.host_bytes() + self.cpu.as_ref().map_or(0, |cpu| cpu.memory_bytes())
+    }
+}
+
+#[cfg(all(test, feature = "cuda-emulation"))]
+mod tests {
+    use super::*;
+    use crate::assign::most_transfer_bytes;
+    use crate::vectors::SparseRows;
+
+    #[test]
+    fn comparing_centroids_holds_no_more_of_the_hosts_memory_than_the_forecast() {
+        let device = open(Device::Emulated { launches: u64::MAX }).unwrap().unwrap();
+        for (n_clusters, n_terms) in [(1, 1), (3, 9), (60, 200), (200, 10)] {
+            let row = |n: u32| (0..n_terms / 2 + 1).map(|t| ((n * 7 + 3 * t) % n_terms, 1.0)).collect();
+            let rows: Vec<std::collections::BTreeMap<u32, f32>> = (0..n_clusters).map(row).collect();
+            let centroids = Centroids::from_rows(SparseRows::from_maps(n_terms as usize, &rows));
+            let mut pairs = device.pairs(&centroids).unwrap();
+            let live = centroids.live();
+            pairs.compare(&live, false, |_, _, _| ()).unwrap();
+            if live.len() > 2 {
+                pairs.nearest(&live, 2).unwrap();
+            }
+            let held = pairs.0.host_bytes() as u64;
+            let forecast = most_transfer_bytes(u64::from(n_clusters), centroids.nnz() as u64);
+            assert!(held > 0 && held <= forecast, "{n_clusters} clusters: {held} held, {forecast} forecast");
+        }
     }
 }

@@ -62,3 +62,9 @@ pub(crate) fn device_bytes(sizes: &Sizes) -> u64 {
     // Last: what all uploads go through.
     30 * together + 28 * sizes.shard_rows + 41 * sizes.n_clusters + (1 << 16) + (16 << 20)
 }
+
+/// The same while centroids are compared with each other; see `docsphere_cuda::Pairs`.
+pub(crate) fn most_transfer_bytes(n_clusters: u64, n_entries: u64) -> u64 {
+    let at_a_time = (n_clusters * n_clusters).min(1 << 22).max(n_clusters);
+    10 * n_entries + 15 * at_a_time + 80 * n_clusters + (1 << 16)
+}

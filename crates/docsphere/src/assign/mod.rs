@@ -51,9 +51,9 @@ use crate::vectors::{RowWeights, UnitRows};
 pub(crate) use choice::greatest;
 #[cfg(feature = "cuda")]
 pub use cuda::keep_kernels_in;
-pub(crate) use cuda::{OpenDevice, open as open_device};
+pub(crate) use cuda::{OpenDevice, forget as forget_device, open as open_device};
 pub(crate) use drift::{Comparer, Directories, most_nearest_bytes, nearest};
-pub(crate) use memory::{device_bytes, most_bytes, resting_bytes};
+pub(crate) use memory::{device_bytes, most_bytes, most_transfer_bytes, resting_bytes};
 pub(crate) use postings::{LANES, Postings};
 pub(crate) use rivals::{Rival, Rivals, Wanted};
 pub(crate) use sizes::{N_FREQUENT, Sizes, Spread};

@@ -23,6 +23,7 @@ use crate::assign::{AssignerSettings, PassedSoFar, Step, open_device};
 use crate::centroids::{Centroids, Movement, Resting};
 use crate::error::{Error, ErrorKind, Result};
 use crate::mapping::give_back_freed;
+use crate::model::LentDevice;
 use crate::observer::{Event, Observer, Silent};
 use crate::record::{Device, IterationRecord, Refine, RunRecord, SeedingSeconds, StageSeconds, StopReason};
 use crate::seeding::{Init, Seeding};
@@ -51,7 +52,9 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
         let options = LoopOptions::new(options);
         run_all(&mut shards, facts, weights.scale(), params, options)
     })??;
-    Ok(Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given()))
+    let mut fit = Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given());
+    fit.model = fit.model.with_device(LentDevice::new(settings.assigner.device));
+    Ok(fit)
 }
 
 /// The rows that a device works on at a time.

@@ -1,13 +1,15 @@
 //! Stage 9: the result of a fit, for later use.
 
+mod device;
 mod file;
 mod pairs;
 mod predict;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use device::LentDevice;
 pub use file::FORMAT_VERSION;
-pub(crate) use pairs::{Pairs, most_bytes as most_neighbours_bytes};
+pub(crate) use pairs::{Pairs, most_bytes as most_neighbours_bytes, most_device_bytes};
 pub use predict::{Nearest, Neighbour, Prediction, Predictor};
 
 use crate::centroids::Centroids;
@@ -39,6 +41,7 @@ pub struct Model {
     info: ModelInfo,
     text: Option<TextModel>,
     term_names: Option<Vec<String>>,
+    device: LentDevice,
 }
 
 /// The provenance of a model.
@@ -84,7 +87,24 @@ pub struct ModelInfo {
 
 impl Model {
     pub(crate) fn new(centroids: Centroids, info: ModelInfo) -> Self {
-        Model { centroids, info, text: None, term_names: None }
+        Model { centroids, info, text: None, term_names: None, device: LentDevice::default() }
+    }
+
+    /// The model, with the device on which its centroids are compared.
+    pub(crate) fn with_device(self, device: LentDevice) -> Self {
+        Model { device, ..self }
+    }
+
+    /// The device on which its centroids are compared.
+    pub(crate) fn device(&self) -> &LentDevice {
+        &self.device
+    }
+
+    /// Why the device of the run failed after it, when [`neighbours`](Self::neighbours) or a
+    /// [`MergeTree`](crate::MergeTree) were found; `None` if it did not. They were found on the CPU
+    /// then.
+    pub fn left_device(&self) -> Option<String> {
+        self.device.left()
     }
 
     /// The names of the terms, if they were given; a model of texts has its vocabulary instead.
@@ -165,7 +185,8 @@ impl Model {
     }
 
     /// The `m` most similar other clusters of each cluster, most similar first, ties in ascending
-    /// order; fewer if there are fewer, none for empty clusters. Runs on the current rayon pool.
+    /// order; fewer if there are fewer, none for empty clusters. Runs on the current rayon pool, or
+    /// on the device of the fit that made the model.
     ///
     /// ```
     /// use docsphere::{SphericalKMeans, Vectorizer};
@@ -179,7 +200,7 @@ impl Model {
     /// # Ok::<(), docsphere::Error>(())
     /// ```
     pub fn neighbours(&self, m: usize) -> Vec<Vec<Neighbour>> {
-        pairs::neighbours(&self.centroids, m)
+        pairs::neighbours(&self.centroids, m, &self.device)
     }
 
     /// A search structure over the centroids.

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 
 use super::means::Means;
 use super::{sparse_ward, ward};
-use crate::centroids::Centroids;
 use crate::model::{Model, Neighbour, Pairs};
 
 pub(super) use super::sparse_ward::NEIGHBOURS;
@@ -60,7 +59,8 @@ pub(super) fn most_bytes(k: u64, n_terms: u64, n_entries: u64, n_threads: u64) -
 pub(super) fn merges(model: &Model, neighbours: &[&[Neighbour]]) -> (Vec<u32>, Vec<Merge>) {
     let live = model.centroids().live();
     if live.len() <= ALL_PAIRS {
-        let steps = ward::merges(&squares(&Pairs::new(model.centroids())), vec![1.0; live.len()]);
+        let pairs = Pairs::new(model.centroids(), model.device());
+        let steps = ward::merges(&squares(&pairs), vec![1.0; live.len()]);
         let merges = numbered(model.centroids().n_clusters(), &live, &steps, 0.0);
         return (live, merges);
     }
@@ -68,11 +68,11 @@ pub(super) fn merges(model: &Model, neighbours: &[&[Neighbour]]) -> (Vec<u32>, V
     let is_known =
         |&cluster: &u32| neighbours.get(cluster as usize).is_some_and(|near| near.len() >= n_wanted);
     if live.iter().all(is_known) {
-        return sparse_merges(model.centroids(), live, neighbours, ALL_PAIRS);
+        return sparse_merges(model, live, neighbours, ALL_PAIRS);
     }
     let found = model.neighbours(NEIGHBOURS);
     let found: Vec<&[Neighbour]> = found.iter().map(Vec::as_slice).collect();
-    sparse_merges(model.centroids(), live, &found, ALL_PAIRS)
+    sparse_merges(model, live, &found, ALL_PAIRS)
 }
 
 /// The squared chord between the centroids of every pair of live clusters, row by row above the
@@ -122,11 +122,12 @@ fn numbered(n_nodes: usize, nodes: &[u32], steps: &[ward::Step], height: f64) ->
 
 /// The merges of many clusters: of neighbours, until `all_pairs` groups are left, then of these.
 fn sparse_merges(
-    centroids: &Centroids,
+    model: &Model,
     live: Vec<u32>,
     neighbours: &[&[Neighbour]],
     all_pairs: usize,
 ) -> (Vec<u32>, Vec<Merge>) {
+    let centroids = model.centroids();
     let mut places = vec![0u32; centroids.n_clusters()];
     (0..).zip(&live).for_each(|(place, &cluster)| places[cluster as usize] = place);
     let near = |&cluster: &u32| -> Vec<(u32, f32)> {
@@ -156,16 +157,16 @@ fn sparse_merges(
     groups.par_iter_mut().for_each(|group| group.sort_unstable());
 
     let sizes: Vec<f32> = groups.iter().map(|group| group.len() as f32).collect();
-    let steps = ward::merges(&squares_of_means(centroids, &groups, &sizes), sizes);
+    let steps = ward::merges(&squares_of_means(model, &groups, &sizes), sizes);
     merges.extend(numbered(centroids.n_clusters() + unions.len(), &nodes, &steps, height));
     (live, merges)
 }
 
 /// The squared distances of groups, as Ward's method has them.
-fn squares_of_means(centroids: &Centroids, groups: &[Vec<u32>], sizes: &[f32]) -> Vec<f32> {
-    let means = Means::new(centroids, groups);
+fn squares_of_means(model: &Model, groups: &[Vec<u32>], sizes: &[f32]) -> Vec<f32> {
+    let means = Means::new(model.centroids(), groups);
     let mut squares = above_diagonal(groups.len());
-    let pairs = Pairs::new(&means.directions);
+    let pairs = Pairs::new(&means.directions, model.device());
     pairs.for_each(true, &mut rows_of(&mut squares, groups.len()), |row, own, similarities| {
         let (length, size) = (means.lengths[own], f64::from(sizes[own]));
         for (other, square) in (own + 1..).zip(row.iter_mut()) {
@@ -185,7 +186,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    #[cfg(feature = "cuda-emulation")]
+    use crate::assign::open_device;
     use crate::fit::SphericalKMeans;
+    #[cfg(feature = "cuda-emulation")]
+    use crate::model::LentDevice;
     use crate::overview::MergeTree;
     use crate::vectors::{SparseRows, UnitRows};
 
@@ -218,7 +223,7 @@ mod tests {
             let (live, expected) = merges(&model, &[]);
             let found = model.neighbours(NEIGHBOURS);
             let near: Vec<&[Neighbour]> = found.iter().map(Vec::as_slice).collect();
-            let (same_live, found) = sparse_merges(model.centroids(), live.clone(), &near, all_pairs);
+            let (same_live, found) = sparse_merges(&model, live.clone(), &near, all_pairs);
             prop_assert_eq!(&same_live, &live);
             prop_assert!(found.is_sorted_by(|a, b| a.height <= b.height), "heights never fall");
             let n_clusters = model.centroids().n_clusters();
@@ -234,6 +239,27 @@ mod tests {
             prop_assert!(MergeTree::from_merges(n_clusters, live, found).is_ok());
         }
 
+        /// On a device it is the same, also with the means of groups.
+        #[cfg(feature = "cuda-emulation")]
+        #[test]
+        fn a_device_gives_the_same_tree(
+            rows in prop::collection::vec(prop::collection::btree_map(0u32..20, 0.1f32..1.0, 1..4), 8..40),
+            all_pairs in 5usize..20,
+        ) {
+            let device = crate::Device::Emulated { launches: u64::MAX };
+            let on_device = model(&rows).with_device(LentDevice::new(open_device(device).unwrap()));
+            let model = model(&rows);
+            prop_assert_eq!(merges(&on_device, &[]), merges(&model, &[]));
+            let found = on_device.neighbours(4);
+            prop_assert_eq!(&found, &model.neighbours(4));
+            let near: Vec<&[Neighbour]> = found.iter().map(Vec::as_slice).collect();
+            let [here, there] = [&model, &on_device].map(|model| {
+                sparse_merges(model, model.centroids().live(), &near, all_pairs)
+            });
+            prop_assert_eq!(here, there);
+            prop_assert_eq!(on_device.left_device(), None);
+        }
+
         /// With few neighbours it is a tree, and the same for every number of threads.
         #[test]
         fn a_tree_of_few_neighbours_is_a_tree(
@@ -247,7 +273,7 @@ mod tests {
                 let work = || {
                     let found = model.neighbours(m);
                     let near: Vec<&[Neighbour]> = found.iter().map(Vec::as_slice).collect();
-                    sparse_merges(model.centroids(), live.clone(), &near, all_pairs).1
+                    sparse_merges(&model, live.clone(), &near, all_pairs).1
                 };
                 crate::threads::on_threads(Some(n_threads), work).unwrap()
             };

@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use super::linkage::{self, Merge};
 use crate::error::{ErrorKind, Result};
-use crate::model::{Model, Neighbour, most_neighbours_bytes};
+use crate::model::{Model, Neighbour, most_device_bytes, most_neighbours_bytes};
+use crate::record::Device;
 
 /// The order in which clusters merge into groups.
 ///
@@ -45,11 +46,24 @@ impl MergeTree {
 
     /// Upper bound on the bytes for finding the neighbours of all clusters, and for a tree.
     ///
-    /// `n_entries` is the number of entries of all centroids together.
-    pub fn forecast_bytes(n_clusters: usize, n_terms: usize, n_entries: u64, n_threads: usize) -> u64 {
+    /// `n_entries` is the number of entries of all centroids together; the device is that of the
+    /// fit.
+    pub fn forecast_bytes(
+        n_clusters: usize,
+        n_terms: usize,
+        n_entries: u64,
+        n_threads: usize,
+        device: Device,
+    ) -> u64 {
         let (k, n_terms, n_threads) = (n_clusters as u64, n_terms as u64, n_threads as u64);
-        let neighbours = most_neighbours_bytes(k, n_terms, n_entries, Self::NEIGHBOURS as u64, n_threads);
-        neighbours.max(linkage::most_bytes(k, n_terms, n_entries, n_threads))
+        let m = Self::NEIGHBOURS as u64;
+        let neighbours = most_neighbours_bytes(k, n_terms, n_entries, m, n_threads);
+        let on_cpu = neighbours.max(linkage::most_bytes(k, n_terms, n_entries, n_threads));
+        match device {
+            Device::Cpu => on_cpu,
+            // The CPU takes over if a device fails.
+            _ => on_cpu + most_device_bytes(k, n_entries, m, n_threads),
+        }
     }
 
     /// Builds the merge tree of a model's clusters.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::delta::{ClusterDelta, Delta, SumScratch, Touched, gallop};
+use super::delta::{ClusterDelta, Delta, SumScratch, Touched};
 use crate::by_key::ByKey;
 use crate::centroids::{Centroid, Centroids, Moved, Movement};
 use crate::error::Result;
@@ -119,9 +119,25 @@ impl Sums {
         Ok(lengths)
     }
 
-    /// The dot product of the sums of two clusters, in the same units.
-    pub(crate) fn dot(&self, a: usize, b: usize) -> f64 {
-        self.list[a].dot(&self.list[b]) / (ONE * ONE)
+    /// The number of terms of a sum.
+    pub(crate) fn n_entries(&self, cluster: usize) -> usize {
+        self.list[cluster].terms.len()
+    }
+
+    /// The dot products of the sum of a cluster with those of others, in the same units, added up
+    /// in ascending order of term. They take time by the terms of the others. `dense` has a number
+    /// for every term, and is all 0 before and after.
+    pub(crate) fn dots(&self, cluster: usize, others: &[u32], dense: &mut [f64]) -> Vec<f64> {
+        let own = &self.list[cluster];
+        own.terms.iter().zip(&own.values).for_each(|(&term, &value)| dense[term as usize] = value as f64);
+        // A term that only one of them has adds 0.
+        let dot = |other: &Sum| {
+            let entries = other.terms.iter().zip(&other.values);
+            entries.fold(0.0, |dot, (&term, &value)| dot + value as f64 * dense[term as usize])
+        };
+        let dots = others.iter().map(|&other| dot(&self.list[other as usize]) / (ONE * ONE)).collect();
+        own.terms.iter().for_each(|&term| dense[term as usize] = 0.0);
+        dots
     }
 
     /// The `n` entries of a sum with the greatest magnitude, in the same units and in ascending
@@ -312,19 +328,6 @@ impl Sum {
         self.plus(&other.terms, &other.values, scratch)
     }
 
-    /// The dot product of two sums, added up in ascending order of term.
-    fn dot(&self, other: &Sum) -> f64 {
-        let (short, long) = if self.terms.len() <= other.terms.len() { (self, other) } else { (other, self) };
-        let (mut from, mut dot) = (0, 0.0);
-        for (&term, &value) in short.terms.iter().zip(&short.values) {
-            from += gallop(&long.terms[from..], term);
-            if long.terms.get(from) == Some(&term) {
-                dot += value as f64 * long.values[from] as f64;
-            }
-        }
-        dot
-    }
-
     fn heaviest(&self, n: usize) -> Vec<(u32, f64)> {
         let mut entries: Vec<(u32, i64)> =
             self.terms.iter().copied().zip(self.values.iter().copied()).collect();
@@ -402,5 +405,25 @@ mod tests {
             let join = (0..docs.len()).filter(|&doc| stay[doc]).map(|doc| change(doc, true)).collect();
             prop_assert_eq!(after(vec![all, leave]), after(vec![join]));
         }
+    }
+
+    #[test]
+    fn dot_products_are_those_of_the_terms_in_common() {
+        let sum = |entries: &[(u32, i64)]| {
+            let (terms, values): (Vec<u32>, Vec<i64>) = entries.iter().copied().unzip();
+            Sum { terms: terms.into(), values: values.into() }
+        };
+        let one = ONE as i64;
+        let list = vec![
+            sum(&[(0, 2 * one), (3, one), (4, -one)]),
+            sum(&[(3, one / 2), (4, 5 * one)]),
+            sum(&[(1, one)]),
+            Sum::default(),
+        ];
+        let sums = Sums { list, ..Sums::new(4) };
+        let mut dense = vec![0.0; 5];
+        assert_eq!(sums.dots(0, &[1, 2, 3], &mut dense), [-4.5, 0.0, 0.0]);
+        assert_eq!(sums.dots(1, &[0], &mut dense), [-4.5]);
+        assert_eq!(dense, [0.0; 5]);
     }
 }

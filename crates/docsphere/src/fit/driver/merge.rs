@@ -52,12 +52,12 @@ pub(super) const ALL_PAIRS: usize = 3072;
 const TOP: u32 = u32::MAX;
 
 /// Upper bound on the memory of the merges of n clusters: pairs in both directions, or partners and
-/// their posting lists, which threads group by term.
+/// their posting lists, which threads group by term; and a sum by term in each thread.
 pub(in crate::fit) fn most_bytes(n: u64, n_terms: u64, n_threads: u64) -> u64 {
     if n <= ALL_PAIRS as u64 {
         16 * n * n
     } else {
-        8192 * n + 8 * n_terms + (28 * n + 4 * n_terms) * n_threads
+        8192 * n + 8 * n_terms + (28 * n + 12 * n_terms) * n_threads
     }
 }
 

@@ -234,8 +234,8 @@ mod tests {
             shards.start(None).unwrap();
             let most = Arc::new(AtomicUsize::new(0));
             let plain = assign::assigner(Strategy::Baseline, &settings.assigner);
-            let strategy = std::mem::replace(&mut shards.common.assigner, plain);
-            shards.common.assigner = Box::new(Noting { strategy, most: Arc::clone(&most) });
+            let noted = std::mem::replace(&mut shards.common.assigner, plain);
+            shards.common.assigner = Box::new(Noting { strategy: noted, most: Arc::clone(&most) });
             let step = Step::new(0, &centroids, None, None);
             shards.pass(&step).unwrap();
             let labels = shards.labels().unwrap();
