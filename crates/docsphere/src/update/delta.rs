@@ -355,7 +355,8 @@ impl ClusterDelta {
         })
     }
 
-    /// From terms, ascending, and values of which some may be 0.
+    /// From terms, ascending, and values of which some may be 0: as devices find them.
+    #[cfg(feature = "cuda")]
     pub(crate) fn from_entries(cluster: u32, terms: &[u32], values: &[i64]) -> Self {
         if !values.contains(&0) {
             return ClusterDelta { cluster, terms: terms.into(), values: values.into() };
