@@ -279,8 +279,8 @@ struct Found {
     gain: u64,
 }
 
-/// Members of the pool without the documents that they no longer improve. On all threads, if that is
-/// worth it.
+/// Members of the pool without the documents that they no longer improve. On all threads, if that
+/// is worth it.
 fn judged(weights: &SeedWeights<'_>, lists: Vec<Option<Vec<Improved>>>) -> Vec<Option<Found>> {
     let judged = |list: Option<Vec<Improved>>| {
         let mut improved = list?;
@@ -595,6 +595,10 @@ mod tests {
                     let again: Vec<u32> = (first.max(4) - 4..first).collect();
                     let joined = found.join(&rows, first, &seeds, &again);
                     assert_eq!(joined, plain.join(&rows, first, &seeds, &again), "step {step}");
+                    let lengths = |search: &Search<'_>| {
+                        (0..6).map(|number| search.pooled.len_of(first + number)).collect::<Vec<usize>>()
+                    };
+                    assert_eq!(lengths(&found), lengths(&plain), "step {step}");
                     let member = first + step;
                     let total: u64 = plain.totals().iter().sum();
                     for search in [&mut plain, &mut found] {
