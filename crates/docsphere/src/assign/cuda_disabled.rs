@@ -30,6 +30,9 @@ pub(crate) fn open(device: Device) -> Result<Option<OpenDevice>> {
 
 pub(crate) fn forget() {}
 
+/// The nearest other clusters of a cluster, and their similarities.
+type Nearest = Vec<(u32, f64)>;
+
 /// The similarities between centroids, on a device.
 pub(crate) enum DevicePairs {}
 
@@ -44,7 +47,7 @@ impl DevicePairs {
         match *self {}
     }
 
-    pub(crate) fn nearest(&mut self, _: &[u32], _: usize) -> Result<Option<Vec<Vec<(u32, f64)>>>> {
+    pub(crate) fn nearest(&mut self, _: &[u32], _: usize) -> Result<Option<Vec<Nearest>>> {
         match *self {}
     }
 }

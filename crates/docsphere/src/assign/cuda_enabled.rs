@@ -105,6 +105,9 @@ impl OpenDevice {
     }
 }
 
+/// The nearest other clusters of a cluster, and their similarities.
+type Nearest = Vec<(u32, f64)>;
+
 /// The similarities between centroids, on a device.
 pub(crate) struct DevicePairs(docsphere_cuda::Pairs);
 
@@ -122,7 +125,7 @@ impl DevicePairs {
     }
 
     /// The nearest other clusters of each of these; `None` if so many cannot be selected.
-    pub(crate) fn nearest(&mut self, clusters: &[u32], m: usize) -> Result<Option<Vec<Vec<(u32, f64)>>>> {
+    pub(crate) fn nearest(&mut self, clusters: &[u32], m: usize) -> Result<Option<Vec<Nearest>>> {
         if m > self.0.most_nearest() {
             return Ok(None);
         }

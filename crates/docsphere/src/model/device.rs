@@ -3,7 +3,7 @@
 //! The results are those of the CPU, bit for bit. If the device fails, the CPU does it all again,
 //! and the model remembers why.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::assign::{OpenDevice, forget_device};
 use crate::error::{Error, Result};
@@ -13,33 +13,30 @@ use crate::error::{Error, Result};
 pub(crate) struct LentDevice(Mutex<Lent>);
 
 #[derive(Debug, Default)]
-enum Lent {
-    #[default]
-    Nothing,
-    Open(OpenDevice),
+struct Lent {
+    device: Option<OpenDevice>,
     /// Why it was left.
-    Left(Error),
+    left: Option<Error>,
 }
 
 impl LentDevice {
     pub(crate) fn new(device: Option<OpenDevice>) -> Self {
-        LentDevice(Mutex::new(device.map_or(Lent::Nothing, Lent::Open)))
+        LentDevice(Mutex::new(Lent { device, left: None }))
     }
 
-    fn open(&self) -> Option<OpenDevice> {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Lent::Open(device) => Some(device.clone()),
-            _ => None,
-        }
+    fn lent(&self) -> MutexGuard<'_, Lent> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does some work on the device; `None` if there is none, or not any longer.
     pub(crate) fn try_on<T>(&self, work: impl FnOnce(&OpenDevice) -> Result<T>) -> Option<T> {
-        match work(&self.open()?) {
+        // Not locked while it works.
+        let device = self.lent().device.clone();
+        match work(&device?) {
             Ok(done) => Some(done),
             Err(error) => {
                 forget_device();
-                *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Lent::Left(error);
+                *self.lent() = Lent { device: None, left: Some(error) };
                 None
             }
         }
@@ -47,16 +44,13 @@ impl LentDevice {
 
     /// Why the device was left.
     pub(crate) fn left(&self) -> Option<String> {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Lent::Left(error) => Some(error.to_string()),
-            _ => None,
-        }
+        self.lent().left.as_ref().map(Error::to_string)
     }
 }
 
 impl Clone for LentDevice {
     fn clone(&self) -> Self {
-        LentDevice::new(self.open())
+        LentDevice::new(self.lent().device.clone())
     }
 }
 
