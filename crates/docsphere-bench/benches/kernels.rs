@@ -11,6 +11,8 @@
 //! scratch memory is there. What is not measured: threads, files, and input that does not fit into
 //! the caches.
 
+#![allow(clippy::ptr_arg, reason = "divan passes a reference to what is in its list of arguments")]
+
 use std::hint::black_box;
 use std::{env, process};
 
