@@ -11,6 +11,8 @@
 //! scratch memory is there. What is not measured: threads, files, and input that does not fit into
 //! the caches.
 
+#![allow(clippy::ptr_arg, reason = "divan passes a reference to what is in its list of arguments")]
+
 use std::hint::black_box;
 use std::{env, process};
 
@@ -95,15 +97,21 @@ fn fit(strategy: Strategy, init: Init) -> Kernel {
 /// A kernel of a set of vector instructions: `None` if the machine does not have it.
 type AtLevel = fn(Simd) -> Option<Kernel>;
 
+/// Makes a kernel with its input.
+type Make = Box<dyn Fn() -> Kernel>;
+
+/// The same, with nothing to remember.
+type PlainMake = fn() -> Kernel;
+
 /// All kernels by name, not yet with their input.
-fn all() -> Vec<(String, Box<dyn Fn() -> Kernel>)> {
-    let mut all: Vec<(String, Box<dyn Fn() -> Kernel>)> = Vec::new();
+fn all() -> Vec<(String, Make)> {
+    let mut all: Vec<(String, Make)> = Vec::new();
     for (name, of) in [("accumulate", kernels::accumulate as AtLevel), ("weigh", kernels::weigh)] {
         for &simd in Simd::ALL.iter().filter(|&&simd| simd != Simd::Auto && simd.is_available()) {
             all.push((format!("{name}/{simd}"), Box::new(move || of(simd).expect("it is available"))));
         }
     }
-    let others: [(&str, fn() -> Kernel); 10] = [
+    let others: [(&str, PlainMake); 10] = [
         ("similarities/few", || similarities(8)),
         ("similarities/many", || similarities(400)),
         ("postings", || {
@@ -118,7 +126,7 @@ fn all() -> Vec<(String, Box<dyn Fn() -> Kernel>)> {
         ("fit/plus-plus", || fit(Strategy::Drift, Init::PlusPlus { candidates: None })),
         ("fit/merge", || fit(Strategy::Drift, Init::default())),
     ];
-    all.extend(others.map(|(name, make)| (name.to_owned(), Box::new(make) as Box<dyn Fn() -> Kernel>)));
+    all.extend(others.map(|(name, make)| (name.to_owned(), Box::new(make) as Make)));
     all
 }
 

@@ -1,5 +1,6 @@
 //! Every command that writes, with a fault at every operation on its files: the device fails, the
-//! disk is full, the process ends before an operation or in the middle of it.
+//! disk is full or read-only, the process ends before an operation or in the middle of it, or gets a
+//! signal.
 //!
 //! `faults/faults.c` runs the command and makes the fault, from outside: nothing of this is in the
 //! binary. By default each operation fails in one way, in turn; `DOCSPHERE_FAULTS=all` tries all
@@ -24,13 +25,22 @@ struct Case {
     setup: &'static [&'static str],
     words: &'static str,
     /// Files that may be missing, or old while others are new, if the command does not end well.
-    /// The documentation names them.
+    /// The documentation names them. Of a folder (`pages/`) each file is whole by itself.
     apart: &'static [&'static str],
 }
 
-const RESULT: &str = "cluster pets.txt -k 2 -o out --index -q";
+impl Case {
+    /// The folder of its result.
+    fn target(&self) -> &'static str {
+        let mut words = self.words.split_whitespace().skip_while(|&word| word != "-o").skip(1);
+        words.next().unwrap_or("out")
+    }
+}
 
-const CASES: [Case; 15] = [
+const RESULT: &str = "cluster pets.txt -k 2 -o out --index -q";
+const OTHER: &str = "cluster pets.txt -k 3 -o other -q";
+
+const CASES: [Case; 21] = [
     Case { setup: &[], words: RESULT, apart: &[] },
     Case { setup: &[RESULT], words: "cluster new.txt -k 2 -o out --force -q --seed 3", apart: &[] },
     Case {
@@ -39,7 +49,7 @@ const CASES: [Case; 15] = [
         apart: &["state"],
     },
     Case { setup: &[], words: "sweep pets.txt -k 2,3 -o sweep -q --stability off", apart: &[] },
-    Case { setup: &[], words: "vectorize pets.txt -o rows -q", apart: &[] },
+    Case { setup: &[], words: "vectorize pets.txt -o rows --rows -q", apart: &[] },
     Case {
         setup: &[RESULT, "merge out --groups 1"],
         words: "merge out --groups 2",
@@ -58,9 +68,40 @@ const CASES: [Case; 15] = [
         words: "export out --table table.csv",
         apart: &[],
     },
+    Case { setup: &[RESULT], words: "export out --table table.xlsx", apart: &[] },
+    Case { setup: &[RESULT], words: "export out --html report.html", apart: &[] },
+    Case { setup: &[RESULT, "export out --svg map.svg"], words: "export out --svg map.svg", apart: &[] },
+    Case { setup: &[RESULT, OTHER], words: "compare out other -o flow.html", apart: &[] },
+    Case { setup: &[], words: "man pages", apart: &["pages/"] },
+    Case { setup: &[], words: "demo -o demo -k 2", apart: &["demo.jsonl"] },
+];
+
+/// Commands that write nothing but what they print.
+const READERS: [&str; 5] = [
+    "inspect out --cluster 0",
+    "verify out pets.txt",
+    "compare out other",
+    "assign out new.txt",
+    "completions bash",
 ];
 
 const HOWS: [&str; 4] = ["fail", "half", "full", "stop"];
+
+/// What a message names at least a part of.
+const TARGETS: [&str; 12] = [
+    "out",
+    "sweep",
+    "rows",
+    "state",
+    "assigned.csv",
+    "export",
+    "table.",
+    "report.html",
+    "map.svg",
+    "flow.html",
+    "pages",
+    "demo",
+];
 
 /// The program that makes the faults. `None`, told aloud, where one process may not watch another.
 static FAULTS: LazyLock<Option<(TempDir, PathBuf)>> = LazyLock::new(|| {
@@ -166,14 +207,25 @@ impl<'a> Trial<'a> {
         (done, place, log.lines().map(str::to_owned).collect())
     }
 
-    /// Whether the files that people see are all as they were, or all as they should become.
+    /// Whether the files that people see are all as they were ("old"), or all as they should become
+    /// ("new"), or "both" if these are alike.
     /// A folder beside its place may hold a whole new result that could not be put there.
     fn state(&self, place: &Place, stderr: &str) -> Result<&'static str, String> {
         // A result is not thrown away for its search index, which can be made later.
         let without_index = stderr.contains("warning: there is no search index: ");
-        let is_apart =
-            |path: &str| self.case.apart.contains(&path) || (without_index && path == "out/documents.sqlite");
+        let is_apart = |path: &str| {
+            let is_of = |apart: &&str| path == *apart || (apart.ends_with('/') && path.starts_with(*apart));
+            self.case.apart.iter().any(is_of) || (without_index && path.ends_with("/documents.sqlite"))
+        };
         let mut found = files(&place.path("."), false);
+        for (path, content) in found.iter().filter(|(path, _)| is_apart(path) && path.contains('/')) {
+            let is_like = |all: &BTreeMap<String, Vec<u8>>| {
+                all.get(path).is_some_and(|expected| is_like(path, content, expected))
+            };
+            if !is_like(&self.before) && !is_like(&self.after) {
+                return Err(format!("{path} is neither the old one nor the new one"));
+            }
+        }
         found.retain(|path, _| !is_apart(path));
         if stderr.contains("; it is in ") {
             // What could not be put in place, because the last step failed.
@@ -220,7 +272,7 @@ impl<'a> Trial<'a> {
         let (old, new) = (is_as(&self.before), is_as(&self.after));
         match (&old, &new) {
             // All that differs are times.
-            (Ok(()), Ok(())) => Ok("new"),
+            (Ok(()), Ok(())) => Ok("both"),
             (Ok(()), _) => Ok("old"),
             (_, Ok(())) => Ok("new"),
             (Err(old), Err(new)) => Err(format!("not the old one: {old}; not the new one: {new}")),
@@ -233,14 +285,13 @@ impl<'a> Trial<'a> {
         let state = self.state(&place, &done.stderr).unwrap_or_else(|problem| panic!("{problem}\n{at}"));
         match (done.code, how) {
             // Some operations can be done without: folders that cannot be synced, traces.
-            (Some(0), "fail" | "full") => assert_eq!(state, "new", "{at}"),
-            (Some(1), "fail" | "full") => {
+            (Some(0), "fail" | "full") => assert!(["new", "both"].contains(&state), "{at}"),
+            (Some(1), "fail" | "full" | "keep") => {
                 assert!(
                     done.stderr.contains("docsphere: error: ") && done.stderr.lines().count() < 4,
                     "{at}"
                 );
-                let targets = ["out", "sweep", "rows", "state", "assigned.csv", "export", "table.csv"];
-                assert!(targets.iter().any(|name| done.stderr.contains(name)), "no file is named: {at}");
+                assert!(TARGETS.iter().any(|name| done.stderr.contains(name)), "no file is named: {at}");
                 let left = left_behind(&place);
                 assert!(left.is_empty(), "{left:?} are left: {at}");
             }
@@ -252,11 +303,18 @@ impl<'a> Trial<'a> {
             let again = place.run(self.case.words);
             assert_eq!(again.code, Some(0), "again: {}\n{at}", again.stderr);
             let after = self.state(&place, "");
-            assert!(after.as_ref().is_ok_and(|state| *state == "new"), "again: {after:?}: {at}");
+            assert!(after.as_ref().is_ok_and(|state| *state != "old"), "again: {after:?}: {at}");
             let left = left_behind(&place);
             assert!(left.is_empty(), "{left:?} are left by two runs: {at}");
         }
     }
+}
+
+/// Whether a fault at operation `n` is one that others are not: a second write to the same file and
+/// the last but one differ in nothing.
+fn is_telling(log: &[String], n: usize) -> bool {
+    let others = |lines: &[String]| lines.iter().filter(|other| **other == log[n - 1]).count();
+    others(&log[..n - 1]) <= 1 || others(&log[n..]) == 0
 }
 
 /// What has names that people do not see.
@@ -274,20 +332,54 @@ fn try_all(cases: &[Case]) {
     for case in cases {
         let trial = Trial::new(case);
         let (done, place, log) = trial.run("list", 0);
-        assert_eq!((done.code, trial.state(&place, "")), (Some(0), Ok("new")), "{}", case.words);
+        let state = trial.state(&place, "");
+        assert!(done.code == Some(0) && state.is_ok_and(|state| state != "old"), "{}", case.words);
         assert!(log.len() > 3, "{}: {log:?}", case.words);
-        for (n, line) in (1..).zip(&log) {
-            // A second write to the same file and the last but one differ in nothing.
-            let others = |lines: &[String]| lines.iter().filter(|other| *other == line).count();
-            if !all && others(&log[..n - 1]) > 1 && others(&log[n..]) > 0 {
-                continue;
-            }
+        trial.check("keep", 1);
+        for n in (1..=log.len()).filter(|&n| all || is_telling(&log, n)) {
             turn += 1;
             for (number, how) in HOWS.iter().enumerate() {
                 if all || number == turn % HOWS.len() {
                     trial.check(how, n);
                 }
             }
+        }
+    }
+}
+
+/// A signal at every named point, in turn one of two: nothing half-written is left, and what is
+/// there is whole.
+fn signal_at_all_points(cases: &[Case]) {
+    for case in cases {
+        let trial = Trial::new(case);
+        let points = {
+            let place = Place::new();
+            copy(&trial.template.path("."), &place.path("."));
+            place.fail_points(case.words)
+        };
+        for (point, signal) in points.iter().zip(["INT", "TERM"].into_iter().cycle()) {
+            let place = Place::new();
+            copy(&trial.template.path("."), &place.path("."));
+            let mut command = place.command(case.words.split_whitespace());
+            command.env("DOCSPHERE_FAIL_AT", point).env("DOCSPHERE_FAIL_SIGNAL", signal);
+            let done: Done = command.output().unwrap().into();
+            let at = format!("{}: {signal} at {point}: {}", case.words, done.stderr);
+            assert!(matches!(done.code, Some(0 | 130)), "ended with {:?}: {at}", done.code);
+            let left = left_behind(&place);
+            assert!(left.is_empty(), "{left:?} are left: {at}");
+            if done.stderr.contains("press Ctrl-C again to stop at once") {
+                // Of fewer iterations, or of fewer numbers of clusters.
+                let result = ["", "/k-2"].map(|below| format!("{}{below}", case.target()));
+                let found =
+                    result.iter().find(|result| place.path(&format!("{result}/clusters.json")).exists());
+                let found = found.unwrap_or_else(|| panic!("there is no result: {at}"));
+                place.ok(&format!("inspect {found} --cluster 0"));
+                continue;
+            }
+            let state = trial.state(&place, "").unwrap_or_else(|problem| panic!("{problem}\n{at}"));
+            let is_told = done.stderr.contains("interrupted; nothing was written");
+            assert!(!(is_told && state == "new"), "{at}");
+            assert!(done.code != Some(0) || state != "old", "{at}");
         }
     }
 }
@@ -304,5 +396,38 @@ fn results_that_are_changed() {
 
 #[test]
 fn results_that_grow_and_files_beside_them() {
-    try_all(&CASES[10..]);
+    try_all(&CASES[10..15]);
+}
+
+#[test]
+fn single_files() {
+    try_all(&CASES[15..]);
+}
+
+#[test]
+fn signals_while_folders_are_made_and_changed() {
+    signal_at_all_points(&CASES[..10]);
+}
+
+#[test]
+fn signals_while_results_grow_and_files_are_made() {
+    signal_at_all_points(&CASES[10..]);
+}
+
+#[test]
+fn what_only_reads_works_where_nothing_can_be_written() {
+    let Some((folder, program)) = FAULTS.as_ref() else { return };
+    let place = Place::with_pets();
+    place.write("new.txt", "cats eat fish\ndogs eat meat\n");
+    [RESULT, OTHER].into_iter().for_each(|words| drop(place.ok(words)));
+    let log = folder.path().join("log-readers");
+    for words in READERS {
+        let plain = place.command(words.split_whitespace());
+        let mut command = Command::new(program);
+        command.arg(place.path(".").canonicalize().unwrap()).args(["keep", "1"]).arg(&log);
+        command.arg(plain.get_program()).args(plain.get_args()).current_dir(place.path("."));
+        let done: Done = command.output().unwrap().into();
+        assert_eq!(done.code, Some(0), "{words}: {}", done.stderr);
+        assert_eq!(fs::read_to_string(&log).unwrap(), "", "{words} writes files");
+    }
 }

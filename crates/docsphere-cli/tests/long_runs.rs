@@ -314,6 +314,75 @@ fn of_two_runs_at_once_one_wins_and_the_other_says_so() {
     assert!(left_behind(&place).is_empty());
 }
 
+/// Names and contents of the files of a folder.
+fn contents(place: &Place, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let read = |name: String| {
+        let content = fs::read(place.path(&format!("{folder}/{name}"))).unwrap();
+        (name, content)
+    };
+    place.names(folder).into_iter().map(read).collect()
+}
+
+#[test]
+fn while_a_result_is_changed_no_other_process_changes_it_or_a_file_in_it() {
+    let place = Place::with_pets();
+    place.write("ids.txt", "2\n");
+    place.ok("cluster pets.txt -k 2 -o out -q");
+    let before = contents(&place, "out");
+    let words = ["add", "out", "-", "--format", "jsonl", "--id-field", "id", "-q"];
+    let mut child = place.command(words).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"{\"id\": \"new\", \"text\": \"cats eat fish\"}\n").unwrap();
+    let start = Instant::now();
+    while left_behind(&place).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(600), "it never began");
+        sleep(Duration::from_millis(2));
+    }
+    for words in [
+        "add out pets.txt",
+        "remove out --ids ids.txt",
+        "edit out rename 0 animals",
+        "merge out --groups 1",
+        "report out",
+        "index out pets.txt",
+    ] {
+        let done = place.run(words);
+        let message = "out: another process is changing this result; wait until it has ended\n";
+        assert!(done.code == Some(1) && done.stderr.ends_with(message), "{words}: {}", done.stderr);
+        assert!(contents(&place, "out") == before, "{words}");
+    }
+    // What only reads does not wait.
+    place.ok("inspect out");
+    place.ok("verify out pets.txt");
+    drop(stdin);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(place.assignments("out").len(), 5);
+    place.ok("merge out --groups 1");
+    assert!(left_behind(&place).is_empty(), "{:?}", left_behind(&place));
+}
+
+#[test]
+fn a_file_made_of_a_result_is_not_put_into_the_one_that_has_replaced_it() {
+    let place = Place::with_pets();
+    place.ok("cluster pets.txt -k 2 -o out -q");
+    // The index waits for its documents; meanwhile another result takes the place of this one.
+    let words = ["index", "out", "-", "--format", "lines"];
+    let mut child = place.command(words).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let start = Instant::now();
+    while !place.names("out").iter().any(|name| name.starts_with('.')) {
+        assert!(start.elapsed() < Duration::from_secs(600), "it never began");
+        sleep(Duration::from_millis(2));
+    }
+    place.ok("cluster pets.txt -k 3 -o out -q --force");
+    stdin.write_all(crate::command::PETS.as_bytes()).unwrap();
+    drop(stdin);
+    let done = Done::from(child.wait_with_output().unwrap());
+    assert_eq!(done.code, Some(1), "{}", done.stdout);
+    assert!(done.stderr.contains("out/documents.sqlite: cannot write"), "{}", done.stderr);
+    assert!(!place.names("out").contains(&"documents.sqlite".to_owned()));
+}
+
 #[test]
 fn a_checkpoint_continues_only_the_same_run() {
     let place = place_with_corpus(2_000);

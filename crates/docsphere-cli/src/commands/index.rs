@@ -14,6 +14,7 @@ use crate::console::People;
 use crate::memory;
 use crate::numbers::counted;
 use crate::output::reads::Reads;
+use crate::output::result_lock::ResultLock;
 use crate::output::whole_file::make_whole;
 use crate::progress::Progress;
 use crate::serve::index::{self, Columns, KnownTexts, Line, Texts};
@@ -62,6 +63,7 @@ impl Args {
         let mut reads = Reads::of_input(&self.input);
         reads.add_result(&self.result, &[names::DOCUMENTS]);
         reads.check_file(&path)?;
+        let lock = ResultLock::take(&self.result)?;
         let lines = read_assignments(&self.result, &memory::of_readers())?;
         let clusters = ClustersFile::read(&self.result, &memory::of_readers())?;
         let mut known = KnownTexts::new();
@@ -96,7 +98,9 @@ impl Args {
             Line { id: &line.id, cluster: line.cluster, similarity: line.similarity }
         };
         let written = make_whole(&path, |staging| {
-            index::write(staging, (Texts::Corpus(&corpus), columns), &mut progress, lines.len(), &known, line)
+            let texts = (Texts::Corpus(&corpus), columns);
+            index::write(staging, texts, &mut progress, lines.len(), &known, line)?;
+            lock.check(&self.result)
         });
         progress.finish();
         written?;

@@ -11,6 +11,7 @@ use crate::editing;
 use crate::memory;
 use crate::numbers::{counted, grouped};
 use crate::output::reads::Reads;
+use crate::output::result_lock::ResultLock;
 use crate::output::table;
 use crate::output::whole_file::{FileToWrite, write_together};
 
@@ -49,7 +50,9 @@ impl Args {
             reads.check_file(path)?;
         }
         let limit = &memory::of_readers();
+        let lock = ResultLock::take(&self.result)?;
         if !Edits::read(&self.result, limit)?.is_empty() {
+            drop(lock);
             editing::recut(&self.result, self.groups)?;
             return self.show(&GroupsFile::read(&self.result, limit)?);
         }
@@ -73,7 +76,13 @@ impl Args {
         );
         write_together(
             &FileToWrite { path: &groups_path, write: &|out| Ok(file.write_to(out)?) },
-            &FileToWrite { path: &table_path, write: &|out| Ok(file.write_table(&assignments, out)?) },
+            &FileToWrite {
+                path: &table_path,
+                write: &|out| {
+                    file.write_table(&assignments, out)?;
+                    lock.check(&self.result)
+                },
+            },
         )?;
         self.show(&file)
     }

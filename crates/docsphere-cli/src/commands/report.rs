@@ -9,6 +9,7 @@ use crate::args::PageArgs;
 use crate::console::{People, tell};
 use crate::memory;
 use crate::output::reads::Reads;
+use crate::output::result_lock::ResultLock;
 use crate::output::whole_file::write_whole;
 
 /// Write the report of a result again, as a single file, report.html
@@ -29,12 +30,16 @@ impl Args {
         let mut reads = Reads::default();
         reads.add_result(&self.result, &[names::REPORT]);
         reads.check_file(&path)?;
+        let lock = ResultLock::take(&self.result)?;
         let rendered =
             StoredPage::read(&self.result, &memory::of_readers())?.page().render(self.limits.limits(), false);
         if let Some(remark) = self.limits.remark(&rendered) {
             tell(&remark);
         }
-        write_whole(&path, |out| Ok(out.write_all(rendered.html.as_bytes())?))?;
+        write_whole(&path, |out| {
+            out.write_all(rendered.html.as_bytes())?;
+            lock.check(&self.result)
+        })?;
         Ok(People::new().line(format_args!("written to {}", path.display()))?)
     }
 }

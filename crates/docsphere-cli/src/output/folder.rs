@@ -139,16 +139,19 @@ impl ResultFolder {
         let cannot = || format!("{}: cannot put the result there", self.target.display());
         docsphere_result::sync_folder(&self.staging).with_context(cannot)?;
         fail_point("result synced");
-        match interrupt::uninterrupted(&[&self.staging], || self.put_in_place()) {
-            Ok(old) => {
-                fail_point("result in place");
-                sync_folder(parent_of(&self.target));
-                if let Some(old) = old {
-                    self.clear_away(&old);
-                }
-                fail_point("old result cleared away");
-                Ok(())
+        // Together with clearing away: a signal in between would leave the old result behind.
+        let put = || -> Result<()> {
+            let old = self.put_in_place()?;
+            fail_point("result in place");
+            sync_folder(parent_of(&self.target));
+            if let Some(old) = old {
+                self.clear_away(&old);
             }
+            fail_point("old result cleared away");
+            Ok(())
+        };
+        match interrupt::uninterrupted(&[&self.staging], put) {
+            Ok(()) => Ok(()),
             Err(error) => {
                 // Do not discard hours of work.
                 let kept = free_name(&self.target, "new");

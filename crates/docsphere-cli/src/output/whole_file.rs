@@ -46,7 +46,8 @@ pub(crate) struct FileToWrite<'a> {
 
 /// Writes two files of which `derived` is derived from `main`. Whenever the process is killed, an
 /// existing `derived` belongs to the `main` beside it: the old one is removed before the new `main`
-/// takes its place. If it is missing, both can be written again from the rest of the result.
+/// takes its place. If it is missing, both can be written again from the rest of the result. The
+/// caller keeps other processes away from both.
 pub(crate) fn write_together(main: &FileToWrite<'_>, derived: &FileToWrite<'_>) -> Result<()> {
     let stage = |file: &FileToWrite<'_>| {
         let attempt = || {
@@ -57,9 +58,6 @@ pub(crate) fn write_together(main: &FileToWrite<'_>, derived: &FileToWrite<'_>) 
         attempt().with_context(|| cannot_write(file.path))
     };
     let (main, derived) = (stage(main)?, stage(derived)?);
-    // Two processes wait for each other. Not every file system can lock folders.
-    let folder = File::open(parent_of(&main.target)).ok();
-    let _ = folder.as_ref().map(File::lock);
     let put = || steps(&main, &derived).iter().try_for_each(|step| step());
     interrupt::uninterrupted(&[&main.staging, &derived.staging], put).with_context(|| {
         format!("{}: cannot write, nor {}; try again", main.target.display(), derived.target.display())

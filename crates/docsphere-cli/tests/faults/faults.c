@@ -8,6 +8,8 @@
  *
  *     list   nothing fails
  *     fail   operation N fails: the device has an error
+ *     keep   from operation N on nothing can be created, renamed or linked: the file system is
+ *            read-only
  *     full   from operation N on, what takes room on the disk fails: there is none
  *     half   operation N ends the process; if it writes, after half of it is written
  *     stop   operation N ends the process before it begins
@@ -236,10 +238,11 @@ int main(int n_words, char **words) {
                 int is_full = strcmp(how, "full") == 0 && n >= wanted;
                 if (n <= wanted || strcmp(how, "list") == 0)
                     fprintf(log, "%s %s\n", operation->kind, path);
-                if ((is_it && strcmp(how, "fail") == 0) || (is_full && operation->takes_room)) {
-                    skip(thread, &at, is_full ? ENOSPC : EIO);
+                int is_kept = strcmp(how, "keep") == 0 && n >= wanted && operation->place != BY_FILE;
+                if ((is_it && strcmp(how, "fail") == 0) || (is_full && operation->takes_room) || is_kept) {
+                    skip(thread, &at, is_full ? ENOSPC : is_kept ? EROFS : EIO);
                     ptrace(PTRACE_SETREGSET, thread, NT_PRSTATUS, &vector);
-                } else if (is_it && strcmp(how, "full") != 0) {
+                } else if (is_it && strcmp(how, "full") != 0 && !is_kept) {
                     if (strcmp(how, "half") == 0 && operation->length >= 0) {
                         *argument_of(&at, operation->length) /= 2;
                         ptrace(PTRACE_SETREGSET, thread, NT_PRSTATUS, &vector);
