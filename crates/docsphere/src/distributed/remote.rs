@@ -407,7 +407,12 @@ impl Shards for RemoteShards<'_> {
             let Answer::Worst { fitting, rows } = answer else { return Err(damaged()) };
             for ((similarity, doc, label), row) in fitting.into_iter().zip(rows.reader().rows()?) {
                 let fitting = Fitting { similarity, doc };
-                all.push(Candidate { fitting, label, terms: (*row.terms).into(), values: row.values });
+                all.push(Candidate {
+                    fitting,
+                    label,
+                    terms: (*row.terms).into(),
+                    values: (*row.values).into(),
+                });
             }
             Ok(())
         })?;
