@@ -51,7 +51,9 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
         let options = LoopOptions::new(options);
         run_all(&mut shards, facts, weights.scale(), params, options)
     })??;
-    Ok(Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given()))
+    let fit = Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given());
+    give_back_freed();
+    Ok(fit)
 }
 
 /// An update that touches 1/`MANY_SHARE` of the clusters leaves gaps in memory that are worth giving
