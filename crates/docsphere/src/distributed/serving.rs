@@ -131,7 +131,7 @@ impl<'a> Serving<'a> {
                 let fitting = |found: &Candidate| (found.fitting.similarity, found.fitting.doc, found.label);
                 let row = |found: &Candidate| Centroid {
                     terms: found.terms.as_ref().into(),
-                    values: (*found.values).into(),
+                    values: found.values.as_ref().into(),
                 };
                 let rows: Vec<Centroid> = found.iter().map(row).collect();
                 Ok(Answer::Worst {

@@ -54,8 +54,13 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
     })??;
     let mut fit = Fit::new(outcome, shards.into_kept(), facts, params, weights.is_given());
     fit.model = fit.model.with_device(LentDevice::new(settings.assigner.device));
+    give_back_freed();
     Ok(fit)
 }
+
+/// An update that touches 1/`MANY_SHARE` of the clusters leaves gaps in memory that are worth giving
+/// back, which takes some milliseconds.
+const MANY_SHARE: usize = 2;
 
 /// The rows that a device works on at a time.
 const DEVICE_SHARD_ROWS: usize = 1 << 22;
@@ -605,6 +610,10 @@ impl Driver<'_> {
         let mut given = given.to_vec();
         given.extend(refills.iter().map(|refill| refill.cluster));
         let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, deltas)?;
+        if touched.len() * MANY_SHARE >= run.centroids.n_clusters() {
+            // New sums lie between old ones, which are gaps now.
+            give_back_freed();
+        }
         Ok((movement, refills.len()))
     }
 
