@@ -420,8 +420,11 @@ fn open(path: &Path) -> Result<UnitRows<'static>> {
     let shape = Shape::read(&header, mapping.n_bytes())?;
     let arrays = Arrays::new(&mapping, &shape)?;
     let n_blocks = (shape.n_rows as usize).div_ceil(BLOCK_ROWS);
-    let blocks = (0..n_blocks).into_par_iter().with_max_len(1).map(|block| arrays.check(&shape, block));
-    let blocks = blocks.collect::<Result<Vec<_>>>()?;
+    let check = |block: usize| arrays.check(&shape, block);
+    let numbers = || (0..n_blocks).into_par_iter().with_max_len(1);
+    // Of several errors the first in the file, for any number of threads.
+    let blocks = numbers().map(check).collect::<Result<Vec<_>>>();
+    let blocks = blocks.map_err(|any| numbers().find_map_first(|block| check(block).err()).unwrap_or(any))?;
     let longest = blocks.iter().map(|block| block.1).max().unwrap_or(0);
     let non_negative = blocks.iter().all(|block| block.2);
     let ends_right = arrays.offsets[0] == 0 && arrays.offsets[shape.n_rows as usize] == shape.nnz;
