@@ -77,7 +77,7 @@ fn device_measures_stages_in_turn() {
     let done = ok("device --docs 300 --k 5,9 --device cpu --threads 2 --repeats 2 --out OUT");
     assert_eq!(done.files(), ["device.csv", "device.md"]);
     assert_eq!(done.column("device.csv", "k"), ["5", "5", "5", "5", "9", "9", "9", "9"]);
-    for stage in ["small clusters", "merges", "loop", "neighbours", "tree"] {
+    for stage in ["small_clusters", "merges", "loop", "neighbours", "tree"] {
         let seconds = done.column("device.csv", stage);
         assert!(seconds.iter().all(|seconds| seconds.parse::<f64>().unwrap() > 0.0), "{stage}: {seconds:?}");
     }

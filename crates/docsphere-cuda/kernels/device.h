@@ -16,14 +16,9 @@ typedef unsigned long long u64;
 #define WARP 32u
 // A kernel takes one struct of pointers and numbers; its twin in Rust is in `arguments.rs`.
 #define KERNEL(name, Arguments) extern "C" __global__ void name(const Arguments a)
-// The same for so many threads, of which so many blocks shall fit side by side: fewer registers.
-#define KERNEL_BESIDE(name, Arguments, threads, blocks)                                            \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name(const Arguments a)
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 #define UNROLL _Pragma("unroll")
-#define PRAGMA(text) _Pragma(#text)
-#define UNROLL_BY(n) PRAGMA(unroll n)
 #define thread_number threadIdx.x
 #define n_threads blockDim.x
 #define block_number blockIdx.x

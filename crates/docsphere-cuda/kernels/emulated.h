@@ -15,7 +15,6 @@
 #define WARP 2u
 #define DEVICE static inline
 #define UNROLL
-#define UNROLL_BY(n)
 // One block runs at a time on a thread of the machine.
 #define SHARED static thread_local
 
@@ -152,5 +151,3 @@ DEVICE u32 upper_half(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
     }                                                                                              \
     extern "C" size_t size_of_##name() { return sizeof(Arguments); }                               \
     static void name(const Arguments a)
-
-#define KERNEL_BESIDE(name, Arguments, threads, blocks) KERNEL(name, Arguments)

@@ -57,15 +57,6 @@
 #define CANDIDATES 256u
 #endif
 
-// Blocks of the wide scan side by side on a multiprocessor, and rows whose bytes a thread reads
-// together: examples/variants.rs compares others.
-#ifndef WIDE_BLOCKS
-#define WIDE_BLOCKS 3
-#endif
-#ifndef ROWS_TOGETHER
-#define ROWS_TOGETHER 1
-#endif
-
 #define UNIT 268435456.0
 
 DEVICE u32 error_of(u64 n) { return (u32)(1026.0 * sqrt((double)n)) + 2 * (u32)n + 3; }
@@ -198,7 +189,6 @@ template <u32 COLUMNS, u32 THREADS, bool RIVALS> DEVICE void scan(const ScanArgu
                     }
                     if (thread_number == 0) n_postings += length;
                 }
-                UNROLL_BY(ROWS_TOGETHER)
                 for (u32 number = 0; number < n_rows; number++) {
                     const u8 *bytes = postings.rows + rows[number] * postings.stride + first_rank;
                     const u32 *words = (const u32 *)bytes + thread_number;
@@ -293,7 +283,7 @@ template <u32 COLUMNS, u32 THREADS, bool RIVALS> DEVICE void scan(const ScanArgu
 // Few columns: a warp is enough, and many documents go side by side.
 KERNEL(scan_narrow, ScanArguments) { scan<NARROW, NARROW_THREADS, false>(a); }
 
-KERNEL_BESIDE(scan_wide, ScanArguments, MOST_THREADS, WIDE_BLOCKS) { scan<TILE, MOST_THREADS, false>(a); }
+KERNEL(scan_wide, ScanArguments) { scan<TILE, MOST_THREADS, false>(a); }
 
 KERNEL(scan_rivals, ScanArguments) { scan<TILE, MOST_THREADS, true>(a); }
 

@@ -44,19 +44,18 @@ pub fn source() -> String {
     source
 }
 
-/// The kernels for a compute capability, with numbers of theirs replaced (`NAME=number`).
+/// The kernels for a compute capability.
 ///
 /// # Errors
 /// [`Error::NoCompiler`] if they are not in the cache, and NVRTC is not on this machine;
 /// [`Error::Compiler`].
-pub fn kernel_image(capability: (u32, u32), cache: Option<&Path>, defines: &[String]) -> Result<Vec<u8>> {
+pub fn kernel_image(capability: (u32, u32), cache: Option<&Path>) -> Result<Vec<u8>> {
     let source = source();
-    let mut options = vec![
+    let options = [
         format!("--gpu-architecture=sm_{}{}", capability.0, capability.1),
         "--std=c++17".to_owned(),
         "--device-as-default-execution-space".to_owned(),
     ];
-    options.extend(defines.iter().map(|define| format!("--define-macro={define}")));
     let key = crc32fast::hash(format!("{options:?}{source}").as_bytes());
     let file =
         cache.map(|folder| folder.join(format!("kernels-sm{}{}-{key:08x}", capability.0, capability.1)));
@@ -161,7 +160,7 @@ mod tests {
     #[test]
     fn the_kernels_compile() {
         for &capability in ARCHITECTURES {
-            match kernel_image(capability, None, &[]) {
+            match kernel_image(capability, None) {
                 Ok(image) => assert!(image.starts_with(b"\x7fELF"), "{capability:?}"),
                 Err(Error::NoCompiler) if std::env::var_os("DOCSPHERE_NEEDS_NVRTC").is_none() => {
                     return eprintln!("NVRTC is not on this machine: the kernels are NOT compiled for GPUs");

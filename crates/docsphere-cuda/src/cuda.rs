@@ -96,7 +96,7 @@ impl Cuda {
         }
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let n_multiprocessors = context.attribute(attribute).map_err(failed("a query"))? as u32;
-        let image = kernel_image(capability, options.cache.as_deref(), &options.defines)?;
+        let image = kernel_image(capability, options.cache.as_deref())?;
         let module = context.load_module(Ptx::from_binary(image)).map_err(failed("loading the kernels"))?;
         let function = |name: &&str| module.load_function(name).map_err(failed("loading a kernel"));
         let functions = NAMES.iter().map(function).collect::<Result<Vec<CudaFunction>>>()?;

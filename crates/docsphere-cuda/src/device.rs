@@ -24,9 +24,6 @@ pub struct Options {
     pub ordinal: usize,
     /// The folder in which compiled kernels are kept; `None` to compile them each time.
     pub cache: Option<PathBuf>,
-    /// Numbers of the kernels that are replaced, as `NAME=number`: for measurements.
-    #[doc(hidden)]
-    pub defines: Vec<String>,
 }
 
 /// A device that is ready to work.

@@ -27,8 +27,8 @@ fn paths_in(text: &str) -> Vec<String> {
 fn every_path_that_architecture_and_contributing_name_exists() {
     let files = tree(&root().join("crates")).into_iter().chain(tree(&root().join("docs")));
     // Of explorer/, without what npm puts there.
-    let folders =
-        ["fuzz/src", "python", "explorer/src", "explorer/tests"].map(|folder| tree(&root().join(folder)));
+    let folders = ["benchmarks", "fuzz/src", "python", "explorer/src", "explorer/tests"]
+        .map(|folder| tree(&root().join(folder)));
     let entries = [root(), root().join("explorer")].map(|folder| fs::read_dir(folder).unwrap());
     let entries = entries.into_iter().flatten().map(|entry| entry.unwrap().path());
     let known: Vec<PathBuf> = files.chain(folders.into_iter().flatten()).chain(entries).collect();

@@ -70,7 +70,7 @@ pub(crate) fn open(device: Device) -> Result<Option<OpenDevice>> {
             if let Some(open) = &*shared {
                 return Ok(Some(OpenDevice(Arc::clone(open))));
             }
-            let options = Options { cache: KERNELS.get().cloned(), ..Options::default() };
+            let options = Options { ordinal: 0, cache: KERNELS.get().cloned() };
             let open = Arc::new(docsphere_cuda::Device::open(&options).map_err(failure)?);
             *shared = Some(Arc::clone(&open));
             Ok(Some(OpenDevice(open)))

@@ -58,9 +58,9 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
     Ok(fit)
 }
 
-/// An update that touches 1/`MANY_SHARE` of the clusters leaves gaps in memory that are worth giving
+/// The first updates of a run change nearly all sums, and leave gaps in memory that are worth giving
 /// back, which takes some milliseconds.
-const MANY_SHARE: usize = 2;
+const EARLY_UPDATES: usize = 2;
 
 /// The rows that a device works on at a time.
 const DEVICE_SHARD_ROWS: usize = 1 << 22;
@@ -610,7 +610,7 @@ impl Driver<'_> {
         let mut given = given.to_vec();
         given.extend(refills.iter().map(|refill| refill.cluster));
         let movement = run.sums.apply(&touched, &given, &mut run.centroids, batch, deltas)?;
-        if touched.len() * MANY_SHARE >= run.centroids.n_clusters() {
+        if run.history.iterations.len() <= EARLY_UPDATES {
             // New sums lie between old ones, which are gaps now.
             give_back_freed();
         }

@@ -26,6 +26,8 @@ mod open_rows;
 mod rare_terms;
 #[cfg(feature = "text")]
 mod repeated_ids;
+#[cfg(feature = "text")]
+mod returned_terms;
 mod rows;
 #[cfg(feature = "compression")]
 mod rows_file;

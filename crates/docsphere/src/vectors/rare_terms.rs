@@ -5,8 +5,8 @@
 //! whenever the terms of a shard (see `counting.rs`) take more than its part of these bytes, those
 //! that are in fewer than `min_df` documents so far are written to the scratch file, in ascending
 //! order of their hashes, and forgotten. A term that comes again is counted anew, under another
-//! provisional number. When all documents are counted, the lists of a shard are merged by hash, and
-//! the counts of a term are added up: terms that are in too few documents are dropped here, and all
+//! provisional number. When all documents are counted, the lists of a shard are merged by hash
+//! (`returned_terms.rs`), and the counts of a term are added up: terms that are in too few documents are dropped here, and all
 //! others go back into the shard.
 //!
 //! **Exact.** When a term leaves depends on threads, but the sums of its counts do not, and only
@@ -20,18 +20,11 @@
 //! On disk: 28 bytes and the text for each term that leaves, every time it does, and 4 bytes per
 //! provisional number.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
-use super::counting::{CountedTerm, Shard, TERMS};
-use super::losses::{ChoiceLetters, Unchosen};
 use super::spill::SpillFiles;
 use super::tfidf::TfidfOptions;
 use crate::error::Result;
-use crate::memory::MemoryLimit;
 
 /// Bytes of a list that are read at a time.
 const READ_BYTES: usize = 1 << 16;
@@ -41,8 +34,8 @@ const HEAD_BYTES: usize = 28;
 
 /// Decides which terms leave, and where to.
 pub(super) struct RareTerms<'a> {
-    files: &'a SpillFiles,
-    tfidf: TfidfOptions,
+    pub(super) files: &'a SpillFiles,
+    pub(super) tfidf: TfidfOptions,
     /// Documents that have been counted.
     n_docs: AtomicU64,
     /// What the terms of a shard may take.
@@ -65,17 +58,6 @@ pub(super) struct RareTerm<T> {
     /// Its provisional number.
     pub(super) number: u32,
     pub(super) term: T,
-}
-
-/// What became of the terms of all shards.
-#[derive(Default)]
-pub(super) struct Returned {
-    /// Whether any term has left.
-    pub(super) have_left: bool,
-    /// Pairs of provisional numbers: the second is the one under which the term goes on.
-    pub(super) aliases: Vec<(u32, u32)>,
-    /// Letters of the terms that were dropped.
-    pub(super) letters: ChoiceLetters,
 }
 
 impl<'a> RareTerms<'a> {
@@ -115,73 +97,10 @@ impl<'a> RareTerms<'a> {
         let start = self.files.append(&bytes)?;
         Ok(LeftTerms { start, end: start + bytes.len() as u64 })
     }
-
-    /// Merges what has left with what has stayed, shard by shard.
-    pub(super) fn bring_back(
-        &self,
-        shards: &mut [Shard],
-        n_docs: u64,
-        memory: &MemoryLimit,
-    ) -> Result<Returned> {
-        let why_not = self.tfidf.document_filter(n_docs)?;
-        let is_rare = |n_docs| why_not(n_docs) == Some(Unchosen::TooFew);
-        let returned: Vec<Returned> =
-            shards.par_iter_mut().map(|shard| self.merge(shard, &is_rare)).collect::<Result<_>>()?;
-        let mut all = Returned::default();
-        let n_aliases: usize = returned.iter().map(|returned| returned.aliases.len()).sum();
-        memory.check(TERMS, (2 * size_of::<(u32, u32)>() * n_aliases) as u64)?;
-        for Returned { have_left, aliases, letters } in returned {
-            all.have_left |= have_left;
-            all.aliases.extend(aliases);
-            all.letters += letters;
-        }
-        Ok(all)
-    }
-
-    /// Merges the lists of a shard.
-    fn merge(&self, shard: &mut Shard, is_rare: &impl Fn(u64) -> bool) -> Result<Returned> {
-        if shard.left().is_empty() {
-            return Ok(Returned::default());
-        }
-        let mut returned = Returned { have_left: true, ..Returned::default() };
-        // What has stayed is one more list.
-        shard.let_leave(self, f64::INFINITY)?;
-        let mut lists: Vec<Reader<'_>> =
-            shard.left().iter().map(|left| Reader::new(self.files, left)).collect();
-        let mut next: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
-        for (number, list) in lists.iter_mut().enumerate() {
-            next.extend(list.peek()?.map(|hash| Reverse((hash, number))));
-        }
-        let mut same: Vec<RareTerm<String>> = Vec::new();
-        while let Some(&Reverse((least, _))) = next.peek() {
-            while let Some(&Reverse((_, number))) = next.peek().filter(|head| head.0.0 == least) {
-                next.pop();
-                same.push(lists[number].take()?);
-                next.extend(lists[number].peek()?.map(|hash| Reverse((hash, number))));
-            }
-            // Different terms may have the same hash.
-            same.sort_unstable_by(|a, b| a.term.cmp(&b.term));
-            for group in same.chunk_by(|a, b| a.term == b.term) {
-                let first = &group[0];
-                let n_docs = group.iter().map(|one| u64::from(one.n_docs)).sum();
-                let n_occurrences = group.iter().map(|one| one.n_occurrences).sum();
-                let counted =
-                    CountedTerm { term: &first.term, provisional: first.number, n_docs, n_occurrences };
-                if is_rare(n_docs) {
-                    returned.letters.count(&counted, Some(Unchosen::TooFew));
-                } else {
-                    returned.aliases.extend(group[1..].iter().map(|one| (one.number, first.number)));
-                    shard.put_back(first.hash, &counted);
-                }
-            }
-            same.clear();
-        }
-        Ok(returned)
-    }
 }
 
 /// Reads terms that have left.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     files: &'a SpillFiles,
     /// What has not been read.
     rest: LeftTerms,
@@ -191,7 +110,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(files: &'a SpillFiles, left: &LeftTerms) -> Self {
+    pub(super) fn new(files: &'a SpillFiles, left: &LeftTerms) -> Self {
         Reader { files, rest: *left, buffer: Vec::new(), taken: 0 }
     }
 
@@ -211,13 +130,13 @@ impl<'a> Reader<'a> {
     }
 
     /// The hash of the next term.
-    fn peek(&mut self) -> Result<Option<u64>> {
+    pub(super) fn peek(&mut self) -> Result<Option<u64>> {
         let head = self.bytes(8)?.first_chunk::<8>();
         Ok(head.map(|hash| u64::from_le_bytes(*hash)))
     }
 
     /// The next term, which [`peek`](Self::peek) has seen.
-    fn take(&mut self) -> Result<RareTerm<String>> {
+    pub(super) fn take(&mut self) -> Result<RareTerm<String>> {
         let head: [u8; HEAD_BYTES] = self.bytes(HEAD_BYTES)?.try_into().expect("terms are written whole");
         let long = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
         let short = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));
