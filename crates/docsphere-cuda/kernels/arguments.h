@@ -222,21 +222,19 @@ struct PairsArguments {
 // divides the last one, and the third is greater than the second.
 #ifdef DOCSPHERE_EMULATED
 #define FIRST 4u
-#define NARROW 8u
-#define WIDE 16u
+#define NARROW 16u
 #define TILE 64u
 #define CHUNK 16u
 #else
 #define FIRST 64u
 #define NARROW 512u
-#define WIDE 1024u
 #define TILE 8192u
 #define CHUNK 1024u
 #endif
 
 // The classes of NARROW columns, and of the first tile.
-#define NARROW_CLASSES (NARROW / FIRST)
-#define TILE_CLASSES (NARROW_CLASSES + TILE / WIDE)
+#define NARROW_CLASSES 2u
+#define TILE_CLASSES 3u
 
 // Threads of the narrow scan, and at most of any other kernel.
 #ifdef DOCSPHERE_EMULATED
@@ -267,19 +265,13 @@ struct PairsArguments {
 #define POSTINGS 1
 #define SKIPPED 2
 
-// The class of a column. The fastest columns have the smallest classes, since most documents need
-// not look further; from the second tile on, each tile is a class.
-DEVICE u32 class_of(u32 rank) {
-    if (rank < NARROW) return rank / FIRST;
-    return rank < TILE ? NARROW_CLASSES + rank / WIDE : TILE_CLASSES - 1 + rank / TILE;
-}
+// The class of a column: [0, FIRST), [FIRST, NARROW), then the rest of the first tile, then tiles.
+DEVICE u32 class_of(u32 rank) { return rank < FIRST ? 0 : rank < NARROW ? 1 : NARROW_CLASSES + rank / TILE; }
 
 // The first column of the tile to which a class belongs.
-DEVICE u32 tile_of(u32 number) { return number < TILE_CLASSES ? 0 : (number + 1 - TILE_CLASSES) * TILE; }
+DEVICE u32 tile_of(u32 number) { return number < TILE_CLASSES ? 0 : (number - NARROW_CLASSES) * TILE; }
 
 // The first column after a class.
 DEVICE u32 end_of(u32 number) {
-    if (number < NARROW_CLASSES) return (number + 1) * FIRST;
-    if (number < TILE_CLASSES) return (number + 1 - NARROW_CLASSES) * WIDE;
-    return (number + 2 - TILE_CLASSES) * TILE;
+    return number == 0 ? FIRST : number == 1 ? NARROW : (number - 1) * TILE;
 }

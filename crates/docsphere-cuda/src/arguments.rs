@@ -63,7 +63,6 @@ kernels! {
 pub(crate) struct Shape {
     pub(crate) first: u32,
     pub(crate) narrow: u32,
-    pub(crate) wide: u32,
     pub(crate) tile: u32,
     pub(crate) chunk: u32,
     pub(crate) warp: u32,
@@ -77,7 +76,6 @@ impl Shape {
     pub(crate) const CUDA: Shape = Shape {
         first: 64,
         narrow: 512,
-        wide: 1024,
         tile: 8192,
         chunk: 1024,
         warp: 32,
@@ -89,8 +87,7 @@ impl Shape {
     #[cfg(feature = "emulation")]
     pub(crate) const EMULATED: Shape = Shape {
         first: 4,
-        narrow: 8,
-        wide: 16,
+        narrow: 16,
         tile: 64,
         chunk: 16,
         warp: 2,
@@ -105,36 +102,22 @@ impl Shape {
         if n_columns == 0 { 0 } else { self.class_of(n_columns as u32 - 1) as usize + 1 }
     }
 
-    /// The classes of the first `narrow` columns, and of the first tile.
-    fn classes(self) -> (u32, u32) {
-        let narrow = self.narrow / self.first;
-        (narrow, narrow + self.tile / self.wide)
-    }
-
     fn class_of(self, rank: u32) -> u32 {
-        let (narrow, of_tile) = self.classes();
         match rank {
-            rank if rank < self.narrow => rank / self.first,
-            rank if rank < self.tile => narrow + rank / self.wide,
-            rank => of_tile - 1 + rank / self.tile,
+            rank if rank < self.first => 0,
+            rank if rank < self.narrow => 1,
+            rank => 2 + rank / self.tile,
         }
     }
 
     /// The first column of a class.
     pub(crate) fn first_of(self, class: usize) -> usize {
-        let (narrow, of_tile) = self.classes();
-        let first = match class as u32 {
-            class if class < narrow => class * self.first,
-            class if class == narrow => self.narrow,
-            class if class < of_tile => (class - narrow) * self.wide,
-            class => (class + 1 - of_tile) * self.tile,
-        };
-        first as usize
-    }
-
-    /// How many columns have so many classes, if all are full.
-    pub(crate) fn most_columns(self, n_classes: usize) -> usize {
-        self.first_of(n_classes)
+        match class {
+            0 => 0,
+            1 => self.first as usize,
+            2 => self.narrow as usize,
+            class => (class - 2) * self.tile as usize,
+        }
     }
 }
 

@@ -91,7 +91,7 @@ impl Columns {
         self.n_columns = step.live.len();
         self.n_classes = shape.n_classes(self.n_columns);
         if self.n_classes > MAX_CLASSES {
-            let most = shape.most_columns(MAX_CLASSES);
+            let most = shape.first_of(MAX_CLASSES);
             return Err(Error::TooMany { what: "clusters", got: self.n_columns, most });
         }
         if n_entries >= u32::MAX as usize {

@@ -9,7 +9,7 @@
 //! **Memory of the device.** Per document 22; per nonzero and per document 8 for blocks of which
 //! the rows stay there, 10 for the largest of those of which they do not; per document of the
 //! largest block 40, and up to 15 for those whose rivals are wanted; per entry of the centroids 36
-//! to 56; per term 5, and 5 for each class of columns (8 for 512 clusters, 16 for 8,192, then one
+//! to 56; per term 5, and 5 for each class of columns (2 for 512 clusters, 3 for 8,192, then one
 //! for each further 8,192); per nonzero of documents that moved 15, for as many clusters as the
 //! host wants to know of at a time; per term a quarter for each of up to 1,056 blocks of threads
 //! that add these up, at most 1 GB.
