@@ -183,7 +183,8 @@ $(EXPLORER_READY): explorer/package.json explorer/package-lock.json
 bench:
 	cargo run --release --quiet --package docsphere-bench -- speed
 
-# Not a part of make test: it builds everything optimised. Counts are of one version of the compiler.
+# Not a part of make test: it builds everything optimised. Counts are of one version of the
+# compiler.
 instructions:
 	$(PYTHON) benchmarks/instructions.py $(if $(UPDATE),--update)
 

@@ -1,6 +1,6 @@
 //! Every command that writes, with a fault at every operation on its files: the device fails, the
-//! disk is full or read-only, the process ends before an operation or in the middle of it, or gets a
-//! signal.
+//! disk is full or read-only, the process ends before an operation or in the middle of it, or gets
+//! a signal.
 //!
 //! `faults/faults.c` runs the command and makes the fault, from outside: nothing of this is in the
 //! binary. By default each operation fails in one way, in turn; `DOCSPHERE_FAULTS=all` tries all

@@ -1,4 +1,5 @@
-//! A lock on a result while it, or a file in it, is changed, so that of two processes at once the second is refused.
+//! A lock on a result while it, or a file in it, is changed: of two processes at once the second is
+//! refused.
 //!
 //! The lock is on the folder itself, not on a file in it: a changed result is a new folder, which
 //! takes the place of the old one. A process that opened the old folder just before notices by its

@@ -58,8 +58,8 @@ pub(super) fn fit(rows: &UnitRows<'_>, params: &Params, mut options: FitOptions<
     Ok(fit)
 }
 
-/// The first updates of a run change nearly all sums, and leave gaps in memory that are worth giving
-/// back, which takes some milliseconds.
+/// The first updates of a run change nearly all sums, and leave gaps in memory that are worth
+/// giving back, which takes some milliseconds.
 const EARLY_UPDATES: usize = 2;
 
 /// The rows that a device works on at a time.

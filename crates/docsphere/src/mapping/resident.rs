@@ -141,9 +141,9 @@ const PAGE_BYTES: u64 = 4096;
 fn let_go(start: usize, len: usize) {
     #[cfg(target_os = "linux")]
     {
-        // SAFETY: a `Range` exists, which the caller has borrowed or which stays in the locked list,
-        // and so the memory is mapped, shared, from a file: pages that are touched again have the same bytes as before, written ones
-        // included.
+        // SAFETY: a `Range` exists, which the caller has borrowed or which stays in the locked
+        // list, and so the memory is mapped, shared, from a file: pages that are touched again have
+        // the same bytes as before, written ones included.
         let _ = unsafe {
             rustix::mm::madvise(start as *mut std::ffi::c_void, len, rustix::mm::Advice::LinuxDontNeed)
         };

@@ -6,8 +6,8 @@
 //! that are in fewer than `min_df` documents so far are written to the scratch file, in ascending
 //! order of their hashes, and forgotten. A term that comes again is counted anew, under another
 //! provisional number. When all documents are counted, the lists of a shard are merged by hash
-//! (`returned_terms.rs`), and the counts of a term are added up: terms that are in too few documents are dropped here, and all
-//! others go back into the shard.
+//! (`returned_terms.rs`), and the counts of a term are added up: terms that are in too few
+//! documents are dropped here, and all others go back into the shard.
 //!
 //! **Exact.** When a term leaves depends on threads, but the sums of its counts do not, and only
 //! they decide. A chunk enters its terms into a shard before any may leave, so a term has one
