@@ -362,7 +362,6 @@ mod tests {
         let shape = |emulated| Shape {
             first: defined("FIRST", emulated),
             narrow: defined("NARROW", emulated),
-            wide: defined("WIDE", emulated),
             tile: defined("TILE", emulated),
             chunk: defined("CHUNK", emulated),
             warp: defined("WARP", emulated),
