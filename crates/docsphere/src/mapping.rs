@@ -60,6 +60,7 @@ pub(crate) struct Mapping {
 /// A map whose pages can be let go.
 struct Watched {
     /// Dropped first: from then on nobody lets go of pages.
+    #[cfg_attr(not(feature = "text"), expect(dead_code))]
     range: resident::Range,
     map: Mmap,
 }
