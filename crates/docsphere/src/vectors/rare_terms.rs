@@ -23,7 +23,6 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::spill::SpillFiles;
-use super::tfidf::TfidfOptions;
 use crate::error::Result;
 
 /// Bytes of a list that are read at a time.
@@ -35,7 +34,8 @@ const HEAD_BYTES: usize = 28;
 /// Decides which terms leave, and where to.
 pub(super) struct RareTerms<'a> {
     pub(super) files: &'a SpillFiles,
-    pub(super) tfidf: TfidfOptions,
+    /// Terms in fewer of so many documents are dropped.
+    least_documents: Box<dyn Fn(u64) -> f64 + Sync + 'a>,
     /// Documents that have been counted.
     n_docs: AtomicU64,
     /// What the terms of a shard may take.
@@ -62,9 +62,14 @@ pub(super) struct RareTerm<T> {
 
 impl<'a> RareTerms<'a> {
     /// `None` if no term may leave.
-    pub(super) fn new(files: &'a SpillFiles, tfidf: TfidfOptions, n_shards: usize) -> Option<Self> {
+    pub(super) fn new(
+        files: &'a SpillFiles,
+        least_documents: impl Fn(u64) -> f64 + Sync + 'a,
+        n_shards: usize,
+    ) -> Option<Self> {
         let shard_bytes = files.terms_bytes()? / n_shards as u64;
-        Some(RareTerms { files, tfidf, n_docs: AtomicU64::new(0), shard_bytes })
+        let least_documents = Box::new(least_documents);
+        Some(RareTerms { files, least_documents, n_docs: AtomicU64::new(0), shard_bytes })
     }
 
     /// More documents have been counted.
@@ -74,7 +79,7 @@ impl<'a> RareTerms<'a> {
 
     /// Terms in fewer documents may leave, if any may.
     pub(super) fn leave_below(&self) -> Option<f64> {
-        let least = self.tfidf.least_documents(self.n_docs.load(Relaxed));
+        let least = (self.least_documents)(self.n_docs.load(Relaxed));
         (least > 1.0).then_some(least)
     }
 
@@ -164,7 +169,7 @@ mod tests {
     fn terms_of_any_length_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
         let files = SpillFiles::new(&Spill::new(folder.path()).terms_bytes(64)).unwrap();
-        let rare = RareTerms::new(&files, TfidfOptions::default(), 64).unwrap();
+        let rare = RareTerms::new(&files, |_| 2.0, 64).unwrap();
         let texts: Vec<String> = [0, 1, 40_000, READ_BYTES, 3 * READ_BYTES + 1, 2, READ_BYTES - HEAD_BYTES]
             .map(|length| "ä".repeat(length / 2) + &"b".repeat(length % 2))
             .into();

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::counting::{CountedTerm, Shard, TERMS};
 use super::losses::{ChoiceLetters, Unchosen};
 use super::rare_terms::{RareTerm, RareTerms, Reader};
+use super::tfidf::TfidfOptions;
 use crate::error::Result;
 use crate::memory::MemoryLimit;
 
@@ -27,10 +28,11 @@ impl RareTerms<'_> {
     pub(super) fn bring_back(
         &self,
         shards: &mut [Shard],
+        tfidf: &TfidfOptions,
         n_docs: u64,
         memory: &MemoryLimit,
     ) -> Result<Returned> {
-        let why_not = self.tfidf.document_filter(n_docs)?;
+        let why_not = tfidf.document_filter(n_docs)?;
         let is_rare = |n_docs| why_not(n_docs) == Some(Unchosen::TooFew);
         let returned: Vec<Returned> =
             shards.par_iter_mut().map(|shard| self.merge(shard, &is_rare)).collect::<Result<_>>()?;

@@ -279,14 +279,16 @@ impl Vectorizer {
     ) -> Result<(CountedDocuments, Returned)> {
         let files = self.spill.as_ref().map(SpillFiles::new).transpose()?;
         let rare = files.as_ref().filter(|_| may_leave);
-        let rare = rare.and_then(|files| RareTerms::new(files, self.tfidf, N_SHARDS));
+        let rare = rare
+            .and_then(|files| RareTerms::new(files, |n_docs| self.tfidf.least_documents(n_docs), N_SHARDS));
         let counting = Counting::new(tokenizer, memory, files.as_ref(), rare.as_ref());
         let (counts, stats) = count(&counting)?;
         let mut shards = counting.into_shards();
-        let returned = match rare {
-            Some(rare) => rare.bring_back(&mut shards, counts.n_documents, memory)?,
+        let returned = match &rare {
+            Some(rare) => rare.bring_back(&mut shards, &self.tfidf, counts.n_documents, memory)?,
             None => Returned::default(),
         };
+        drop(rare);
         let (text, n_threads) = (self.text.clone(), self.n_threads);
         let memory = memory.clone();
         Ok((CountedDocuments { counts, shards, files, stats, text, memory, n_threads }, returned))
