@@ -43,7 +43,7 @@ unsafe impl bytemuck::Zeroable for Improved {}
 // SAFETY: numbers without padding, laid out as in C.
 unsafe impl bytemuck::Pod for Improved {}
 
-/// See the [module](self).
+/// Finds the documents that new seeds bring nearer, on a device.
 pub struct Seeker {
     device: Arc<Device>,
     rows: Rows,
